@@ -1,0 +1,106 @@
+"""Reading JSON strictly: what two readers could understand differently is refused, not guessed.
+
+Refused: bytes that are not UTF-8, NaN and infinities, a key twice in one object, nesting past
+MAX_DEPTH. Writing is orjson's: compact, UTF-8, byte-equal for equal values in equal order.
+"""
+
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import NoReturn, TypeAlias
+
+import orjson
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+JsonObject: TypeAlias = dict[str, "Json"]
+
+MAX_DEPTH = 64  # far past any real tool call, well before a recursive reader runs out of stack
+
+
+class InvalidJson(ValueError):
+    """The text is not JSON that can be read in only one way."""
+
+
+def loads(raw: bytes | str) -> Json:
+    """The value of a JSON text, or InvalidJson with a reason a person can act on."""
+    data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
+    try:
+        value: Json = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise InvalidJson(_reason(data, error)) from None
+    # Depth cannot pass the limit while there are fewer brackets than that; likewise a document without
+    # a repeated key has as many quotes as its own rewriting. Only the doubtful ones are walked.
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and depth(value) > MAX_DEPTH:
+        raise InvalidJson(f"nested deeper than {MAX_DEPTH} levels")
+    if b"\\u" in data or orjson.dumps(value).count(b'"') != data.count(b'"'):
+        json.loads(data, object_pairs_hook=_refuse_repeated_keys)
+    return value
+
+
+def dumps(value: object) -> bytes:
+    return orjson.dumps(value, default=_plain)
+
+
+def depth(value: Json) -> int:
+    """How many containers deep a value goes; 0 for a scalar. Iterative: the input may be hostile."""
+    deepest = 0
+    pending: list[tuple[Json, int]] = [(value, 0)]
+    while pending:
+        node, level = pending.pop()
+        if isinstance(node, (dict, list)):
+            level += 1
+            deepest = max(deepest, level)
+            children: Iterable[Json] = node.values() if isinstance(node, dict) else node
+            pending.extend((child, level) for child in children)
+    return deepest
+
+
+def same(left: Json, right: Json) -> bool:
+    """JSON equality: True is not 1, but 1 and 1.0 are one number."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return left == right
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """A JSON Pointer (RFC 6901): `/items/0/price`, "" for the whole document."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def _reason(data: bytes, error: orjson.JSONDecodeError) -> str:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        return f"not UTF-8 text (byte {bad.start})"
+    if not data.strip():
+        return "the body is empty"
+    try:
+        json.loads(data, parse_constant=_refuse_constant)
+    except InvalidJson as found:
+        return str(found)
+    except (ValueError, RecursionError):
+        pass  # orjson's own words are the better ones
+    return f"not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidJson(f"{name} is not JSON; use a number, or null")
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Json]]) -> JsonObject:
+    seen: JsonObject = {}
+    for key, value in pairs:
+        if key in seen:
+            raise InvalidJson(f"the key {key!r} stands twice in one object")
+        seen[key] = value
+    return seen
+
+
+def _plain(value: object) -> int | float:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")

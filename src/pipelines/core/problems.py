@@ -1,0 +1,31 @@
+"""What an author got wrong, collected so that one answer names everything there is to fix."""
+
+from dataclasses import dataclass
+
+from pipelines.core.json_text import JsonObject
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    path: str  # where: a JSON Pointer, or a place a person would look for ("row 3, column state")
+    message: str  # what is wrong
+    hint: str | None = None  # what to write instead
+    row: int | None = None  # CSV uploads: 1 is the first row under the header
+    column: str | None = None
+
+    def as_json(self) -> JsonObject:
+        """The wire form: absent parts are left out."""
+        whole: JsonObject = {"path": self.path, "message": self.message}
+        whole |= {"hint": self.hint} if self.hint is not None else {}
+        whole |= {"row": self.row} if self.row is not None else {}
+        whole |= {"column": self.column} if self.column is not None else {}
+        return whole
+
+
+class Refused(Exception):
+    """What an author wrote cannot be taken; `problems` lists everything that is wrong with it."""
+
+    def __init__(self, problems: list[Problem], what: str = "the input") -> None:
+        count = len(problems)
+        super().__init__(f"{what} has {count} problem{'s' if count != 1 else ''}")
+        self.problems = problems
