@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 
 import orjson
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, "Json"]
 
 MAX_DEPTH = 64  # far past any real tool call, well before a recursive reader runs out of stack

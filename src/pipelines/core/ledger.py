@@ -6,9 +6,9 @@ world of a hundred entities as in one of a million. Who may write, and what, is 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject, same
 
@@ -84,13 +84,15 @@ def update_from_json(body: Mapping[str, Json]) -> LedgerUpdate:
 class World:
     """An initial state and the indexes over it, built when first asked for and then shared."""
 
-    __slots__ = ("_by_value", "_loose_ids", "entities", "flags")
+    __slots__ = ("_by_value", "_loose_ids", "derived", "entities", "flags")
 
     def __init__(self, entities: Mapping[str, Mapping[str, Attributes]], flags: Iterable[str] = ()) -> None:
         self.entities = entities
         self.flags = frozenset(flags)
         self._loose_ids: dict[str, dict[str, list[str]]] = {}
         self._by_value: dict[tuple[str, str], dict[Json, list[str]]] = {}
+        # What other modules derive once from the state and then share, under keys of their own.
+        self.derived: dict[tuple[Hashable, ...], Any] = {}
 
     @classmethod
     def from_initial_state(cls, state: Mapping[str, Json]) -> "World":
@@ -154,14 +156,14 @@ class Ledger:
     def entity_types(self) -> list[str]:
         return list(dict.fromkeys([*self.world.entities, *self._changed]))
 
-    def _overlay(self, entity_type: str) -> Mapping[str, Attributes | None]:
+    def changed(self, entity_type: str) -> Mapping[str, Attributes | None]:
         """What the run has changed of one type: new attributes by id, or None where it was removed."""
         return self._changed.get(entity_type, {})
 
     def entities(self, entity_type: str) -> Iterator[tuple[str, Attributes]]:
         """In the author's order, the run's own additions last."""
         seeded = self.world.entities.get(entity_type, {})
-        changed = self._overlay(entity_type)
+        changed = self.changed(entity_type)
         if not changed:
             yield from seeded.items()
             return
@@ -175,7 +177,7 @@ class Ledger:
 
     def count(self, entity_type: str) -> int:
         seeded = self.world.entities.get(entity_type, {})
-        changed = self._overlay(entity_type).items()
+        changed = self.changed(entity_type).items()
         return len(seeded) + sum((attrs is not _REMOVED) - (id in seeded) for id, attrs in changed)
 
     def resolve_id(self, entity_type: str, given: Json) -> str | None:
@@ -187,7 +189,7 @@ class Ledger:
             return id
         index = self.world.loose_ids(entity_type)
         seeded = self.world.entities.get(entity_type, {})
-        changed = self._overlay(entity_type).items()
+        changed = self.changed(entity_type).items()
         added = [id for id, attrs in changed if attrs is not _REMOVED and id not in seeded]
         for spelling in _spellings(str(given)):
             found = [hit for hit in index.get(spelling, ()) if self.get(entity_type, hit) is not None]
@@ -200,7 +202,7 @@ class Ledger:
         """Ids of the entities whose top-level attribute `name` is this scalar, in ledger order."""
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             return [id for id, attrs in self.entities(entity_type) if attrs.get(name) is value]
-        changed = self._overlay(entity_type)
+        changed = self.changed(entity_type)
         found = [id for id in self.world.by_value(entity_type, name).get(value, ()) if id not in changed]
         own = [id for id, attrs in changed.items() if attrs is not _REMOVED and same(attrs.get(name), value)]
         return found + own
@@ -262,8 +264,8 @@ class Draft(Ledger):
     def entity_types(self) -> list[str]:
         return list(dict.fromkeys([*self._under.entity_types(), *self._changed]))
 
-    def _overlay(self, entity_type: str) -> Mapping[str, Attributes | None]:
-        under, own = self._under._overlay(entity_type), self._changed.get(entity_type)
+    def changed(self, entity_type: str) -> Mapping[str, Attributes | None]:
+        under, own = self._under.changed(entity_type), self._changed.get(entity_type)
         return {**under, **own} if own else under
 
     def is_flagged(self, flag: str) -> bool:

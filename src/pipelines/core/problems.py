@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from pipelines.core.json_text import JsonObject
 
+MOST_SHOWN = 1_000  # a file with more problems than this has one cause, repeated
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
@@ -23,9 +25,9 @@ class Problem:
 
 
 class Refused(Exception):
-    """What an author wrote cannot be taken; `problems` lists everything that is wrong with it."""
+    """What an author wrote cannot be taken; `problems` lists what is wrong, `total` counts all of it."""
 
-    def __init__(self, problems: list[Problem], what: str = "the input") -> None:
-        count = len(problems)
-        super().__init__(f"{what} has {count} problem{'s' if count != 1 else ''}")
-        self.problems = problems
+    def __init__(self, problems: list[Problem], what: str = "the input", *, total: int | None = None) -> None:
+        self.total = total if total is not None else len(problems)
+        super().__init__(f"{what} has {self.total} problem{'s' if self.total != 1 else ''}")
+        self.problems = problems[:MOST_SHOWN]

@@ -1,14 +1,15 @@
 """The seam between a tool call and whatever answers it in the sandbox."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, LedgerUpdate
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Moment:
+# Both are made on every call: a named tuple costs a third of a frozen dataclass.
+
+
+class Moment(NamedTuple):
     """Where in a run a call stands. Ids, times and chance of the call are drawn from this alone."""
 
     seed: str  # the same for every run of one task
@@ -16,8 +17,7 @@ class Moment:
     now: str  # ISO-8601, the run's date and time
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SimulatedReply:
+class SimulatedReply(NamedTuple):
     """What the backend answered. `status` under 400 is a success; updates come only with one."""
 
     status: int
@@ -38,6 +38,4 @@ class SimulationFailed(Exception):
 class Simulator(Protocol):
     """All tools of one agent over one world. Pure: it reads the ledger and proposes updates."""
 
-    def answer(
-        self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment
-    ) -> SimulatedReply: ...
+    def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply: ...

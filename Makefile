@@ -1,0 +1,51 @@
+# `make demo` and `make test` install what they need into .venv; nothing outside this folder is touched.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+CORES := $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: demo test test-all check format lock clean
+
+demo: .venv/.run ## run the main job: a support desk, two tasks, every call shown
+	@$(BIN)/python examples/support_desk/demo.py
+
+test: .venv/.dev check ## everything that must hold, in a few minutes
+	$(BIN)/python -m pytest -n $(CORES) -m "not slow"
+
+test-all: .venv/.dev check ## the heavier suites too
+	$(BIN)/python -m pytest -n $(CORES)
+
+check: .venv/.dev ## style and types
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/mypy
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix src tests bench examples
+	$(BIN)/ruff format src tests bench examples
+
+.venv/.python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed (set PYTHON=…)"; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "On Debian: apt-get install python3-venv"; exit 1; }
+	@touch $@
+
+# Hashes are checked, so what is installed is what was tested.
+.venv/.run: .venv/.python constraints.txt pyproject.toml
+	@echo "Installing (once)…"
+	@$(PIP) --require-hashes --no-deps -r constraints.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.dev: .venv/.run constraints-dev.txt
+	@$(PIP) --require-hashes --no-deps -r constraints-dev.txt
+	@touch $@
+
+lock: ## after changing dependencies in pyproject.toml (needs uv)
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--no-emit-index-url --extra build pyproject.toml -o constraints.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--no-emit-index-url --extra build --extra dev pyproject.toml -o constraints-dev.txt
+
+clean:
+	rm -rf .venv .pipelines .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,101 @@
+"""`pipelines odyssey fidelity`: replay a recording, print the measures, the strata and the worst tools."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pipelines.cli.files import read_lines, read_object, read_text, read_tools, stop, stop_with
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.problems import Refused
+from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.fidelity import Report, Tally, replay
+from pipelines.core.simulation.plan_text import parse_plans_text
+from pipelines.core.simulation.recording import read_recording
+from pipelines.core.tools_schema import Tool
+
+SHOWN_TOOLS = 5
+
+
+def print_fidelity(directory: Path, plans: Path | None, *, as_json: bool) -> None:
+    tools = read_tools(directory / "tools.json")
+    if plans is not None:
+        tools = _with_plans(tools, plans)
+    state_file = directory / "state.json"
+    state: JsonObject = read_object(state_file) if state_file.exists() else {}
+    try:
+        recording = read_recording(state, read_lines(directory / "calls.jsonl"))
+    except Refused as refused:
+        stop_with(refused.problems, str(directory / "calls.jsonl"))
+    report = replay(recording, lambda world: build_simulator(tools, world=world), clock=time.perf_counter)
+    if as_json:
+        typer.echo(dumps(report.as_json()).decode())
+    else:
+        _print(report, directory)
+
+
+def _with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
+    try:
+        plans = parse_plans_text(read_text(path))
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+    unknown = sorted(plans.keys() - {tool.name for tool in tools})
+    if unknown:
+        stop(f"{path}: plans for tools that are not declared: {', '.join(unknown)}")
+    return tuple(
+        replace(tool, simulation=plans[tool.name].as_json()) if tool.name in plans else tool for tool in tools
+    )
+
+
+def _print(report: Report, directory: Path) -> None:
+    console = Console(highlight=False)
+    figures = report.as_json()
+    console.print(f"[bold]{directory}[/]: {figures['calls']} calls, {len(report.final_states)} tasks")
+    summary = Table("measure", "free-running", "forced")
+    for label, free, forced in (
+        ("FM, all replies", "fm_all", "fm_all_forced"),
+        ("FM, reads", "fm_reads", "fm_reads_forced"),
+        ("FM, errors", "fm_errors", "fm_errors_forced"),
+        ("CM, state-changing calls", "cm_writes_free", "cm_writes_forced"),
+        ("CM, all calls", "cm_all_free", "cm_all_forced"),
+    ):
+        summary.add_row(label, _percent(figures[free]), _percent(figures[forced]))
+    summary.add_row("tasks ending in the real state", _percent(figures["tasks_final_state"]), "")
+    console.print(summary)
+    console.print(f"inside the engine: p50 {figures['p50_us']:.0f} µs, p99 {figures['p99_us']:.0f} µs\n")
+    for title, tallies in (
+        ("kind of call", report.by_kind()),
+        ("leaves changed", report.by_leaves()),
+        ("outcome", report.by_outcome()),
+    ):
+        console.print(_strata(title, tallies))
+    _print_worst(console, report)
+
+
+def _strata(title: str, tallies: dict[str, Tally]) -> Table:
+    table = Table(title, "calls", "FM free", "FM forced", "CM free", "CM forced")
+    for name, tally in tallies.items():
+        shares = (tally.fm_free, tally.fm_forced, tally.cm_free, tally.cm_forced)
+        table.add_row(name, str(tally.calls), *map(_percent, shares))
+    return table
+
+
+def _print_worst(console: Console, report: Report) -> None:
+    worst = report.worst_tools()
+    for tool in worst[:SHOWN_TOOLS]:
+        tally = report.by_tool()[tool]
+        shares = f"FM {_percent(tally.fm_forced)}, CM {_percent(tally.cm_forced)}"
+        console.print(f"\n[bold]{tool}[/]: {tally.calls} calls, {shares}")
+        for mismatch in report.mismatches(tool):
+            console.print(f"  task {mismatch.task}, call {mismatch.call}:", markup=False)
+            for difference in mismatch.differences:
+                console.print(f"    {difference}", markup=False, soft_wrap=True)
+    if len(worst) > SHOWN_TOOLS:
+        console.print(f"\n… and {len(worst) - SHOWN_TOOLS} more tools with mismatches: --json has them all")
+
+
+def _percent(share: object) -> str:
+    return f"{share:.1%}" if isinstance(share, (int, float)) else "–"

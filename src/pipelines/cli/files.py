@@ -1,0 +1,75 @@
+"""Reading the files people hand to commands: a wrong one is a message and exit code 2, never a traceback."""
+
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.tools_schema import Tool, parse_tools_schema
+
+stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+SHOWN = 50
+
+
+def stop(message: str) -> NoReturn:
+    stderr.print(f"[red]{message}[/]")
+    raise typer.Exit(2)
+
+
+def stop_with(problems: list[Problem], where: str) -> NoReturn:
+    """All problems at once, each with its place and what to do about it."""
+    stderr.print(f"[red]{where}: {len(problems)} problem{'s' if len(problems) != 1 else ''}[/]")
+    for problem in problems[:SHOWN]:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        stderr.print(f"  {problem.path or 'the whole'}: {problem.message}{hint}", markup=False)
+    if len(problems) > SHOWN:
+        stderr.print(f"  … and {len(problems) - SHOWN} more")
+    raise typer.Exit(2)
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        stop(f"{path}: {error.strerror or error}")
+    except UnicodeDecodeError:
+        stop(f"{path}: not UTF-8 text")
+
+
+def read_json(path: Path) -> Json:
+    try:
+        return loads(read_text(path))
+    except InvalidJson as error:
+        stop(f"{path}: {error}")
+
+
+def read_object(path: Path) -> JsonObject:
+    value = read_json(path)
+    if not isinstance(value, dict):
+        stop(f"{path}: must be a JSON object")
+    return value
+
+
+def read_lines(path: Path) -> list[Json]:
+    """One JSON value a line; blank lines are passed over."""
+    values = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.strip():
+            try:
+                values.append(loads(line))
+            except InvalidJson as error:
+                stop(f"{path}, line {number}: {error}")
+    return values
+
+
+def read_tools(path: Path) -> tuple[Tool, ...]:
+    """A list of tools, or an object with `tools_schema` (such as an agent)."""
+    body = read_json(path)
+    listed = body.get("tools_schema") if isinstance(body, dict) else body
+    try:
+        return parse_tools_schema(listed)
+    except Refused as refused:
+        stop_with(refused.problems, str(path))

@@ -1,0 +1,114 @@
+"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pipelines.core.authored import Fields, as_list, as_object, did_you_mean
+from pipelines.core.json_text import JsonObject, pointer
+from pipelines.core.problems import Problem
+from pipelines.wire.actor import ACTOR_ID_RULE, is_actor_id
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubAgent:
+    actor_id: str
+    tools: tuple[str, ...] | None = None  # None: not said
+    talks_to: tuple[str, ...] | None = None
+
+    def as_json(self) -> JsonObject:
+        body: JsonObject = {"actor_id": self.actor_id}
+        body |= {"tools": list(self.tools)} if self.tools is not None else {}
+        return body | ({"talks_to": list(self.talks_to)} if self.talks_to is not None else {})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentConfig:
+    sub_agents: tuple[SubAgent, ...] = ()
+    entry: str | None = None  # the actor id that gets the user's words
+
+    def as_json(self) -> JsonObject:
+        body: JsonObject = {}
+        body |= {"sub_agents": [each.as_json() for each in self.sub_agents]} if self.sub_agents else {}
+        return body | ({"topology": {"entry": self.entry}} if self.entry is not None else {})
+
+
+def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:
+    """The `config` of an agent that declares these tools."""
+    if not agent.has("config"):
+        return AgentConfig()
+    body = as_object(agent.get("config"), agent.at("config"), agent.problems, "`config`")
+    if body is None:
+        return AgentConfig()
+    config = Fields(body, agent.at("config"), agent.problems)
+    config.refuse_unknown(("sub_agents", "topology"))
+    entries = _sub_agent_fields(config)
+    actors = {actor for entry in entries if isinstance(actor := entry.get("actor_id"), str)}
+    seen: set[str] = set()
+    sub_agents = [_read_sub_agent(entry, tools, actors, seen) for entry in entries]
+    return AgentConfig(
+        sub_agents=tuple(each for each in sub_agents if each is not None), entry=_read_entry(config, actors)
+    )
+
+
+def _sub_agent_fields(config: Fields) -> list[Fields]:
+    key = "sub_agents"
+    if not config.has(key):
+        return []
+    found = []
+    for index, entry in enumerate(
+        as_list(config.get(key), config.at(key), config.problems, f"`{key}`") or ()
+    ):
+        path = config.at(key) + pointer([index])
+        body = as_object(entry, path, config.problems, "a sub-agent")
+        if body is not None:
+            name = body.get("actor_id")
+            subject = f"sub-agent `{name}`: " if isinstance(name, str) else f"sub-agent {index}: "
+            found.append(Fields(body, path, config.problems, subject=subject))
+    return found
+
+
+def _read_sub_agent(
+    fields: Fields, tools: Collection[str], actors: Collection[str], seen: set[str]
+) -> SubAgent | None:
+    fields.refuse_unknown(("actor_id", "tools", "talks_to"))
+    fields.require("actor_id")
+    actor_id = fields.text("actor_id", may_be_blank=True)
+    if actor_id is not None and not is_actor_id(actor_id):
+        fields.refuse("actor_id", f"`{actor_id[:80]}` is no actor id", ACTOR_ID_RULE)
+    if actor_id in seen:
+        fields.refuse("actor_id", f"the actor id `{actor_id}` is declared twice")
+    used_tools = _read_names(fields, "tools", tools, "the agent declares no tool")
+    talks_to = _read_names(fields, "talks_to", actors, "there is no sub-agent")
+    if actor_id is None:
+        return None
+    seen.add(actor_id)
+    return SubAgent(actor_id=actor_id, tools=used_tools, talks_to=talks_to)
+
+
+def _read_names(
+    fields: Fields, key: str, declared: Collection[str], complaint: str
+) -> tuple[str, ...] | None:
+    if not fields.has(key):
+        return None
+    names = fields.texts(key)
+    for index, name in enumerate(names):
+        if name not in declared:
+            path = fields.at(key) + pointer([index])
+            message = f"{fields.subject}{complaint} `{name}`"
+            fields.problems.append(Problem(path=path, message=message, hint=did_you_mean(name, declared)))
+    return names
+
+
+def _read_entry(config: Fields, actors: Collection[str]) -> str | None:
+    if not config.has("topology"):
+        return None
+    body = as_object(config.get("topology"), config.at("topology"), config.problems, "`topology`")
+    if body is None:
+        return None
+    topology = Fields(body, config.at("topology"), config.problems)
+    topology.refuse_unknown(("entry",))
+    topology.require("entry", "the actor id of the sub-agent that gets the user's words")
+    entry = topology.text("entry")
+    if entry is not None and entry not in actors:
+        topology.refuse("entry", f"there is no sub-agent `{entry}`", did_you_mean(entry, actors))
+    return entry

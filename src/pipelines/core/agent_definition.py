@@ -1,0 +1,215 @@
+"""An agent as its author registers it: where it runs, what tools it declares, how it is made up."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from pipelines.core.agent_config import AgentConfig, read_config
+from pipelines.core.authored import Fields, as_object
+from pipelines.core.json_text import JsonObject
+from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
+from pipelines.core.passthrough_binding import EndpointFacts
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.tools_schema import Tool, read_tools_schema
+
+MODES = ("external_http", "code")
+LONGEST_NAME = 255
+LONGEST_DESCRIPTION = 5_000
+LONGEST_URL = 2_048
+LONGEST_HEADER_VALUE = 8_192  # what common servers take for one header
+DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 300, 1_800
+DEFAULT_CONCURRENCY, MAX_CONCURRENCY = 8, 1_000
+
+RESPONSE_CONTRACT: JsonObject = {"response_mode": "rich", "strictness": "strict"}
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}")  # RFC 9110, 5.6.2
+_RESERVED_PREFIX = "x-pipelines-"
+# Ours to set, or the connection's own: with one of these in an agent's hands a dispatch breaks or is misread.
+_RESERVED_HEADERS = frozenset(
+    {
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentDefinition:
+    name: str
+    description: str = ""
+    mode: str = "external_http"
+    endpoint_url: str | None = None  # an external_http agent that is no draft has one
+    auth_header_name: str | None = None
+    auth_header_value: str | None = field(default=None, repr=False)  # a secret: in no JSON and no log
+    run_timeout_s: int = DEFAULT_TIMEOUT_S
+    tools: tuple[Tool, ...] = ()
+    ledger_schema: LedgerSchema | None = None
+    requires_rich_response: bool = False
+    config: AgentConfig = field(default_factory=AgentConfig)
+    max_concurrency: int = DEFAULT_CONCURRENCY
+
+    def as_json(self) -> JsonObject:
+        """The contract's fields in their normal form, without the auth header's value."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "mode": self.mode,
+            "endpoint_url": self.endpoint_url,
+            "auth_header_name": self.auth_header_name,
+            "run_timeout_s": self.run_timeout_s,
+            "tools_schema": [tool.as_json() for tool in self.tools],
+            "ledger_schema": self.ledger_schema.as_json() if self.ledger_schema is not None else None,
+            "response_contract": dict(RESPONSE_CONTRACT) if self.requires_rich_response else None,
+            "config": self.config.as_json(),
+            "max_concurrency": self.max_concurrency,
+        }
+
+
+_FIELDS = (*AgentDefinition(name="").as_json(), "auth_header_value")
+
+
+def parse_agent_definition(
+    body: JsonObject, *, endpoints: Mapping[str, EndpointFacts] | None = None, draft: bool = False
+) -> AgentDefinition:
+    """The agent, or Refused with everything wrong with it. `endpoints` are the org's tool endpoints by id."""
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(_FIELDS)
+    fields.require("name")
+    mode = fields.choice("mode", MODES, MODES[0])
+    ledger_schema = read_ledger_schema(
+        fields.get("ledger_schema"), path=fields.at("ledger_schema"), problems=problems
+    )
+    tools = _read_tools(fields, ledger_schema, endpoints or {})
+    header_name = _read_header_name(fields)
+    definition = AgentDefinition(
+        name=fields.text("name", longest=LONGEST_NAME) or "",
+        description=fields.text("description", longest=LONGEST_DESCRIPTION, may_be_blank=True) or "",
+        mode=mode or MODES[0],
+        endpoint_url=_read_url(fields, is_required=mode == "external_http" and not draft),
+        auth_header_name=header_name,
+        auth_header_value=_read_header_value(fields),
+        run_timeout_s=fields.whole_number("run_timeout_s", DEFAULT_TIMEOUT_S, least=1, most=MAX_TIMEOUT_S),
+        tools=tools,
+        ledger_schema=ledger_schema,
+        requires_rich_response=_read_response_contract(fields),
+        config=read_config(fields, _declared_names(fields, tools)),
+        max_concurrency=fields.whole_number(
+            "max_concurrency", DEFAULT_CONCURRENCY, least=1, most=MAX_CONCURRENCY
+        ),
+    )
+    if problems:
+        raise Refused(problems, "the agent")
+    return definition
+
+
+def _read_tools(
+    fields: Fields, ledger_schema: LedgerSchema | None, endpoints: Mapping[str, EndpointFacts]
+) -> tuple[Tool, ...]:
+    if not fields.has("tools_schema"):
+        return ()
+    return read_tools_schema(
+        fields.get("tools_schema"),
+        ledger_schema=ledger_schema,
+        endpoints=endpoints,
+        path=fields.at("tools_schema"),
+        problems=fields.problems,
+    )
+
+
+def _declared_names(fields: Fields, tools: tuple[Tool, ...]) -> set[str]:
+    """Also the tools that could not be read: their own problems are enough."""
+    entries = fields.get("tools_schema")
+    declared = {tool.name for tool in tools}
+    for entry in entries if isinstance(entries, list) else ():
+        inner = entry.get("function", entry) if isinstance(entry, dict) else None
+        name = inner.get("name") if isinstance(inner, dict) else None
+        declared |= {name} if isinstance(name, str) else set()
+    return declared
+
+
+def _read_url(fields: Fields, *, is_required: bool) -> str | None:
+    key = "endpoint_url"
+    if is_required:
+        fields.require(key, "where the platform sends each task, such as https://agents.example.com/dispatch")
+    url = fields.text(key, longest=LONGEST_URL)
+    if url is None:
+        return None
+    complaint = _url_complaint(url)
+    if complaint is not None:
+        fields.refuse(key, f"`{key}` {complaint}", "such as https://agents.example.com/dispatch")
+    return url
+
+
+def _url_complaint(url: str) -> str | None:
+    """Which addresses may be reached is decided when they are: here only whether it is an address at all."""
+    if any(character.isspace() or not character.isprintable() for character in url):
+        return "contains spaces or control characters"
+    try:
+        parts = urlsplit(url)
+        has_host, _ = bool(parts.hostname), parts.port
+    except ValueError as error:
+        return f"is not a URL: {error}"
+    if parts.scheme not in ("http", "https"):
+        return "must start with http:// or https://"
+    if not has_host:
+        return "names no host"
+    if parts.username is not None or parts.password is not None:
+        return "contains credentials; use the auth header instead"
+    return None
+
+
+def _read_header_name(fields: Fields) -> str | None:
+    key = "auth_header_name"
+    name = fields.text(key)
+    if name is None:
+        return None
+    if _TOKEN.fullmatch(name) is None:
+        fields.refuse(key, f"`{name[:80]}` is no HTTP header name", "such as Authorization or X-API-Key")
+    elif name.lower().startswith(_RESERVED_PREFIX) or name.lower() in _RESERVED_HEADERS:
+        fields.refuse(
+            key, f"the header `{name}` is set by the platform", "such as Authorization or X-API-Key"
+        )
+    return name
+
+
+def _read_header_value(fields: Fields) -> str | None:
+    """Complaints never repeat the value: it is a secret."""
+    key = "auth_header_value"
+    value = fields.text(key, longest=LONGEST_HEADER_VALUE)
+    if value is None:
+        return None
+    if not fields.has("auth_header_name"):
+        fields.refuse("auth_header_name", f"`{key}` needs `auth_header_name`", "such as Authorization")
+    if not value.isascii() or not value.isprintable() or value != value.strip():
+        message = f"`{key}` must be printable ASCII without line breaks or spaces around it"
+        fields.refuse(key, message, "check for a line break at the end of what was pasted")
+    return value
+
+
+def _read_response_contract(fields: Fields) -> bool:
+    key = "response_contract"
+    if not fields.has(key):
+        return False
+    body = as_object(fields.get(key), fields.at(key), fields.problems, f"`{key}`")
+    if body is None:
+        return False
+    contract = Fields(body, fields.at(key), fields.problems)
+    contract.refuse_unknown(RESPONSE_CONTRACT.keys())
+    for part, only in RESPONSE_CONTRACT.items():
+        contract.require(part, f'"{only}"')
+        contract.choice(part, (str(only),))
+    return True

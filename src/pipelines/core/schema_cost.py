@@ -1,0 +1,95 @@
+"""What a JSON Schema may cost to check: how many nodes it has once every reference is followed.
+
+References let a short text stand for a huge schema: twenty definitions, each naming the next one twice, are
+a million nodes. Such a schema would hold up every other run in the process, so it is measured before use.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from pipelines.core.json_text import Json, JsonObject
+
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+_MOST_COUNTED = 10**9
+_DEEPEST = 300  # nodes on one path; documents are at most 64 deep, so this is about chains of references
+
+
+#: Keywords by which two schemas may look at one value: inside a loop, their work doubles with each level.
+_MULTIPLYING = frozenset(
+    {"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "unevaluatedProperties"}
+)
+
+
+class SchemaCost(NamedTuple):
+    nodes: int
+    grows_with_depth: bool  # of the value: the schema contains itself, and not just once
+
+
+def schema_cost(schema: JsonObject) -> SchemaCost:
+    """The size of a schema with all its local references followed, a loop counted once."""
+    measure = _Measure(schema)
+    nodes = measure.nodes(schema, 0)
+    return SchemaCost(nodes, measure.is_recursive and measure.multiplies)
+
+
+class _Measure:
+    def __init__(self, root: JsonObject) -> None:
+        self.is_recursive = False
+        self.multiplies = False
+        self._root = root
+        self._anchors = dict(_anchored(root))
+        self._known: dict[int, int | None] = {}  # by identity of the node; None while it is being counted
+
+    def nodes(self, node: Json, depth: int) -> int:
+        if not isinstance(node, (dict, list)):
+            return 0
+        if depth > _DEEPEST:
+            return _MOST_COUNTED
+        if id(node) in self._known:
+            known = self._known[id(node)]
+            self.is_recursive = self.is_recursive or known is None
+            return known or 1
+        self._known[id(node)] = None
+        self.multiplies = self.multiplies or not _MULTIPLYING.isdisjoint(
+            node if isinstance(node, dict) else ()
+        )
+        below = [*(node.values() if isinstance(node, dict) else node), *self._targets(node)]
+        total = 1 + sum(self.nodes(child, depth + 1) for child in below)
+        self._known[id(node)] = min(total, _MOST_COUNTED)
+        return min(total, _MOST_COUNTED)
+
+    def _targets(self, node: Json) -> Iterator[Json]:
+        for key in REFERENCES if isinstance(node, dict) else ():
+            reference = node.get(key) if isinstance(node, dict) else None
+            if isinstance(reference, str) and reference.startswith("#"):
+                yield self._target(unquote(reference[1:]))
+
+    def _target(self, fragment: str) -> Json:
+        """What a local reference leads to; None where it leads nowhere, of which compiling will complain."""
+        if not fragment:
+            return self._root
+        if not fragment.startswith("/"):
+            return self._anchors.get(fragment)
+        node: Json = self._root
+        for part in fragment[1:].split("/"):
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, dict):
+                node = node.get(key)
+            elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+                node = node[int(key)]
+            else:
+                return None
+        return node
+
+
+def _anchored(schema: JsonObject) -> Iterator[tuple[str, Json]]:
+    pending: list[Json] = [schema]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            yield from ((name, node) for key in _ANCHORS if isinstance(name := node.get(key), str))
+            pending.extend(node.values())
+        elif isinstance(node, list):
+            pending.extend(node)

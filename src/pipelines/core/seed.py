@@ -1,0 +1,218 @@
+"""The task seed: what one task asks, the world it starts in, what goes wrong in it and what counts as right.
+
+Read from axis names with JSON values; the CSV's own names are core.tasks_csv's. What `expected_state`,
+`expected_calls`, `workspace_seed` and `eval` mean is decided where they are used: here only their shape.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+from pipelines.core.authored import Fields, as_list, kind
+from pipelines.core.failure_rules import FailureRule, read_failure_rules
+from pipelines.core.initial_state import read_initial_state
+from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.tools_schema import Tool
+
+EXPECTED_OUTCOMES = ("completion", "refusal")
+TURN_MODES = ("single_shot", "model_as_user")
+MEMORY_MODES = ("replay", "stateful")
+SIMULATOR_MODES = ("persona", "scripted")
+MAX_TURNS = 50
+DEFAULT_TURNS = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackedConstraint:
+    """Something the agent must keep to over all turns; `check` is a rule for it, read elsewhere."""
+
+    id: str
+    description: str
+    check: Json = None
+
+    def as_json(self) -> JsonObject:
+        body: JsonObject = {"id": self.id, "description": self.description}
+        return body | ({"check": self.check} if self.check is not None else {})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seed:
+    """One task, complete: every axis has its value or its default."""
+
+    user_instruction: str
+    #: Business rules of the simulated backend. Never sent to the agent.
+    behavior_instructions: str | None = None
+    #: {entity_type: {entity_id: attributes}}, and flags as {"flags": {name: true}}.
+    initial_state: JsonObject = field(default_factory=dict)
+    failure_rules: tuple[FailureRule, ...] = ()
+    #: None leaves the judge to infer; "completion" and "refusal" tell it.
+    expected_outcome: str | None = None
+    turn_mode: str = "single_shot"
+    max_turns: int = DEFAULT_TURNS  # user turns
+    memory_mode: str = "replay"
+    simulator_mode: str = "persona"
+    user_simulator_persona: str | None = None
+    scripted_user_turns: tuple[str, ...] = ()  # the turns after user_instruction
+    tracked_constraints: tuple[TrackedConstraint, ...] = ()
+    termination_keyword: str | None = None
+    scenario_ref: str | None = None
+    workspace_seed: Json = None
+    setup_command: str | None = None
+    eval: Json = None
+    expected_state: Json = None
+    expected_calls: Json = None
+    task_input: Json = None  # becomes the inner `input` of the dispatch
+    tags: tuple[str, ...] = ()
+
+    def as_json(self) -> JsonObject:
+        """The odyssey_seed blob: the axes that say something, under their axis names."""
+        always = CONVERSATION_AXES if self.turn_mode == "model_as_user" else ()
+        values = {axis: _plain(getattr(self, axis)) for axis in AXES}
+        return {axis: value for axis, value in values.items() if axis in always or value != _DEFAULTS[axis]}
+
+    @classmethod
+    def from_json(cls, body: JsonObject) -> "Seed":
+        """The reverse of `as_json`. Tools and schema are not asked again: the seed was accepted once."""
+        return parse_seed(body)
+
+
+AXES = tuple(each.name for each in fields(Seed))
+#: Written out in every conversation, so that a reader of the seed need not know the defaults.
+CONVERSATION_AXES = ("turn_mode", "max_turns", "memory_mode", "simulator_mode")
+
+
+def _plain(value: Json | tuple[object, ...]) -> Json:
+    if not isinstance(value, tuple):
+        return value
+    return [item if isinstance(item, str) else item.as_json() for item in value]  # type: ignore[attr-defined]
+
+
+_EMPTY = Seed(user_instruction="")
+_DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in AXES}
+
+
+def parse_seed(
+    row: JsonObject,
+    *,
+    tools: Sequence[Tool] | None = None,
+    ledger_schema: LedgerSchema | None = None,
+    path: str = "",
+) -> Seed:
+    """The seed, or Refused with everything wrong with it. Without `tools` no tool name is checked."""
+    problems: list[Problem] = []
+    axes = Fields(row, path, problems)
+    axes.refuse_unknown(AXES)
+    names = frozenset(tool.name for tool in tools) if tools is not None else None
+    state_at, rules_at = axes.at("initial_state"), axes.at("failure_rules")
+    seed = Seed(
+        user_instruction=_read_user_instruction(axes),
+        behavior_instructions=_read_text(axes, "behavior_instructions"),
+        initial_state=read_initial_state(
+            axes.get("initial_state"), ledger_schema=ledger_schema, path=state_at, problems=problems
+        ),
+        failure_rules=read_failure_rules(
+            axes.get("failure_rules"), tools=names, path=rules_at, problems=problems
+        ),
+        expected_outcome=_read_choice(axes, "expected_outcome", EXPECTED_OUTCOMES),
+        turn_mode=_read_choice(axes, "turn_mode", TURN_MODES) or TURN_MODES[0],
+        max_turns=axes.whole_number("max_turns", DEFAULT_TURNS, least=1, most=MAX_TURNS),
+        memory_mode=_read_choice(axes, "memory_mode", MEMORY_MODES) or MEMORY_MODES[0],
+        simulator_mode=_read_choice(axes, "simulator_mode", SIMULATOR_MODES) or SIMULATOR_MODES[0],
+        user_simulator_persona=_read_text(axes, "user_simulator_persona"),
+        scripted_user_turns=axes.texts("scripted_user_turns"),
+        tracked_constraints=_read_constraints(axes),
+        termination_keyword=_read_text(axes, "termination_keyword"),
+        scenario_ref=_read_text(axes, "scenario_ref"),
+        workspace_seed=_read_json(axes, "workspace_seed", may_be_text=True),
+        setup_command=_read_text(axes, "setup_command"),
+        eval=_read_json(axes, "eval", may_be_text=True),
+        expected_state=_read_json(axes, "expected_state"),
+        expected_calls=_read_json(axes, "expected_calls"),
+        task_input=_read_json(axes, "task_input"),
+        tags=_read_tags(axes),
+    )
+    _check_conversation(axes, seed)
+    if problems:
+        raise Refused(problems, "the seed")
+    return seed
+
+
+def _read_user_instruction(axes: Fields) -> str:
+    axes.require("user_instruction", "what the user asks of the agent")
+    return axes.text("user_instruction") or ""
+
+
+def _read_text(axes: Fields, axis: str) -> str | None:
+    """Blank text counts as not given: a spreadsheet has no other way to say so."""
+    text = axes.text(axis, may_be_blank=True)
+    return text if text is not None and text.strip() else None
+
+
+def _read_choice(axes: Fields, axis: str, options: Sequence[str]) -> str | None:
+    value = axes.get(axis)
+    is_blank = isinstance(value, str) and not value.strip()
+    return None if is_blank else axes.choice(axis, options, any_case=True)
+
+
+def _read_json(axes: Fields, axis: str, *, may_be_text: bool = False) -> Json:
+    value = axes.get(axis)
+    if value is None or isinstance(value, (dict, list)):
+        return value
+    if isinstance(value, str) and may_be_text:
+        return _read_text(axes, axis)
+    allowed = "an object, an array or a string" if may_be_text else "a JSON object or array"
+    axes.refuse(axis, f"`{axis}` must be {allowed}, not {kind(value)}")
+    return None
+
+
+def _read_tags(axes: Fields) -> tuple[str, ...]:
+    """An array of strings, or text with commas between them."""
+    value = axes.get("tags")
+    if isinstance(value, str) and "\0" not in value:
+        tags = [tag.strip() for tag in value.split(",") if tag.strip()]
+    else:
+        tags = [tag.strip() for tag in axes.texts("tags")]
+    return tuple(dict.fromkeys(tags))
+
+
+def _read_constraints(axes: Fields) -> tuple[TrackedConstraint, ...]:
+    """Strings or `{id, description, check?}`; a string is named by its place."""
+    axis = "tracked_constraints"
+    if not axes.has(axis):
+        return ()
+    read: dict[str, TrackedConstraint] = {}
+    for index, entry in enumerate(as_list(axes.get(axis), axes.at(axis), axes.problems, f"`{axis}`") or ()):
+        place = axes.at(axis) + pointer([index])
+        constraint = _read_constraint(entry, index, place, axes.problems)
+        if constraint is None:
+            continue
+        if constraint.id in read:
+            message = f"two constraints have the id `{constraint.id}`"
+            axes.problems.append(Problem(path=place, message=message))
+        read[constraint.id] = constraint
+    return tuple(read.values())
+
+
+def _read_constraint(entry: Json, index: int, path: str, problems: list[Problem]) -> TrackedConstraint | None:
+    if isinstance(entry, str):
+        entry = {"id": f"constraint_{index + 1}", "description": entry}
+    if not isinstance(entry, dict):
+        message = f"a constraint is a string or {{id, description, check?}}, not {kind(entry)}"
+        problems.append(Problem(path=path, message=message))
+        return None
+    parts = Fields(entry, path, problems)
+    parts.refuse_unknown(("id", "description", "check"))
+    parts.require("id")
+    parts.require("description")
+    id, description = parts.text("id"), parts.text("description")
+    if id is None or description is None:
+        return None
+    return TrackedConstraint(id=id, description=description, check=parts.get("check"))
+
+
+def _check_conversation(axes: Fields, seed: Seed) -> None:
+    is_scripted = seed.turn_mode == "model_as_user" and seed.simulator_mode == "scripted"
+    if is_scripted and not axes.has("scripted_user_turns"):
+        hint = 'a JSON array of strings, such as ["Yes, go ahead."]'
+        axes.refuse("scripted_user_turns", "a scripted user needs `scripted_user_turns`", hint)

@@ -1,0 +1,197 @@
+"""What one clause of a sentence lays down: a rule about the tools of `who`, its words not yet tied to a world."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pipelines.core.simulation.behavior.meaning import IT, Amount, Condition, Field, Outcome, Who
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    need: Condition
+    outcome: Outcome | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    field: Field
+    value: Amount
+    when: Condition | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A value of the reply that never leaves its bounds."""
+
+    field: Field
+    low: Amount | None = None
+    high: Amount | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    field: Field | None  # None: every number of the reply that a rule computes
+    digits: int
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    most: int
+    is_page: bool = False
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    by: Field | None  # None: by age
+    descending: bool
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Only such things are listed."""
+
+    condition: Condition
+    noun: str | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """Such things are listed before the others."""
+
+    condition: Condition
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    fields: tuple[Field, ...]
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Only these fields are in the reply."""
+
+    fields: tuple[Field, ...]
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    field: Field
+    keep_last: int = 4
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """The call writes a field; value None takes it away."""
+
+    field: Field
+    value: Amount | None
+    when: Condition | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The call adds to (or takes from) a number."""
+
+    field: Field
+    by: Amount
+    sign: Literal["+", "-"]
+    when: Condition | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Become:
+    """The call moves a thing to a state: `marks the order as returned`."""
+
+    noun: str | None
+    word: str
+    when: Condition | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Keepsake:
+    """The call keeps one of its arguments on the thing: `records the reason`."""
+
+    argument: Field
+    under: Field | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    flag: str
+    value: bool = True
+    when: Condition | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Restock:
+    sign: Literal["+", "-"] = "+"
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    noun: str
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What an id that does not exist is answered with."""
+
+    noun: str | None
+    outcome: Outcome
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Done at most once to one thing."""
+
+    outcome: Outcome | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """Holds after every call that would change it, or the call is refused."""
+
+    need: Condition
+    outcome: Outcome | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """Nothing out of the ordinary."""
+
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """What the rule before this one answers with when it does not hold."""
+
+    outcome: Outcome
+    who: Who = IT
+
+
+Clause: TypeAlias = (
+    Guard | Compute | Bound | Round | Cap | Order | Keep | First | Hide | Show | Mask | Assign | Step | Become | Keepsake
+    | Raise | Restock | Erase | Unknown | Once | Invariant | Normal | Otherwise
+)  # fmt: skip

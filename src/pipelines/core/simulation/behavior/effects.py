@@ -1,0 +1,180 @@
+"""Sentences that say what a call changes, and how the amounts it answers with are computed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from pipelines.core.simulation.behavior.clauses import (
+    Assign,
+    Become,
+    Clause,
+    Compute,
+    Erase,
+    Keepsake,
+    Raise,
+    Restock,
+    Step,
+)
+from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
+from pipelines.core.simulation.behavior.meaning import (
+    Amount,
+    Condition,
+    Field,
+    Literal_,
+    Now,
+    Sum,
+    Thing,
+)
+from pipelines.core.simulation.behavior.phrases import constant
+
+ZERO = Literal_(Decimal(0))
+
+
+def _assign(field: Field, value: Any) -> Assign:
+    return Assign(replace(field, is_new=True), value)
+
+
+def _step(sign: str) -> Callable[..., Step]:
+    def means(field: Field, by: Amount) -> Step:
+        return Step(replace(field, is_new=True), by, sign)  # type: ignore[arg-type]
+
+    return means
+
+
+def _points(number: Decimal, field: Field, noun: str | None = None) -> Step:
+    return Step(Field(field.name, noun or field.owner, False, True), Literal_(number), "+")
+
+
+def _points_away(number: Decimal, field: Field, noun: str | None = None) -> Step:
+    return replace(_points(number, field, noun), sign="-")
+
+
+_ACTIVE = (
+    ("set~|change~|update~|switch~|turn~ {target:field} to|as {newvalue:value}", _assign),
+    ("set~|change~|update~ {target:field} from {value} to {newvalue:value}", _assign),
+    ("set~|change~|update~ {assignments}", lambda assignments: assignments),
+    ("set~ {target:field} = {newvalue:value}", _assign),
+    ("mark~|flag~|label~ {thing} as {state}", lambda thing, state: _become(thing, state)),
+    ("mark~ {thing} {state}", lambda thing, state: _become(thing, state)),
+    (
+        "move~|transition~|change~|set~|put~|switch~ {thing} [in] to {state} [status|state]",
+        lambda thing, state: _become(thing, state),
+    ),
+    ("put~ {thing} on hold", lambda thing: _become(thing, "on hold")),
+    ("increase~|increment~|raise~|credit~|top~ {target:field} [up] by|with {by}", _step("+")),
+    ("increment~ {target:field}", lambda field: Step(replace(field, is_new=True), Literal_(Decimal(1)), "+")),
+    ("decrease~|decrement~|reduce~|lower~|debit~|charge~ {target:field} by {by}", _step("-")),
+    ("decrement~ {target:field}", lambda field: Step(replace(field, is_new=True), Literal_(Decimal(1)), "-")),
+    ("add~|credit~|deposit~ {by} [back] to|onto|into {target:field}", _step("+")),
+    ("deduct~|subtract~|take~|debit~|withdraw~|remove~ {by} from {target:field}", _step("-")),
+    ("add~|award~|grant~|give~|credit~ {number} {new_field:field} [to|on|for {a} {noun}]", _points),
+    ("award~|grant~|give~ {a} {noun} {number} {new_field:field}", _points),
+    ("deduct~|subtract~|remove~ {number} {new_field:field} [from {a} {noun}]", _points_away),
+    ("record~|store~|save~|keep~|log~|persist~ {argument} [on|in|with|against {thing}]", Keepsake),
+    (
+        "record~|store~|save~|keep~|log~|persist~ {argument} as|under|in {new_field:under} [on|of {thing}]",
+        Keepsake,
+    ),
+    ("set~|raise~|activate~|turn~|trigger~ [on] [the|a] {flag} [ledger] flag", Raise),
+    ("set~|raise~ [the|a] [ledger] flag {flag}", Raise),
+    ("clear~|unset~|reset~|lower~|remove~ [the|a] {flag} [ledger] flag", lambda flag: Raise(flag, False)),
+    ("clear~|unset~|reset~ [the|a] [ledger] flag {flag}", lambda flag: Raise(flag, False)),
+    (
+        "restore~|replenish~|release~ [the] [reserved] {stock} [of [all|each] {a} items|item|products|product] [it contained]",
+        Restock,
+    ),
+    ("restock~|replenish~ {a} [ordered] items|item|products|product|stock|inventory", Restock),
+    (
+        "return~|put~|add~ {a} items|item|products|product|quantity|quantities [back] to|in|into [the] {stock}",
+        Restock,
+    ),
+    ("clear~|empty|empties|remove~|delete~|unset~|reset~ {target:field}", lambda field: Assign(field, None)),
+    (
+        "remove~|delete~|erase~ {thing} [from the system|database|records]",
+        lambda thing: None if thing.condition or not thing.noun else Erase(thing.noun),
+    ),
+)
+
+
+def _become(thing: Thing, word: str) -> Become | None:
+    return None if thing.condition is not None else Become(thing.noun or None, word)
+
+
+_PASSIVE = (
+    ("{target:field} becomes|become {newvalue:value}", _assign),
+    ("{target:field} changes|change|goes|moves|transitions|switches to {newvalue:value}", _assign),
+    ("{target:field} is|are|gets set|changed|updated|switched|turned to {newvalue:value}", _assign),
+    ("{subject} becomes|become {state}", lambda subject, state: Become(subject or None, state)),
+    (
+        "{subject} is|are|gets marked|flagged as {state}",
+        lambda subject, state: Become(subject or None, state),
+    ),
+    (
+        "{subject} is|are moved|changed|set|switched to {state} [status|state]",
+        lambda subject, state: Become(subject or None, state),
+    ),
+    ("{target:field} is|are increased|incremented|raised|credited by|with {by}", _step("+")),
+    ("{target:field} is|are decreased|decremented|reduced|lowered|debited|charged by {by}", _step("-")),
+    ("{target:field} increases|goes up by {by} | {target:field} goes up by {by}", _step("+")),
+    ("{target:field} decreases|drops by {by} | {target:field} goes down by {by}", _step("-")),
+    ("{by} is|are added|credited|returned|refunded [back] to {target:field}", _step("+")),
+    ("{by} is|are deducted|subtracted|taken|debited|removed|charged from {target:field}", _step("-")),
+    ("{number} {new_field:field} is|are added|awarded|granted|given|credited [to {a} {noun}]", _points),
+    ("{number} {new_field:field} is|are deducted|removed|subtracted [from {a} {noun}]", _points_away),
+    ("{argument} is|are recorded|stored|saved|kept|logged [on|in|with {thing}]", Keepsake),
+    ("{argument} is|are recorded|stored|saved|kept|logged as|under|in {new_field:under}", Keepsake),
+    ("[the|a] {flag} [ledger] flag is|gets set|raised|activated", Raise),
+    ("[the|a] {flag} [ledger] flag is|gets cleared|unset|reset", lambda flag: Raise(flag, False)),
+    ("[the|its|their] {stock} [of [all|each] {a} items|item] is|are restored|replenished|released", Restock),
+    (
+        "{a} [ordered] items|products|item|product is|are restocked | {a} items|products is|are returned|added|put [back] to|in|into {stock}",
+        Restock,
+    ),
+    ("{target:field} is|are cleared|removed|emptied|unset|reset", lambda field: Assign(field, None)),
+)
+
+
+# -- computed ----------------------------------------------------------------------------------------------
+
+
+def conditional(clause: Any, condition: Condition) -> Clause | None:
+    """The clause, only when the condition holds; None where that makes no sense."""
+    if isinstance(clause, (Assign, Step, Become, Raise, Compute)) and clause.when is None:
+        return replace(clause, when=condition)
+    return None
+
+
+def assignments(matcher: Matcher, at: int) -> Iterator[Found]:
+    """`status to cancelled and cancelled_at to the run date`: two or more in one breath."""
+    for end, field in matcher.piece("target", at):
+        if matcher.low(end) not in ("to", "="):
+            continue
+        for last, value in matcher.piece("newvalue", end + 1):
+            first = (_assign(field, value),)
+            after = last + (matcher.low(last) == ",")
+            after += matcher.low(after) == "and"
+            if after > last:
+                for far, rest in assignments(matcher, after):
+                    yield far, (*first, *rest)
+            yield last, first
+
+
+PIECES: dict[str, Piece] = {
+    "assignments": assignments,
+    "effect": table(*_ACTIVE),
+    "passive": table(*_PASSIVE),
+    "target": table(("{new_field}", lambda new_field: new_field)),
+    "by": table(("{formula}", lambda formula: formula)),
+    "newvalue": table(
+        ("{now}", lambda now: now),
+        ("the [current] date and time", Now),
+        ("[the] {argument}", lambda argument: argument),
+        ("{value}", lambda value: Literal_(value)),
+        ("{formula}", lambda formula: formula if isinstance(formula, Sum) else None),
+    ),
+    "argument": table(("{field}", lambda field: field)),
+    "stock": table(
+        ("stock|inventory", constant("stock")), ("stock levels|level|count|quantity", constant("stock"))
+    ),
+}

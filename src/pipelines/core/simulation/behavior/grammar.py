@@ -1,0 +1,205 @@
+"""The whole grammar: clauses with a subject, without one, after an event or a condition; and sentences of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pipelines.core.simulation.behavior import (
+    callers,
+    computed,
+    conditions,
+    duties,
+    effects,
+    formulas,
+    guarded,
+    guards,
+    listings,
+    nouns,
+    outcomes,
+    phrases,
+    sayings,
+    spans,
+    who,
+)
+from pipelines.core.simulation.behavior.clauses import Clause, Guard, Normal, Otherwise
+from pipelines.core.simulation.behavior.lexicon import Lexicon
+from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, TooHard, table
+from pipelines.core.simulation.behavior.meaning import Any_, Condition, Who, negated
+from pipelines.core.simulation.behavior.phrases import constant
+from pipelines.core.simulation.behavior.tokens import Token
+
+Clauses = tuple[Clause, ...]
+
+
+def readings(tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[Clauses]:
+    """Every way to take the whole sentence, the likeliest first."""
+    matcher = Matcher(tokens, PIECES, lexicon)
+    try:
+        yield from matcher.readings("said")
+    except TooHard:
+        return
+
+
+def _several(meaning: Any) -> Clauses:
+    return meaning if isinstance(meaning, tuple) else (meaning,)
+
+
+def _spoken_of(who: Who, clauses: Clauses) -> Clauses | None:
+    """The clauses about these tools; `refunds over $500 need …` narrows each to such refunds."""
+    plain = replace(who, condition=None)
+    made = []
+    for clause in clauses:
+        one = replace(clause, who=plain) if clause.who.is_silent else clause
+        narrowed = one if who.condition is None else _narrowed(one, who.condition)
+        if narrowed is None:
+            return None
+        made.append(narrowed)
+    return tuple(made)
+
+
+def _narrowed(clause: Clause, condition: Condition) -> Clause | None:
+    if isinstance(clause, Guard):
+        return replace(clause, need=Any_((negated(condition), clause.need)))
+    return effects.conditional(clause, condition)
+
+
+def _only_when(condition: Condition, clauses: Clauses) -> Clauses | None:
+    made = tuple(_narrowed(clause, condition) for clause in clauses)
+    return None if None in made else made  # type: ignore[return-value]
+
+
+def _about_event(who: Who, clauses: Clauses) -> Clauses | None:
+    return _spoken_of(who, clauses) if all(_is_effect(clause) for clause in clauses) else None
+
+
+def _is_effect(clause: Clause) -> bool:
+    return not isinstance(clause, (Guard, Otherwise, Normal))
+
+
+def _chain(piece: str, name: str) -> Piece:
+    """One or more of a piece, with commas and `and` between."""
+
+    def chained(matcher: Matcher, at: int) -> Iterator[Found]:
+        for end, first in matcher.piece(piece, at):
+            for after, _ in matcher.piece("sep", end):
+                start = after + (matcher.low(after) in ("then", "it", "they", "also"))
+                for last, rest in matcher.piece(name, start):
+                    yield last, (*_several(first), *rest)
+            yield end, _several(first)
+
+    return chained
+
+
+def _first_of(*names: str) -> Piece:
+    def piece(matcher: Matcher, at: int) -> Iterator[Found]:
+        for name in names:
+            yield from matcher.piece(name, at)
+
+    return piece
+
+
+def said(matcher: Matcher, at: int) -> Iterator[Found]:
+    """A sentence: clauses one after another."""
+    for end, clauses in matcher.piece("clause", at):
+        yield end, clauses
+        for after, _ in matcher.piece("sep", end):
+            for last, rest in matcher.piece("said", after):
+                yield last, (*clauses, *rest)
+
+
+_NORMAL = table(
+    *(
+        (pattern, Normal)
+        for pattern in (
+            "[all|the] tools|calls|{tools} [always] succeed|succeeds|work|works|behave|behaves|respond|responds [normally] [as expected|usual|normal|documented]",
+            "{tools} [always] succeed|succeeds",
+            "{tools} have|has no special behavior|behaviour|rules|logic",
+            "everything works|behaves [normally|fine] [as expected|usual|normal]",
+            "no special|additional|extra|specific|other rules|behavior|behaviour|logic|business [rules|logic] [applies|apply]",
+            "default|normal|standard|vanilla behavior|behaviour [applies | for all tools]",
+            "[all] [the] responses|replies stay|are|remain consistent with [the] seed|state|initial_state|world [and prior turns|calls]",
+            "none | n / a",
+        )
+    )
+)
+
+_CLAUSE = table(
+    ("{who} {vps}", lambda who, vps: _spoken_of(who, vps)),
+    ("{whole:meaning}", _several),
+    ("{normal:meaning}", _several),
+    ("{otherwise} [{answerer}] {failing}", lambda failing: (Otherwise(failing),)),
+    ("{otherwise} {payload}", lambda payload: (Otherwise(payload),)),
+    ("{allothers} {failing}", lambda failing: (Otherwise(failing),)),
+    ("{forwho:who} [,|:] {said:clauses}", _spoken_of),
+    ("{tools:who} : {said:clauses}", _spoken_of),
+    ("{onevent:who} [,] {doings:clauses}", _about_event),
+    ("{doings:clauses} {onevent:who}", _about_event),
+    (
+        "{when} {condition} [,] [then] {who} {vps:clauses}",
+        lambda condition, who, clauses: _both(condition, who, clauses),
+    ),
+    ("{when} {condition} [,] [then] {doings:clauses}", _only_when),
+    (
+        "{who} {vps:clauses} {when} {condition}",
+        lambda condition, who, clauses: _both(condition, who, clauses),
+    ),
+    ("{doings:clauses} {when} {condition}", _only_when),
+    ("{vps}", lambda vps: vps),
+)
+
+
+def _both(condition: Condition, who: Who, clauses: Clauses) -> Clauses | None:
+    narrowed = _only_when(condition, clauses)
+    return None if narrowed is None else _spoken_of(who, narrowed)
+
+
+_HAPPENS = "[is|are|gets] [called|used|invoked|made|issued|processed|performed|completed|run|succeeds|succeed|completes|runs|happens]"
+
+PIECES: dict[str, Piece] = {
+    **phrases.PIECES,
+    **spans.PIECES,
+    **sayings.PIECES,
+    **nouns.PIECES,
+    **conditions.PIECES,
+    **callers.PIECES,
+    **formulas.PIECES,
+    **outcomes.PIECES,
+    **who.PIECES,
+    **guards.PIECES,
+    **guarded.PIECES,
+    **duties.PIECES,
+    **effects.PIECES,
+    **computed.PIECES,
+    **listings.PIECES,
+    "vp": _first_of("guarding", "computes", "showing", "effect"),
+    "vps": _chain("vp", "vps"),
+    "doing_": _first_of("passive", "computed", "effect", "computes"),
+    "doings": _chain("doing_", "doings"),
+    "whole": _first_of("guardwhole", "passive", "computed", "shown"),
+    "normal": _NORMAL,
+    "clause": _CLAUSE,
+    "said": said,
+    "allothers": table(
+        ("anything|everything else", constant("")),
+        ("[all|any|every] other|others [{noun}|status|statuses|state|states|value|values]", constant("")),
+        ("such {noun}", constant("")),
+    ),
+    "onevent": table(
+        (
+            "when|after|once|whenever|if {subject} is|are|was|gets [successfully] {pastverb}",
+            lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
+        ),
+        (
+            "when|after|once|whenever|if {subject} has|have been {pastverb}",
+            lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
+        ),
+        (
+            f"when|after|once|whenever|upon|on|if|during [a|an|the|every|each] [successful] {{who}} {_HAPPENS}",
+            lambda who: who,
+        ),
+        (
+            "every|each time {subject} is|are {pastverb}",
+            lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
+        ),
+    ),
+}

@@ -1,0 +1,210 @@
+"""Sentences that say when a call goes through, and what it answers when it does not."""
+
+from pipelines.core.simulation.behavior.clauses import Guard, Once
+from pipelines.core.simulation.behavior.matching import Piece, table
+from pipelines.core.simulation.behavior.meaning import (
+    IT,
+    All,
+    Always,
+    Any_,
+    Condition,
+    Fail,
+    Field,
+    Not,
+    Outcome,
+    Present,
+    Thing,
+    Unchanged,
+    Who,
+    both,
+    negated,
+)
+from pipelines.core.simulation.behavior.phrases import constant
+
+NEVER = Not(Always())
+EVERYONE = Who(everyone=True)  # whichever tools it makes sense for
+WHOEVER_TAKES_IT = Who(everyone=True, by_argument=True)
+
+
+def need(condition: Condition, outcome: Outcome | None = None, who: Who = IT) -> Guard:
+    return Guard(condition, outcome, who)
+
+
+def refuse(condition: Condition | None, outcome: Outcome | None = None, who: Who = IT) -> Guard | None:
+    return None if condition is None else Guard(negated(condition), outcome, who)
+
+
+def _need_thing(thing: Thing, outcome: Outcome | None = None) -> Guard | None:
+    return None if thing.condition is None else Guard(thing.condition, outcome)
+
+
+def _refuse_thing(thing: Thing, outcome: Outcome | None = None, first: Outcome | None = None) -> Guard | None:
+    return refuse(thing.condition, fuller(first, outcome))
+
+
+def fuller(first: Outcome | None, second: Outcome | None) -> Outcome | None:
+    """Of two things said about the outcome, the one that says more."""
+    return first if second is None or (second == Fail() and first is not None) else second
+
+
+def present(fields: tuple[Field, ...]) -> Condition:
+    parts = tuple(Present(Field(one.name, one.owner, True)) for one in fields)
+    return parts[0] if len(parts) == 1 else All(parts)
+
+
+_VERB_PHRASES = (
+    ("{onlyok} {when} {condition} [{else:outcome}]", need),
+    (
+        "{onlyok} {until} {condition} [{else:outcome}]",
+        lambda condition, outcome=None: refuse(condition, outcome),
+    ),
+    ("{onlyok} once|after {condition} [{else:outcome}]", need),
+    ("{onlyok} {agewithout:condition} [{else:outcome}]", need),
+    ("{onlyok} for|by|to {role:condition} [{else:outcome}]", need),
+    ("{onlyok} (for|on|with|to|against | in case of) {thing} [{else:outcome}]", _need_thing),
+    ("is|are [only] allowed|permitted|possible|accepted {when} {condition} [{else:outcome}]", need),
+    (
+        "is|are [only] allowed|permitted|possible {until} {condition} [{else:outcome}]",
+        lambda condition, outcome=None: refuse(condition, outcome),
+    ),
+    ("{ok} {when} {condition} {else:outcome}", need),
+    ("{ok} {when} {condition} and {failing:outcome} otherwise", need),
+    ("{ok} unless {condition} [{with:outcome}]", refuse),
+    ("{ok} unless {condition} {else:outcome}", refuse),
+    ("{ok} except when|if {condition} [{with:outcome}]", refuse),
+    (
+        "{failing:first} {when} {condition} [{with:outcome}]",
+        lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
+    ),
+    (
+        "{failing:first} once|after {condition} [{with:outcome}]",
+        lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
+    ),
+    (
+        "{failing:first} before {condition} [{with:outcome}]",
+        lambda first, condition, outcome=None: need(condition, fuller(first, outcome)),
+    ),
+    (
+        "{failing:first} unless {condition} [{with:outcome}]",
+        lambda first, condition, outcome=None: need(condition, fuller(first, outcome)),
+    ),
+    ("{failing:first} (for|on | in case of) {thing} [{with:outcome}]", _refuse_thing),
+    (
+        "{failing:first} {late:condition} [{with:outcome}]",
+        lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
+    ),
+    ("{rejecting} {thing} [{with:outcome}]", _refuse_thing),
+    (
+        "{rejecting} {thing} {when} {condition} [{with:outcome}]",
+        lambda thing, condition, outcome=None: refuse(both(thing.condition, condition), outcome),
+    ),
+    (
+        "{rejecting} {thing} unless {condition} [{with:outcome}]",
+        lambda thing, condition, outcome=None: need(unless(thing, condition), outcome),
+    ),
+    ("{accepting} {thing} [{else:outcome}]", _need_thing),
+    (
+        "{accepting} {thing} {when} {condition} [{else:outcome}]",
+        lambda thing, condition, outcome=None: need(both(thing.condition, condition) or condition, outcome),
+    ),
+    ("require~|need~ {requirement:condition} [{else:outcome}]", need),
+    ("require~|need~ {requirement:condition} {sep} {failing:outcome} without it|one|them", need),
+    ("{checking} [that|whether|if] {condition} [{else:outcome}]", need),
+    ("{checking} [that|whether|if] {condition} {sep} {failing:outcome}", need),
+    ("{checking} [that|whether|if] {mustcond:condition} [{else:outcome}]", need),
+    ("is|are restricted|limited|reserved to|for {role:condition} [{else:outcome}]", need),
+    ("require~ [the] {caller} to be [a|an] {role:condition} [{else:outcome}]", need),
+    (
+        "require~ {role:condition} [permission|permissions|rights|privileges|access|role] [{else:outcome}]",
+        need,
+    ),
+    (
+        "{failing:first} without [a|an|any] {fields} [{with:outcome}]",
+        lambda first, fields, outcome=None: need(present(fields), fuller(first, outcome)),
+    ),
+    ("is|are idempotent", lambda: Once(Unchanged())),
+    ("always {failing:outcome}", lambda outcome: Guard(NEVER, outcome)),
+    (
+        "{failing:outcome} every time | {failing:outcome} on every call | {failing:outcome} for every call",
+        lambda outcome: Guard(NEVER, outcome),
+    ),
+    ("never succeed~|work~ [{with:outcome}]", lambda outcome=None: Guard(NEVER, outcome)),
+    ("never succeed~|work~ for|on {thing} [{with:outcome}]", _refuse_thing),
+    ("never succeed~|work~ {when} {condition} [{with:outcome}]", refuse),
+    (
+        "is|are [always] {down} [{with:outcome}]",
+        lambda outcome=None: Guard(NEVER, outcome or Fail(503, "service_unavailable")),
+    ),
+    (
+        "can|may [only] be called|used|done|made|performed [only|at most] once [per|for|on {noun}] [{else:outcome}]",
+        lambda outcome=None: Once(outcome),
+    ),
+    (
+        "{onlyok} once [per|for|on [each|every|a|an] {noun}] [{else:outcome}]",
+        lambda outcome=None: Once(outcome),
+    ),
+)
+
+
+def unless(thing: Thing, condition: Condition) -> Condition:
+    """Such things need the condition; others do not."""
+    return condition if thing.condition is None else Any_((negated(thing.condition), condition))
+
+
+PIECES: dict[str, Piece] = {
+    "guarding": table(*_VERB_PHRASES),
+    "ok": table(
+        *(
+            (pattern, constant(""))
+            for pattern in (
+                "[will|can|may|should|must] succeed~|work~|proceed~|apply|applies|function~|happen~",
+                "[will|can|may] go|goes through",
+                "[is|are|be] allowed|permitted|possible|accepted|available|valid|enabled|honored|processed|executed|supported",
+                "[can|may|must|should] be called|used|invoked|run|executed|performed|made|done|requested|processed|issued",
+            )
+        )
+    ),
+    "onlyok": table(
+        *(
+            (pattern, constant(""))
+            for pattern in (
+                "only {ok}",
+                "{ok} only",
+                "is|are only allowed|permitted|possible|accepted|available|valid|enabled|supported|processed|executed",
+                "can|may|will|should|must only be called|used|invoked|run|executed|performed|made|done|requested|processed",
+                "can|may|will|should|must only succeed|work|proceed|happen",
+                "only",
+            )
+        )
+    ),
+    "until": table(("until", constant("")), ("before", constant("")), ("prior to", constant(""))),
+    "rejecting": table(
+        *(
+            (pattern, constant(""))
+            for pattern in (
+                "[will|must|should] reject~|refuse~|decline~|deny|denies|block~|disallow~|forbid~|prevent~",
+                "[will|must|should] refuse~|decline~ to {ownverb}|process|accept|handle",
+                "does|do|will|can|must not accept|allow|permit|process|handle|support|take|{ownverb}",
+                "fail~|error~ for|on",
+            )
+        )
+    ),
+    "accepting": table(
+        *(
+            (pattern, constant(""))
+            for pattern in (
+                "[will|can|must] only accept~|allow~|process~|handle~|permit~|support~|take~|{ownverb}",
+                "[will|can|must] accept~|allow~|process~|handle~|permit~|support~|take~|{ownverb} only",
+            )
+        )
+    ),
+    "checking": table(
+        ("check~|verify|verifies|ensure~|validate~|enforce~|confirm~", constant("")),
+        ("make~ sure", constant("")),
+    ),
+    "down": table(
+        ("disabled|unavailable|down|offline|broken|inoperative|blocked", constant("")),
+        ("out of service|order | turned off | switched off | not available|supported|enabled", constant("")),
+        ("under maintenance", constant("")),
+    ),
+}

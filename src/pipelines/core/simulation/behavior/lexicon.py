@@ -1,0 +1,283 @@
+"""What the words of a rule may stand for: the tools, and the kinds of things in the world with fields and values.
+
+Looking up, not reading: a word that fits nothing, or more than one thing alike, is not found.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import World
+from pipelines.core.simulation.behavior import words
+from pipelines.core.simulation.behavior.things import (
+    USUAL_FIELDS,
+    Kind,
+    Path,
+    ToolLike,
+    ToolWords,
+    find_argument,
+    find_field,
+    has_value,
+    switch_of,
+)
+from pipelines.core.simulation.reading import shapes
+from pipelines.core.simulation.reading.words import (
+    READS,
+    joined,
+    read_tool_name,
+    singular,
+    without_generic,
+)
+from pipelines.core.simulation.reading.words import tokens as words_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lexicon:
+    tools: Mapping[str, ToolWords]  # by lower-case name
+    kinds: Mapping[str, Kind]
+    flags: frozenset[str]
+    verbs: Mapping[str, frozenset[str]]  # form of a verb, or noun for the doing of it -> tools
+    nouns: Mapping[str, str]  # singular words run together -> kind
+
+    def kind_of(self, noun: str) -> str | None:
+        """The kind a noun stands for: `orders`, `customer` where the world has users, `support tickets`."""
+        exact = self.nouns.get(joined(words_of(noun)))
+        if exact is not None:
+            return exact
+        last = singular(words_of(noun)[-1]) if words_of(noun) else ""
+        for same in words.SAME_NOUNS:
+            if last in same:
+                known = dict.fromkeys(self.nouns[word] for word in same if word in self.nouns)
+                seeded = [kind for kind in known if self.kinds[kind].fields]
+                if len(seeded or known) == 1:
+                    return next(iter(seeded or known))
+        return None
+
+    def id_argument(self, tool: ToolWords, kind: str) -> str | None:
+        """The argument that says which entity of a kind is meant: `product_id` also where the world says inventory."""
+        exact = _id_argument(tool, kind)
+        if exact is not None:
+            return exact
+        last = singular(words_of(kind)[-1]) if words_of(kind) else kind
+        for same in words.SAME_NOUNS:
+            for noun in same if last in same else ():
+                other = self.nouns.get(noun)
+                is_seeded = other is not None and bool(self.kinds[other].fields)
+                found = None if noun == last or is_seeded else _id_argument(tool, noun)
+                if found is not None:
+                    return found
+        return None
+
+    def is_field(self, phrase: str, owner: str | None = None) -> bool:
+        """Whether any thing, argument or reply has such a field (of this owner, where one is named)."""
+        kind = self.kinds.get(self.kind_of(owner) or "") if owner else None
+        if kind is not None:
+            return find_field(kind.fields, phrase) is not None or (not kind.fields and phrase in USUAL_FIELDS)
+        if any(find_field(one.fields, phrase) is not None for one in self.kinds.values()):
+            return True
+        if any(
+            find_argument(tool, phrase) or phrase.replace(" ", "_") in tool.output
+            for tool in self.tools.values()
+        ):
+            return True
+        first, _, rest = phrase.partition(" ")
+        if rest and self.kind_of(first) is not None:
+            return self.is_field(rest, first)
+        return phrase in USUAL_FIELDS and not any(one.fields for one in self.kinds.values())
+
+    def is_value(self, phrase: str) -> bool:
+        return any(has_value(one, phrase) for kind in self.kinds.values() for one in kind.fields.values())
+
+    def is_switch(self, word: str) -> bool:
+        """Whether some thing has a yes-or-no field of this name."""
+        return any(switch_of(kind, word) is not None for kind in self.kinds.values())
+
+    def tools_doing(self, verb_form: str, noun: str | None) -> tuple[str, ...]:
+        """The tools that a verb (and the thing it is done to) speaks of; () when none does."""
+        found = [self.tools[name.lower()] for name in sorted(self.verbs.get(verb_form, ()))]
+        if noun:
+            found = [tool for tool in found if self._is_about(tool, noun)]
+        return tuple(tool.name for tool in found)
+
+    def _is_about(self, tool: ToolWords, noun: str) -> bool:
+        kind = self.kind_of(noun)
+        if kind is None:
+            return singular(noun) in tool.words
+        return (
+            tool.kind == kind
+            or singular(words_of(kind)[-1]) in tool.words
+            or self.id_argument(tool, kind) is not None
+        )
+
+
+def build_lexicon(
+    tools: Sequence[ToolLike], world: World, ledger_schema: Mapping[str, Json] | None = None
+) -> Lexicon:
+    kinds = _kinds(shapes.survey(world, ledger_schema))
+    plain = [_tool_words(tool) for tool in tools]
+    seeded = tuple(kinds)
+    short: dict[str, str] = {}
+    for noun in dict.fromkeys(noun for tool in plain for noun in _spoken_nouns(tool)):
+        meant = [kind for kind in seeded if noun in map(singular, words_of(kind))]
+        if len(meant) == 1:  # `leave` where the world keeps leave requests
+            short[joined(words_of(noun))] = meant[0]
+        elif joined(words_of(noun)) not in {joined(words_of(known)) for known in kinds}:
+            kinds.setdefault(noun, Kind(name=noun))
+    nouns = short | _noun_index(kinds)
+    by_name = {tool.name.lower(): _with_kind(tool, nouns, kinds) for tool in plain}
+    return Lexicon(
+        tools=by_name,
+        kinds=kinds,
+        flags=world.flags,
+        verbs=_verb_index(by_name.values(), kinds, nouns),
+        nouns=nouns,
+    )
+
+
+def _id_argument(tool: ToolWords, kind: str) -> str | None:
+    noun = joined(words_of(kind))
+    last = singular(words_of(kind)[-1]) if words_of(kind) else kind
+    for name, schema in tool.arguments.items():
+        parts = words_of(name)
+        stemmed = joined(part for part in parts if part not in ("id", "number", "uuid", "key", "code"))
+        if parts and parts[-1] in ("id", "number", "uuid", "key", "code") and stemmed in (noun, last):
+            return name
+        if schema.get("type") in (None, "string", "integer") and joined(parts) == noun:
+            return name
+    if tool.kind == kind and "id" in tool.arguments:
+        return "id"
+    return None
+
+
+def _kinds(survey: shapes.Survey) -> dict[str, Kind]:
+    kinds = {name: Kind(name=name, fields=dict(_flat(table.fields))) for name, table in survey.tables.items()}
+    for one in survey.singletons:
+        kinds[one.entity_type] = Kind(name=one.entity_type, fields=dict(_flat(one.fields)), only_id=one.id)
+    return kinds
+
+
+def _flat(fields: Mapping[str, shapes.Field], above: Path = ()) -> Iterator[tuple[Path, shapes.Field]]:
+    for name, one in fields.items():
+        yield (*above, name), one
+        if one.parts and one.keeps is None and len(above) < 2:
+            yield from _flat(one.parts, (*above, name))
+
+
+def _tool_words(tool: ToolLike) -> ToolWords:
+    read = read_tool_name(tool.name, tool.description or "")
+    properties = tool.input_schema.get("properties")
+    required = tool.input_schema.get("required")
+    return ToolWords(
+        name=tool.name,
+        verb=read.verb,
+        words=frozenset(singular(word) for word in words_of(tool.name)),
+        reads=read.op in READS,
+        creates=read.op == "create",
+        arguments={
+            n: s if isinstance(s, dict) else {}
+            for n, s in (properties if isinstance(properties, dict) else {}).items()
+        },
+        required=frozenset(map(str, required)) if isinstance(required, list) else frozenset(),
+        output=_output_properties(tool.output_schema),
+    )
+
+
+def _output_properties(schema: Json, depth: int = 0) -> dict[str, JsonObject]:
+    if not isinstance(schema, dict) or depth > 2:
+        return {}
+    if "items" in schema:
+        return _output_properties(schema["items"], depth + 1)
+    properties = schema.get("properties")
+    found = (
+        {n: s for n, s in properties.items() if isinstance(s, dict)} if isinstance(properties, dict) else {}
+    )
+    for one in list(found.values()):
+        if "items" in one:
+            found = _output_properties(one, depth + 1) | found
+    return found
+
+
+def _spoken_nouns(tool: ToolWords) -> Iterator[str]:
+    """Things the tools speak of although the world may hold none yet."""
+    for name in tool.arguments:
+        parts = words_of(name)
+        if len(parts) > 1 and parts[-1] in ("id", "ids"):
+            yield "_".join(parts[:-1])
+    read = read_tool_name(tool.name)
+    nouns = without_generic(read.nouns) or without_generic(
+        word for _, rest in read.complements for word in rest
+    )
+    if nouns:
+        yield singular(nouns[-1])
+
+
+def _noun_index(kinds: Mapping[str, Kind]) -> dict[str, str]:
+    index: dict[str, str] = {}
+    for name in kinds:
+        index.setdefault(joined(words_of(name)), name)
+    for name, kind in kinds.items():
+        if kind.fields and words_of(name):  # `support_ticket` is also just a ticket
+            index.setdefault(singular(words_of(name)[-1]), name)
+    return index
+
+
+def _verb_index(
+    tools: Collection[ToolWords], kinds: Mapping[str, Kind], nouns: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
+    """Every form of every tool's verb; then forms of verbs that mean nearly the same, where no tool has them."""
+    direct: dict[str, set[str]] = {}
+    for tool in tools:
+        things = {word for word in tool.words if word in nouns and kinds[nouns[word]].fields}
+        # Placing an order is also said as ordering.
+        made = {singular(words_of(tool.kind)[-1])} if tool.creates and tool.kind else set()
+        for verb in {tool.verb, *(tool.words - things), *made}:
+            for form in words.verb_forms(verb) | words.action_nouns(verb) | words.parted_forms(verb):
+                direct.setdefault(form, set()).add(tool.name)
+    near: dict[str, set[str]] = {}
+    for same in words.SAME_VERBS:
+        doing = {tool.name for tool in tools if tool.verb in same}
+        for form in (form for verb in same for form in words.verb_forms(verb) | words.action_nouns(verb)):
+            near.setdefault(form, set()).update(doing)
+    for form, names in list(direct.items()):
+        near.setdefault(f"re{form}", set()).update(names)  # reassigned, rebooked
+    for verb in words.SEEING:
+        for form in words.verb_forms(verb):
+            near.setdefault(form, set()).update(tool.name for tool in tools if tool.reads)
+    return {form: frozenset(names) for form, names in (near | direct).items() if names}
+
+
+def _with_kind(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> ToolWords:
+    kind = _kind_of_tool(tool, nouns, kinds)
+    return ToolWords(
+        name=tool.name, verb=tool.verb, words=tool.words, reads=tool.reads, creates=tool.creates,
+        arguments=tool.arguments, required=tool.required, output=tool.output, kind=kind,
+    )  # fmt: skip
+
+
+def _kind_of_tool(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:
+    """What a tool is about: the last noun of its name that the world holds, else the thing whose id it takes."""
+    read = read_tool_name(tool.name)
+    named = without_generic(read.nouns) or without_generic(
+        word for _, rest in read.complements for word in rest
+    )
+    spoken = [nouns[joined(named[at:])] for at in range(len(named)) if joined(named[at:]) in nouns]
+    spoken += [nouns[singular(word)] for word in reversed(named) if singular(word) in nouns]
+    seeded = [kind for kind in spoken if kinds[kind].fields]
+    if seeded or tool.creates:
+        return next(iter([*seeded, *spoken]), None)
+    same = [_same_kind(singular(word), nouns, kinds) for word in reversed(named)]
+    by_id = [
+        kind
+        for name, kind in ((name, kind) for name in kinds for kind in [name])
+        if _id_argument(tool, kind) and kinds[kind].fields
+    ]
+    return next((kind for kind in [*same, *by_id, *spoken] if kind is not None), None)
+
+
+def _same_kind(noun: str, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:
+    for same in words.SAME_NOUNS:
+        if noun in same:
+            found = [nouns[word] for word in same if word in nouns and kinds[nouns[word]].fields]
+            if found:
+                return found[0]
+    return None

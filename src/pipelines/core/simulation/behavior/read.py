@@ -1,0 +1,226 @@
+"""Behaviour text into rules: sentence by sentence, each understood whole or reported as it stands."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import World
+from pipelines.core.simulation.behavior import clauses as c
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.grammar import readings
+from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.resolve import answer_of, resolve
+from pipelines.core.simulation.behavior.rules import (
+    ARGUMENTS,
+    Behavior,
+    Nothing,
+    Put,
+    Require,
+    Resolved,
+    Rule,
+    RuleKind,
+)
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved
+from pipelines.core.simulation.behavior.things import ToolLike, ToolWords
+from pipelines.core.simulation.behavior.tokens import Token, sentences, tokens
+from pipelines.core.simulation.reading.verbs import word_set
+
+MAX_TOKENS = 120  # per sentence: past that it is not a rule but an essay
+MAX_READINGS = 40  # ways of taking one sentence that are tried against the tools
+
+# In parentheses these change what a rule says; anything else there only explains it.
+_MATTERS = word_set(
+    "if when unless only except not never no but or otherwise must may can cannot always excluding "
+    "including and until after before without plus minus each per inclusive exclusive"
+)
+_PREFIX = re.compile(
+    r"^(?:(?:important|business\s+)?(?:note|rule|policy)s?(?:\s*#?\d+)?\s*:\s*|note\s+that\s+)", re.IGNORECASE
+)
+# Why a rule exists changes nothing about it.
+_REASON = re.compile(
+    r"\s*,?\s+(?:because\s+[^,;.]*|due to\s+[^,;.]*|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
+    re.IGNORECASE,
+)
+_ADDRESSED = word_set("you your please assistant chatbot")
+
+
+def read_behavior(
+    text: str, *, tools: Sequence[ToolLike], world: World, ledger_schema: Mapping[str, Json] | None = None
+) -> Behavior:
+    """The rules a text states for these tools over this world, and the sentences that could not be taken as one."""
+    reader = _Reader(lexicon=build_lexicon(tools, world, ledger_schema))
+    for sentence in sentences(text):
+        reader.read(sentence)
+    return Behavior(rules=tuple(reader.rules), not_understood=tuple(reader.not_understood))
+
+
+@dataclass(kw_only=True, slots=True)
+class _Reader:
+    lexicon: Lexicon
+    rules: list[Rule] = field(default_factory=list)
+    not_understood: list[str] = field(default_factory=list)
+    spoken_of: tuple[str, ...] = ()  # the tools of the sentence before: what `it` means
+    last_guards: tuple[int, ...] = ()  # rules of the sentence before that an `Otherwise …` completes
+
+    def read(self, sentence: str) -> None:
+        for clauses in self._ways(sentence):
+            if self._take(clauses, sentence):
+                return
+        self.not_understood.append(sentence)
+        self.last_guards = ()
+
+    def _ways(self, sentence: str) -> Iterator[tuple[c.Clause, ...]]:
+        tried = 0
+        for heard in _hearings(sentence, self.lexicon):
+            for clauses in readings(heard, self.lexicon):
+                yield clauses
+                tried += 1
+                if tried >= MAX_READINGS:
+                    return
+
+    def _take(self, clauses: tuple[c.Clause, ...], sentence: str) -> bool:
+        """Whether every clause means something for the tools it is about; then it is kept."""
+        made: list[Rule] = []
+        before = self.spoken_of
+        for clause in clauses:
+            if isinstance(clause, c.Otherwise):
+                if not self._complete(clause, made, sentence):
+                    return False
+                continue
+            found = self._about(clause, sentence, before, made)
+            if not found:
+                return False
+            made += found
+            before = tuple(dict.fromkeys(name for rule in found for name in rule.tools))
+        start = len(self.rules)
+        self.rules += made
+        self.spoken_of = before
+        self.last_guards = tuple(start + at for at, rule in enumerate(made) if isinstance(rule.body, Require))
+        return True
+
+    def _about(
+        self, clause: c.Clause, sentence: str, before: tuple[str, ...], made: list[Rule]
+    ) -> list[Rule]:
+        if isinstance(clause, c.Normal):
+            everyone = tuple(tool.name for tool in self.lexicon.tools.values())
+            return [Rule(sentence=sentence, tools=everyone, kind=RuleKind.NORMAL, body=Nothing())]
+        names, must_hold = self._tools_of(clause, before)
+        found: list[tuple[str, Resolved]] = []
+        for name in names:
+            scope = Scope(
+                tool=self.lexicon.tools[name.lower()],
+                lexicon=self.lexicon,
+                computed=self._computed(name, made),
+            )
+            try:
+                made_here = resolve(clause, scope)
+            except Unresolved:
+                if must_hold:
+                    return []
+                continue
+            if not clause.who.by_argument or all(_asks_arguments(one) for one in made_here):
+                found += [(name, one) for one in made_here]
+        return _merged(found, sentence)
+
+    def _tools_of(self, clause: c.Clause, before: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+        """The tools meant, and whether the rule must make sense for each of them."""
+        who = clause.who
+        everyone = tuple(tool.name for tool in self.lexicon.tools.values())
+        if who.names:
+            return who.names, True
+        if who.verb is not None:
+            return self.lexicon.tools_doing(who.verb, who.noun), False
+        if who.everyone and isinstance(clause, (c.Hide, c.Show, c.Mask, c.Cap, c.Order, c.Keep, c.First)):
+            lists_only = isinstance(clause, (c.Cap, c.Order, c.Keep, c.First))
+            readers = (tool for tool in self.lexicon.tools.values() if tool.reads)
+            return tuple(tool.name for tool in readers if not (lists_only and self._looks_up(tool))), False
+        if who.everyone:
+            return everyone, False
+        if not before and isinstance(clause, (c.Compute, c.Bound, c.Round)):
+            # "total = subtotal * 1.08" speaks of the data: whatever looks one such thing up shows it so.
+            return tuple(tool.name for tool in self.lexicon.tools.values() if self._looks_up(tool)), False
+        return before, True
+
+    def _looks_up(self, tool: ToolWords) -> bool:
+        return tool.reads and tool.kind is not None and self.lexicon.id_argument(tool, tool.kind) is not None
+
+    def _computed(self, tool: str, made: list[Rule]) -> frozenset[str]:
+        return frozenset(
+            rule.body.name
+            for rule in [*self.rules, *made]
+            if rule.covers(tool) and isinstance(rule.body, Put)
+        )
+
+    def _complete(self, clause: c.Otherwise, made: list[Rule], sentence: str) -> bool:
+        """`Otherwise it returns a 409`: the answer of the rule before, in this sentence or the last."""
+        mine = [at for at, rule in enumerate(made) if isinstance(rule.body, Require)]
+        target = made if mine else self.rules
+        places = mine or list(self.last_guards)
+        for at in places:
+            target[at] = _answering(target[at], clause.outcome)
+        return bool(places)
+
+
+def _asks_arguments(one: Resolved) -> bool:
+    return isinstance(one.body, Require) and ARGUMENTS in one.body.need.roots()
+
+
+def _answering(rule: Rule, outcome: m.Outcome) -> Rule:
+    body = rule.body
+    assert isinstance(body, Require)
+    return replace(rule, body=replace(body, answer=answer_of(outcome, rule.kind, body.need, body.about)))
+
+
+def _merged(found: list[tuple[str, Resolved]], sentence: str) -> list[Rule]:
+    """One rule for all tools for which it came out the same."""
+    merged: dict[tuple[str, str], Rule] = {}
+    for name, one in found:
+        key = (repr(one.body), one.note or "")
+        known = merged.get(key)
+        tools = (
+            (*known.tools, name) if known and name not in known.tools else known.tools if known else (name,)
+        )
+        merged[key] = Rule(sentence=sentence, tools=tools, kind=one.kind, body=one.body, note=one.note)
+    return list(merged.values())
+
+
+def _hearings(sentence: str, lexicon: Lexicon) -> Iterator[list[Token]]:
+    """The sentence as it stands; then without what only explains it."""
+    plain = _PREFIX.sub("", sentence.strip())
+    forms = [plain]
+    shorter = _REASON.sub("", plain.rstrip(".!"))
+    forms += [shorter] if shorter != plain.rstrip(".!") else []
+    for form in forms:
+        heard = tokens(form, (tool.name for tool in lexicon.tools.values()))
+        if not heard or len(heard) > MAX_TOKENS or _is_addressed(heard, lexicon):
+            return
+        yield heard
+        without = _without_asides(heard)
+        if without != heard:
+            yield without
+
+
+def _is_addressed(heard: list[Token], lexicon: Lexicon) -> bool:
+    """Words to the agent are no rules of the backend, unless agents are things the backend knows."""
+    spoken = {token.low for token in heard}
+    return bool(spoken & _ADDRESSED) or ("agent" in spoken and lexicon.kind_of("agent") is None)
+
+
+def _without_asides(heard: list[Token]) -> list[Token]:
+    """Without parentheses that only explain: `(8% tax)`."""
+    kept: list[Token] = []
+    at = 0
+    while at < len(heard):
+        end = (
+            next((to for to in range(at, len(heard)) if heard[to].low == ")"), None)
+            if heard[at].low == "("
+            else None
+        )
+        inside = heard[at + 1 : end] if end is not None else []
+        if end is not None and 0 < len(inside) <= 10 and not any(token.low in _MATTERS for token in inside):
+            at = end + 1
+            continue
+        kept.append(heard[at])
+        at += 1
+    return kept

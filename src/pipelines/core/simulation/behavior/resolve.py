@@ -1,0 +1,241 @@
+"""Clauses tied to one tool: what each becomes as a rule, or Unresolved when a word of it means nothing there."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pipelines.core.simulation.behavior import clauses as c
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior import resolve_effects as effects
+from pipelines.core.simulation.behavior import resolve_replies as replies
+from pipelines.core.simulation.behavior import rules as r
+from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
+from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved
+from pipelines.core.simulation.behavior.truth import NO, done_before, truth
+from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
+from pipelines.core.simulation.reading.words import participle, singular
+from pipelines.core.simulation.reading.words import tokens as words_of
+
+
+def resolve(clause: c.Clause, scope: Scope) -> list[Resolved]:
+    """The rules a clause makes for one tool. A field computed for a list's elements is no rule of one reply."""
+    made = _RESOLVERS[type(clause)](clause, scope)
+    for one in made:
+        for ref in _refs_of(one.body):
+            if ref.root == ARGUMENTS and ref.path and ref.path[0] not in scope.tool.arguments:
+                raise Unresolved(f"{scope.tool.name} has no argument {ref.path[0]}")
+    return made
+
+
+def _refs_of(body: r.RuleBody) -> list[Ref]:
+    parts = (getattr(body, name, None) for name in ("need", "value", "when", "keep"))
+    return [ref for part in parts if isinstance(part, Text) for ref in part.refs()]
+
+
+# -- guards ------------------------------------------------------------------------------------------
+
+
+def _guard(clause: c.Guard, scope: Scope) -> list[Resolved]:
+    need = clause.need
+    if isinstance(need, m.Exists):
+        return _unknown(c.Unknown(need.noun or None, clause.outcome or m.Fail(404)), scope)
+    if _is_permission(need) and _lists(scope, need):
+        return _own_only(clause, scope)
+    expression = truth(need, scope)
+    about = _about(expression, scope)
+    nature = _nature(need, expression, scope)
+    if nature is RuleKind.ARGUMENT:
+        expression = _if_given(need, expression, scope)
+    answer = answer_of(clause.outcome, nature, expression, about)
+    note = None
+    if nature is RuleKind.PERMISSION and NO.parts[0] in expression.parts:
+        note = f"{scope.tool.name} has no argument that says who calls, so every call is refused"
+    return [Resolved(nature, r.Require(expression, answer, about), note)]
+
+
+def _is_permission(need: m.Condition) -> bool:
+    if isinstance(need, (m.Owns, m.CallerIs, m.Allowed)):
+        return True
+    if isinstance(need, m.Not):
+        return _is_permission(need.part)
+    return isinstance(need, (m.All, m.Any_)) and any(_is_permission(part) for part in need.parts)
+
+
+def _nature(need: m.Condition, expression: Text, scope: Scope) -> RuleKind:
+    if _is_permission(need) and (not isinstance(need, m.Allowed) or _is_of_persons(expression)):
+        return RuleKind.PERMISSION
+    first = next(iter(expression.refs()), None)
+    return RuleKind.ARGUMENT if first is not None and first.root == ARGUMENTS else RuleKind.GUARD
+
+
+def _is_of_persons(expression: Text) -> bool:
+    return any(singular(words_of(root)[-1]) in PERSONS for root in expression.roots() if words_of(root))
+
+
+def _about(expression: Text, scope: Scope) -> str | None:
+    kinds = [ref.root for ref in expression.refs() if ref.root in scope.lexicon.kinds]
+    return next(iter(kinds), scope.kind)
+
+
+def _if_given(need: m.Condition, expression: Text, scope: Scope) -> Text:
+    """A rule about an optional argument binds only calls that give it, unless it asks for it."""
+    if isinstance(need, (m.Present, m.All)) and _asks_for(need):
+        return expression
+    optional = dict.fromkeys(
+        ref for ref in expression.refs() if ref.root == ARGUMENTS and ref.path[0] not in scope.tool.required
+    )
+    if not optional:
+        return expression
+    return text("(", *(part for ref in optional for part in (ref, " == null or ")), expression, ")")
+
+
+def _asks_for(need: m.Condition) -> bool:
+    return isinstance(need, m.Present) or (
+        isinstance(need, m.All) and all(_asks_for(part) for part in need.parts)
+    )
+
+
+_STATUS = {RuleKind.PERMISSION: 403, RuleKind.ARGUMENT: 422, RuleKind.NOT_FOUND: 404}
+
+
+def answer_of(
+    outcome: m.Outcome | None, nature: RuleKind, expression: Text | None, about: str | None
+) -> r.Answer:
+    if isinstance(outcome, m.Unchanged):
+        return r.AsItWas()
+    if isinstance(outcome, m.Reply):
+        return r.Instead(outcome.value)
+    said = outcome or m.Fail()
+    status = said.status or STATUS_OF_WORD.get((said.error or "").replace("_", " "), _STATUS.get(nature, 409))
+    error = said.error or (None if said.status else _default_error(nature, expression, about))
+    error = error or WORD_OF_STATUS.get(status, "conflict")
+    message = None if said.message or said.error else _message(nature, expression, about)
+    return r.Failure(status, error, message, said.message)
+
+
+def _default_error(nature: RuleKind, expression: Text | None, about: str | None) -> str | None:
+    if nature is RuleKind.NOT_FOUND:
+        return f"{snake(singular(about))}_not_found" if about else "not_found"
+    argument = next(
+        (
+            ref.path[0]
+            for ref in (expression.refs() if expression else ())
+            if ref.root == ARGUMENTS and ref.path
+        ),
+        None,
+    )
+    if nature is RuleKind.ARGUMENT and argument:
+        asked = expression is not None and " not in [null, '']" in expression.parts
+        return f"{snake(argument)}_required" if asked else f"invalid_{snake(argument)}"
+    return None
+
+
+def _message(nature: RuleKind, expression: Text | None, about: str | None) -> Text | None:
+    """What a backend would say: the value that stands in the way. Never the rule itself, which is the author's secret."""
+    refs = expression.refs() if expression else []
+    if nature is RuleKind.PERMISSION:
+        return text("not permitted for this caller")
+    shown = next((ref for ref in refs if ref.root not in (ARGUMENTS, REPLY) and ref.path), None)
+    if nature is RuleKind.GUARD and shown is not None:
+        return text(f"not possible: {shown.root} {shown.path[-1]} is {{", shown, "}")
+    given = next((ref for ref in refs if ref.root == ARGUMENTS and ref.path), None)
+    if nature is RuleKind.ARGUMENT and given is not None:
+        return text(f"{given.path[-1]} is missing or not acceptable")
+    return None
+
+
+def _lists(scope: Scope, need: m.Condition) -> bool:
+    """Whether the tool answers with many things, of which the caller may see some."""
+    noun = need.noun if isinstance(need, m.Owns) else None
+    kind = scope.kind_named(noun)
+    return (
+        scope.tool.reads
+        and kind is not None
+        and scope.lexicon.id_argument(scope.tool, kind.name) is None
+        and isinstance(need, m.Owns)
+    )
+
+
+def _own_only(clause: c.Guard, scope: Scope) -> list[Resolved]:
+    need = clause.need
+    kind = scope.kind_named(need.noun if isinstance(need, m.Owns) else None)
+    if kind is None:
+        raise Unresolved("nothing is listed")
+    keep = truth(need, replace(scope, in_list=kind.name))
+    if NO.parts[0] in keep.parts:
+        answer = answer_of(clause.outcome, RuleKind.PERMISSION, keep, kind.name)
+        note = f"{scope.tool.name} has no argument that says who calls, so every call is refused"
+        return [Resolved(RuleKind.PERMISSION, r.Require(keep, answer, kind.name), note)]
+    return [Resolved(RuleKind.LIST, r.Filter(keep))]
+
+
+def _invariant(clause: c.Invariant, scope: Scope) -> list[Resolved]:
+    expression = truth(clause.need, scope)
+    if expression.roots() == {ARGUMENTS}:
+        return _guard(c.Guard(clause.need, clause.outcome), scope)
+    if scope.tool.reads or REPLY in expression.roots():
+        raise Unresolved("only a call that changes something can break it")
+    about = _about(expression, scope)
+    answer = answer_of(clause.outcome, RuleKind.GUARD, expression, about)
+    return [Resolved(RuleKind.INVARIANT, r.Require(expression, answer, about, at_end=True))]
+
+
+def _unknown(clause: c.Unknown, scope: Scope) -> list[Resolved]:
+    kind = scope.kind_named(clause.noun)
+    if kind is None or scope.lexicon.id_argument(scope.tool, kind.name) is None:
+        raise Unresolved(f"{scope.tool.name} looks up no {clause.noun or 'entity'}")
+    answer = answer_of(clause.outcome, RuleKind.NOT_FOUND, None, kind.name)
+    return [Resolved(RuleKind.NOT_FOUND, r.NotFound(kind.name, answer))]
+
+
+def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
+    """Done before is what the record says: its status, a switch or a date named after the verb."""
+    done = participle(scope.tool.verb)
+    kind = scope.kind_named(None)
+    if kind is None:
+        raise Unresolved(f"nothing says whether it was {done}")
+    already = done_before(kind, scope.base(kind.name), sorted({done, *past_forms(scope.tool.verb)}))
+    outcome = clause.outcome if clause.outcome not in (None, m.Fail()) else m.Fail(409, f"already_{done}")
+    need = text("not (", already, ")")
+    return [
+        Resolved(
+            RuleKind.GUARD, r.Require(need, answer_of(outcome, RuleKind.GUARD, need, scope.kind), scope.kind)
+        )
+    ]
+
+
+# -- effects --------------------------------------------------------------------------------------------
+
+
+# -- what the reply shows ----------------------------------------------------------------------------------
+
+
+def _normal(clause: c.Normal, scope: Scope) -> list[Resolved]:
+    return [Resolved(RuleKind.NORMAL, r.Nothing())]
+
+
+_RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
+    c.Guard: _guard,
+    c.Invariant: _invariant,
+    c.Unknown: _unknown,
+    c.Once: _once,
+    c.Assign: effects.assign,
+    c.Step: effects.step,
+    c.Become: effects.become,
+    c.Keepsake: effects.keepsake,
+    c.Raise: effects.raise_flag,
+    c.Restock: effects.restock,
+    c.Erase: effects.erase,
+    c.Compute: replies.compute,
+    c.Bound: replies.bound,
+    c.Round: replies.round_off,
+    c.Cap: replies.cap_list,
+    c.Order: replies.put_in_order,
+    c.Keep: replies.keep_only,
+    c.First: replies.put_first,
+    c.Hide: replies.hide,
+    c.Show: replies.show,
+    c.Mask: replies.mask,
+    c.Normal: _normal,
+}

@@ -1,0 +1,372 @@
+"""One tool over one world: what the fields, amounts and nouns of a sentence stand for there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.behavior.conditions import OWNERS
+from pipelines.core.simulation.behavior.lexicon import Lexicon
+from pipelines.core.simulation.behavior.meaning import MONEY, Amount, Choice, Field, Literal_, Now, Sum, Total
+from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Ref, Text, joined, literal, text
+from pipelines.core.simulation.behavior.things import (
+    USUAL_FIELDS,
+    Kind,
+    Path,
+    ToolWords,
+    find_argument,
+    find_field,
+    is_date,
+    known_value,
+)
+from pipelines.core.simulation.behavior.words import snake, stem
+from pipelines.core.simulation.reading import shapes
+from pipelines.core.simulation.reading.verbs import word_set
+from pipelines.core.simulation.reading.words import singular
+from pipelines.core.simulation.reading.words import tokens as words_of
+
+# Fields that hold what a thing is worth, best first.
+WORTH = (
+    "total",
+    "amount",
+    "total_amount",
+    "order_total",
+    "grand_total",
+    "price",
+    "value",
+    "cost",
+    "subtotal",
+    "balance",
+)
+_BIRTHS = (
+    "creat", "plac", "order", "purchas", "bought", "book", "submit", "issu", "open", "regist", "post", "sent", "receiv",
+    "add", "publish", "start", "date", "timestamp", "time", "updat", "modif", "",
+)  # fmt: skip
+_ENDS = word_set("due expires expiry expiration renews renewal ends end until departure birth deadline")
+_CALLERS = (
+    "requester_id", "caller_id", "actor_id", "requesting_user_id", "current_user_id", "acting_user_id", "performed_by",
+    "requested_by", "requester", "caller", "admin_id", "approver_id", "approved_by", "reviewer_id", "manager_id",
+)  # fmt: skip
+_SESSIONS = ("session", "current_user", "auth", "caller", "login", "context")
+
+
+class Unresolved(Exception):
+    """A word of the sentence stands for nothing this tool or this world has."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where a value is: what reads it, and the field's description where the world shows one."""
+
+    value: Text
+    about: shapes.Field | None = None
+    name: str = ""
+    root: str = ""
+
+    @property
+    def is_date(self) -> bool:
+        return self.about is not None and is_date(self.name, self.about)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scope:
+    tool: ToolWords
+    lexicon: Lexicon
+    computed: frozenset[str] = frozenset()  # fields of the reply that earlier rules work out
+    in_list: str | None = None  # the kind of thing listed, where the rule is about each element
+    bases: Mapping[str, Text] = field(
+        default_factory=dict
+    )  # a kind -> an expression for the one that is meant
+
+    @property
+    def kind(self) -> str | None:
+        return self.tool.kind
+
+    def kind_named(self, noun: str | None) -> Kind | None:
+        """The kind a noun means here; without one, what the tool is about."""
+        name = (self.lexicon.kind_of(noun) if noun else None) or (self.kind if not noun else None)
+        return self.lexicon.kinds.get(name) if name else None
+
+    def base(self, kind: str) -> Text:
+        """The entity of a kind that the call is about."""
+        if kind == self.in_list:
+            return text(Ref(EACH))
+        if kind in self.bases:
+            return self.bases[kind]
+        if self._is_yet_to_be(kind):
+            # A thing that the call is about to make has only what the call gives it.
+            return text(Ref(ARGUMENTS))
+        if self.reaches(kind):
+            return text(Ref(kind))
+        raise Unresolved(f"{self.tool.name} has no {kind}")
+
+    def reaches(self, kind: str) -> bool:
+        known = self.lexicon.kinds.get(kind)
+        if known is None:
+            return False
+        return (
+            kind == self.kind
+            or known.only_id is not None
+            or self.lexicon.id_argument(self.tool, kind) is not None
+            or self.link_to(kind) is not None
+        )
+
+    def link_to(self, kind: str) -> str | None:
+        """The field of what the tool is about that holds the id of an entity of another kind."""
+        own = self.lexicon.kinds.get(self.kind or "")
+        return link_field(own, kind) if own is not None else None
+
+    # -- fields ------------------------------------------------------------------------------------
+
+    def place(self, spoken: Field) -> Place:
+        """Where the value of a spoken field is, or Unresolved."""
+        if spoken.name == MONEY:
+            return self.worth(spoken.owner)
+        owner, name = self._parted(spoken)
+        if owner == ARGUMENTS or (
+            owner in ("arguments", "request", "input") and self.kind_named(owner) is None
+        ):
+            return self._argument(name)
+        if owner is not None:
+            kind = self.kind_named(owner)
+            if kind is not None:
+                return self._in_kind(kind, name, is_loose=spoken.is_new or _is_name(name))
+        if spoken.is_argument:
+            return self._argument(name)
+        return self._bare(name, spoken.is_new)
+
+    def _parted(self, spoken: Field) -> tuple[str | None, str]:
+        head, dot, rest = spoken.name.partition(".")
+        if dot and (head == ARGUMENTS or self.lexicon.kind_of(head) is not None):
+            return head, rest
+        first, _, following = spoken.name.partition(" ")
+        if spoken.owner is None and following and self.lexicon.kind_of(first) is not None:
+            kind = self.kind_named(first)
+            if kind is not None and find_field(kind.fields, following) is not None:
+                return first, following
+        return spoken.owner, spoken.name
+
+    def _bare(self, name: str, is_new: bool) -> Place:
+        own = self.lexicon.kinds.get(self.in_list or self.kind or "")
+        in_own = find_field(own.fields, name) if own else None
+        status_like = in_own is not None and own is not None and in_own == own.status
+        argument = find_argument(self.tool, name)
+        if argument is not None and not status_like and self.in_list is None:
+            return self._argument(argument)
+        if snake(name) in self.computed and in_own is None:
+            return Place(value=text(Ref(REPLY, (snake(name),))), name=snake(name), root=REPLY)
+        if own is not None and in_own is not None:
+            return self._at(own, in_own)
+        found = self._elsewhere(name)
+        if found is not None:
+            return found
+        if snake(name) in self.tool.output:
+            return Place(value=text(Ref(REPLY, (snake(name),))), name=snake(name), root=REPLY)
+        if own is not None and (_is_name(name) or (not own.fields and name in USUAL_FIELDS)):
+            return self._at(own, tuple(name.split(".")))
+        raise Unresolved(f"nothing here has a field {name!r}")
+
+    def _elsewhere(self, name: str) -> Place | None:
+        """In another kind that the call reaches, where only one has such a field."""
+        hits = [
+            (kind, path)
+            for kind in self.lexicon.kinds.values()
+            if kind.name != self.kind and kind.fields and self.reaches(kind.name)
+            and (path := find_field(kind.fields, name)) is not None
+        ]  # fmt: skip
+        return self._at(*hits[0]) if len(hits) == 1 else None
+
+    def _in_kind(self, kind: Kind, name: str, is_loose: bool) -> Place:
+        path = find_field(kind.fields, name)
+        if path is not None:
+            return self._at(kind, path)
+        if name == "id":
+            return self._at(kind, ("id",))
+        if is_loose or (not kind.fields and name in USUAL_FIELDS):
+            return self._at(kind, tuple(name.split(".")) if "." in name else (snake(name),))
+        raise Unresolved(f"no {kind.name} has a field {name!r}")
+
+    def _at(self, kind: Kind, path: Path) -> Place:
+        return Place(
+            value=within(self.base(kind.name), path),
+            about=kind.fields.get(path),
+            name=path[-1],
+            root=kind.name,
+        )
+
+    def _is_yet_to_be(self, kind: str) -> bool:
+        is_own = self.tool.creates and kind == self.kind and self.in_list is None
+        return is_own and self.lexicon.id_argument(self.tool, kind) is None
+
+    def _argument(self, name: str) -> Place:
+        found = find_argument(self.tool, name) or (name if name in self.tool.arguments else None)
+        if found is None:
+            raise Unresolved(f"{self.tool.name} has no argument {name!r}")
+        schema = self.tool.arguments[found]
+        enum = schema.get("enum")
+        about = shapes.Field(name=found, values=tuple(enum) if isinstance(enum, list) else ())
+        return Place(value=text(Ref(ARGUMENTS, (found,))), about=about, name=found, root=ARGUMENTS)
+
+    # -- what a thing is worth, how old it is, whose it is --------------------------------------------
+
+    def worth(self, noun: str | None) -> Place:
+        if not noun:
+            argument = next(
+                (name for name in ("amount", "total", "price") if name in self.tool.arguments), None
+            )
+            if argument is not None and self.in_list is None:
+                return self._argument(argument)
+        kind = self.kind_named(noun)
+        for name in WORTH:
+            if kind is not None and (name,) in kind.fields and "number" in kind.fields[(name,)].kinds:
+                return self._at(kind, (name,))
+        raise Unresolved(f"no amount is known of {noun or self.kind}")
+
+    def moment(self, spoken: Field | None, noun: str | None) -> Place:
+        """The field that says when: of the event that is named, or of the thing's own beginning."""
+        if spoken is not None and not spoken.is_new:
+            return self.place(spoken)
+        kind = self.kind_named((spoken.owner if spoken else None) or noun)
+        if kind is None:
+            raise Unresolved("nothing here has a date")
+        dates = kind.dates()
+        if spoken is not None:
+            named = [
+                path for path in dates if stem(spoken.name) in {stem(word) for word in words_of(path[-1])}
+            ]
+            if named:
+                return self._at(kind, named[0])
+            if (
+                not any(stem(spoken.name).startswith(birth) for birth in _BIRTHS[:10])
+                and spoken.name != "made"
+            ):
+                raise Unresolved(f"no {kind.name} says when it was {spoken.name}")
+        return self._at(kind, self.birth(kind))
+
+    def birth(self, kind: Kind) -> Path:
+        """The date a thing came about: by name, else the only one that does not say when it will end."""
+        dates = [path for path in kind.dates() if not set(words_of(path[-1])) & _ENDS]
+        for start in _BIRTHS:
+            for path in dates:
+                if any(word.startswith(start) for word in words_of(path[-1])):
+                    return path
+        raise Unresolved(f"no {kind.name} says how old it is")
+
+    def owner(self, kind: Kind, named: str | None) -> Text:
+        """The field of a thing that says whose it is."""
+        if named is not None:
+            last = named.rpartition(".")[2]
+            path = find_field(kind.fields, last) or find_field(kind.fields, f"{last}_id")
+            return within(self.base(kind.name), path or (last,))
+        for name in OWNERS:
+            if (name,) in kind.fields:
+                return within(self.base(kind.name), (name,))
+        if not kind.fields:
+            return within(self.base(kind.name), ("user_id",))
+        raise Unresolved(f"no {kind.name} says whose it is")
+
+    def caller(self, named: str | None = None, is_target: bool = False) -> Text | None:
+        """Who is calling: an argument that says so, or the session the world holds; None when nothing does."""
+        names = [*_CALLERS, *(() if is_target else OWNERS)]
+        if named is not None and not is_target:
+            names.insert(0, named)
+        for name in names:
+            if name in self.tool.arguments:
+                return text(Ref(ARGUMENTS, (name,)))
+        for name in _SESSIONS:
+            kind = self.lexicon.kinds.get(name)
+            for owner in (*OWNERS, "id"):
+                if kind is not None and (owner,) in kind.fields:
+                    return text(f"first(entities({literal(name)}))", within(text(""), (owner,)))
+        return None
+
+    # -- amounts -----------------------------------------------------------------------------------------
+
+    def amount(self, spoken: Amount) -> Text:
+        match spoken:
+            case Field():
+                return self.place(spoken).value
+            case Literal_(value):
+                return text(written_value(value))
+            case Now():
+                return text("now")
+            case Sum("len", (Field() as counted,)):
+                return self._count(counted)
+            case Sum(op, parts):
+                return _sum(op, [self.amount(part) for part in parts])
+            case Total():
+                return self._total(spoken)
+            case Choice():
+                raise Unresolved("a choice is resolved with its condition")
+
+    def _count(self, spoken: Field) -> Text:
+        """How many: the length of a list, or the number itself where the field is one."""
+        place = self.place(spoken)
+        is_list = place.about is not None and place.about.keeps is not None
+        is_array = place.root == ARGUMENTS and self.tool.arguments[place.name].get("type") == "array"
+        return text("len(", place.value, ")") if is_list or is_array else place.value
+
+    def _total(self, spoken: Total) -> Text:
+        over = self.place(spoken.over)
+        if over.about is None or over.about.keeps != "list":
+            raise Unresolved(f"{spoken.over.name} is no list")
+        parts = {(name,): part for name, part in over.about.parts.items()}
+        each = replace(self, lexicon=_with_kind(self.lexicon, "\0part", parts), in_list="\0part").amount(
+            spoken.each
+        )
+        return text("sum(", _named(each, "part"), " for part in ", over.value, ")")
+
+
+def link_field(kind: Kind, other: str) -> str | None:
+    last = singular(words_of(other)[-1]) if words_of(other) else other
+    same = {f"{last}_id", f"{snake(other)}_id", f"{last}Id", last}
+    if last in ("user", "customer", "account", "member", "client"):
+        same |= {"user_id", "customer_id", "buyer_id", "owner_id", "account_id", "member_id"}
+    return next((path[0] for path in kind.fields if len(path) == 1 and path[0] in same), None)
+
+
+def within(base: Text, path: Path) -> Text:
+    """A field below an expression."""
+    last = base.parts[-1] if base.parts else ""
+    if len(base.parts) == 1 and isinstance(last, Ref):
+        return text(Ref(last.root, (*last.path, *path)))
+    return text(base, *(f".{key}" if key.isidentifier() else f"[{literal(key)}]" for key in path))
+
+
+def written_value(value: Json | Decimal) -> str:
+    if isinstance(value, Decimal):
+        plain = format(value.normalize(), "f")
+        return plain
+    return literal(value)
+
+
+def _sum(op: str, parts: list[Text]) -> Text:
+    if op in "+-*/":
+        return text("(", joined(parts, f" {op} "), ")")
+    return text(f"{op}(", joined(parts, ", "), ")")
+
+
+def _with_kind(lexicon: Lexicon, name: str, fields: Mapping[Path, shapes.Field]) -> Lexicon:
+    return replace(lexicon, kinds={**lexicon.kinds, name: Kind(name=name, fields=fields)})
+
+
+def _named(value: Text, name: str) -> Text:
+    """The elements of a sum by a name of their own."""
+    parts = (
+        text(name, *(f".{key}" for key in part.path))
+        if isinstance(part, Ref) and part.root == EACH
+        else text(part)
+        for part in value.parts
+    )
+    return text(*parts)
+
+
+def _is_name(name: str) -> bool:
+    return "_" in name or "." in name or any(c.isupper() for c in name[1:])
+
+
+def said_value(place: Place, value: Json | Decimal) -> Json | Decimal:
+    """A value in the field's own spelling; a number where the field holds numbers."""
+    if isinstance(value, str):
+        return known_value(place.about, value)
+    return value

@@ -1,0 +1,120 @@
+"""Spans of time: `more than 90 days ago`, `within 14 days of delivery`, `less than 24 hours before departure`."""
+
+from collections.abc import Iterator
+
+from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
+from pipelines.core.simulation.behavior.meaning import Age, Field, Present
+from pipelines.core.simulation.behavior.phrases import constant
+
+
+def event(matcher: Matcher, at: int) -> Iterator[Found]:
+    """A past participle that a moment was kept of: `shipped`, `placed`, `created`."""
+    low = matcher.low(at)
+    if low.endswith("ed") or low in ("made", "sent", "paid", "bought", "sold"):
+        yield at + 1, low
+
+
+PIECES: dict[str, Piece] = {
+    "event": event,
+    "moment": table(
+        ("{date}", lambda date: date), ("{now}", lambda now: now), ("{field}", lambda field: field)
+    ),
+    "agecmp": table(
+        ("more than | over|exceeding | greater than | longer than", constant(">")),
+        ("at least | no less than | not less than", constant(">=")),
+        ("less than | under | fewer than", constant("<")),
+        ("at most | no more than | up to | not more than | within", constant("<=")),
+    ),
+    "age": table(
+        ("{agecmp} {duration} {back}", lambda agecmp, duration: (agecmp, duration)),
+        (
+            "within [the] [last|past|previous] {duration} [of {now}]",
+            lambda duration, now=None: ("<=", duration),
+        ),
+        ("in|during [the] last|past|previous {duration}", lambda duration: ("<=", duration)),
+        ("older than {duration}", lambda duration: (">", duration)),
+        ("newer|younger than {duration} | more recent than {duration}", lambda duration: ("<", duration)),
+        ("{duration} {back} or more", lambda duration: (">=", duration)),
+        ("{duration} or more {back}", lambda duration: (">=", duration)),
+    ),
+    "agewords": table(
+        ("{agecmp} {duration} old", lambda agecmp, duration: (agecmp, duration)),
+        ("older than {duration}", lambda duration: (">", duration)),
+        ("newer|younger than {duration} | more recent than {duration}", lambda duration: ("<", duration)),
+        ("{duration} old or older", lambda duration: (">=", duration)),
+        ("not|no older than {duration}", lambda duration: ("<=", duration)),
+    ),
+    "sinceage": table(("in [the] last|past {duration}", lambda duration: ("<=", duration))),
+    "back": table(("ago|old|earlier|back | before {now} | prior to {now} | in the past", constant("back"))),
+    "ahead": table(
+        ("{agecmp} {duration} away|ahead", lambda agecmp, duration: (agecmp, duration)),
+        ("{agecmp} {duration} from {now}", lambda agecmp, duration, now: (agecmp, duration)),
+        ("{agecmp} {duration} in the future", lambda agecmp, duration: (agecmp, duration)),
+    ),
+    "eventfield": table(
+        ("{field}", lambda field: field),
+        ("{a} {eventnoun}", lambda eventnoun: Field(eventnoun, None, False, True)),
+        ("{subject} was|were {event}", lambda subject, event: Field(event, subject or None, False, True)),
+        ("{a} {noun} 's {eventnoun}", lambda noun, eventnoun: Field(eventnoun, noun or None, False, True)),
+        ("being {event}", lambda event: Field(event, None, False, True)),
+    ),
+    "eventnoun": table(
+        *(
+            (pattern, constant(word))
+            for pattern, word in (
+                ("delivery|delivered", "delivered"),
+                ("shipment|shipping|dispatch", "shipped"),
+                ("purchase", "purchased"),
+                ("creation", "created"),
+                ("departure", "departure"),
+                ("payment", "paid"),
+                ("order|ordering", "ordered"),
+                ("booking", "booked"),
+                ("expiry|expiration", "expires"),
+                ("arrival", "arrival"),
+                ("start", "start"),
+                ("registration", "registered"),
+                ("placement", "placed"),
+                ("receipt", "received"),
+                ("check in", "check in"),
+            )
+        )
+    ),
+    # A span without a subject: "after 30 days", "within 14 days of delivery", "less than 24 hours before departure".
+    "agewithout": table(
+        (
+            "within {duration} of|after|from|since {eventfield}",
+            lambda duration, eventfield: Age(eventfield, "<=", duration),
+        ),
+        (
+            "more|later than {duration} after|since|from {eventfield}",
+            lambda duration, eventfield: Age(eventfield, ">", duration),
+        ),
+        ("{duration} after {eventfield}", lambda duration, eventfield: Age(eventfield, ">", duration)),
+        (
+            "after {duration} (of|from) {eventfield}",
+            lambda duration, eventfield: Age(eventfield, ">", duration),
+        ),
+        (
+            "{agecmp} {duration} before {eventfield}",
+            lambda agecmp, duration, eventfield: Age(eventfield, agecmp, duration, None, True),
+        ),
+        (
+            "(up to | until | at least | no later than) {duration} before {eventfield}",
+            lambda duration, eventfield: Age(eventfield, ">=", duration, None, True),
+        ),
+        ("{age}", lambda age: Age(None, *age)),
+    ),
+    "notice": table(
+        (
+            "(up to | until | at least | no later than) {duration} before {eventfield}",
+            lambda duration, eventfield: Age(eventfield, ">=", duration, None, True),
+        ),
+    ),
+    # "after 30 days", "after delivery", "more than 30 days after delivery"
+    "late": table(
+        ("after {duration}", lambda duration: Age(None, ">", duration)),
+        ("after {eventfield:field}", Present),
+        ("{agewithout}", lambda agewithout: agewithout),
+    ),
+}

@@ -1,0 +1,145 @@
+"""How a thing is (`shipped`, `out of stock`): which of its fields says so."""
+
+from pipelines.core.simulation.behavior import words
+from pipelines.core.simulation.behavior.phrases import PHRASED_STATES, STATES
+from pipelines.core.simulation.behavior.rules import Text, bracketed, literal, text
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
+from pipelines.core.simulation.behavior.things import (
+    Kind,
+    Path,
+    find_field,
+    has_value,
+    known_value,
+    switch_of,
+)
+from pipelines.core.simulation.behavior.words import snake
+
+OPPOSITES = {"closed": "open", "inactive": "active", "unpaid": "paid", "unverified": "verified", "unavailable": "available",
+              "disabled": "enabled", "incomplete": "complete", "unshipped": "shipped", "invalid": "valid"}  # fmt: skip
+
+
+def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
+    """`the order is shipped`: the status says so, or a switch, another field's value, or the date it was done."""
+    kind = scope.kind_named(noun or None)
+    if kind is None:
+        raise Unresolved(f"nothing here can be {word}")
+    base = scope.base(kind.name)
+    found = _worded(kind, base, word, done)
+    if found is not None:
+        return found
+    opposite = OPPOSITES.get(word)
+    if opposite and (other := _worded(kind, base, opposite, done)) is not None:
+        return text("not (", other, ")")
+    if kind.status is not None or not kind.fields:
+        if (
+            word in STATES
+            or word in PHRASED_STATES
+            or word.endswith(("ed", "ing", "en"))
+            or "_" in word
+            or not word.isalpha()
+        ):
+            value = snake(word) if " " in word and kind.fields and _is_snake(kind) else word
+            return text(within(base, kind.status or ("status",)), f" == {literal(value)}")
+    raise Unresolved(f"nothing says whether a {kind.name} is {word}")
+
+
+def _is_snake(kind: Kind) -> bool:
+    status = kind.fields.get(kind.status or ())
+    return status is None or not any(" " in str(value) for value in status.values)
+
+
+def _worded(kind: Kind, base: Text, word: str, done: bool) -> Text | None:
+    special = _special(kind, base, word)
+    if special is not None:
+        return special
+    ways = [
+        way
+        for way in (_by_status(kind, base, word), _by_switch(kind, base, word), _by_value(kind, base, word))
+        if way is not None
+    ][:1]
+    moment = _moment_done(kind, word)
+    if moment is not None and (done or not ways):
+        ways.append(text(within(base, moment), " not in [null, '']"))
+    return bracketed(ways, " or ") if ways else None
+
+
+def done_before(kind: Kind, base: Text, spellings: list[str]) -> Text:
+    """Whether something was done to a thing before, by any of the marks that doing it leaves."""
+    ways: list[Text] = []
+    if kind.status is not None or not kind.fields:
+        listed = ", ".join(map(literal, spellings))
+        ways.append(text(within(base, kind.status or ("status",)), f" in [{listed}]"))
+    for word in spellings:
+        switch, moment = _by_switch(kind, base, word), _moment_done(kind, word)
+        ways += [switch] if switch is not None else []
+        ways += [text(within(base, moment), " not in [null, '']")] if moment is not None else []
+    if not ways:
+        raise Unresolved(f"nothing says whether a {kind.name} was {spellings[0]}")
+    return bracketed(list(dict.fromkeys(ways)), " or ")
+
+
+def _by_status(kind: Kind, base: Text, word: str) -> Text | None:
+    status = kind.status
+    if status is None or not has_value(kind.fields[status], word):
+        return None
+    return text(within(base, status), f" == {literal(known_value(kind.fields[status], word))}")
+
+
+def _by_switch(kind: Kind, base: Text, word: str) -> Text | None:
+    switch = switch_of(kind, word)
+    return text(within(base, switch), " == true") if switch is not None else None
+
+
+def _by_value(kind: Kind, base: Text, word: str) -> Text | None:
+    hits = [path for path, one in kind.fields.items() if has_value(one, word)]
+    if not hits:
+        return None
+    first = hits[0]
+    return text(within(base, first), f" == {literal(known_value(kind.fields[first], word))}")
+
+
+def _moment_done(kind: Kind, word: str) -> Path | None:
+    """`shipped_at` says that a thing has been shipped."""
+    if not word.endswith(("ed", "en", "sent", "paid", "sold")):
+        return None
+    return next(
+        (
+            path
+            for path in kind.dates()
+            if words.stem(word) in {words.stem(part) for part in words.parts(path[-1])}
+        ),
+        None,
+    )
+
+
+def _what_is_left(kind: Kind) -> Path | None:
+    """The count that is zero when a thing is sold out: `available_seats`, `remaining`."""
+    left = {"available", "remaining", "left", "free"}
+    counts = (path for path, one in kind.fields.items() if "number" in one.kinds)
+    return next((path for path in counts if left & set(words.parts(path[-1]))), None)
+
+
+def _special(kind: Kind, base: Text, word: str) -> Text | None:
+    if word in ("out of stock", "in stock", "sold out"):
+        stock = find_field(kind.fields, "stock") or _what_is_left(kind)
+        if stock is None:
+            return None
+        if "boolean" in kind.fields[stock].kinds:
+            return text(within(base, stock), f" == {'true' if word == 'in stock' else 'false'}")
+        return text("default(", within(base, stock), f", 0) {'>' if word == 'in stock' else '<='} 0")
+    if word in ("expired", "overdue", "past due") and not any(
+        has_value(one, word) for one in kind.fields.values()
+    ):
+        ends = [
+            path
+            for path in kind.dates()
+            if set(words.parts(path[-1])) & {"expires", "expiry", "expiration", "due", "expire", "until"}
+        ]
+        return text("is_before(", within(base, ends[0]), ", now)") if ends else None
+    if word == "empty":
+        lists = [path for path, one in kind.fields.items() if one.keeps == "list"]
+        return text("len(", within(base, lists[0]), ") == 0") if len(lists) == 1 else None
+    if word == "free":
+        price = find_field(kind.fields, "price")
+        return text(within(base, price), " == 0") if price is not None else None
+    return None

@@ -1,0 +1,177 @@
+"""Kinds of things and tools as a sentence may speak of them, and finding a field or a value by what it is called."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.behavior import words
+from pipelines.core.simulation.reading import shapes
+from pipelines.core.simulation.reading.verbs import word_set
+from pipelines.core.simulation.reading.words import joined, singular
+from pipelines.core.simulation.reading.words import tokens as words_of
+
+
+class ToolLike(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def input_schema(self) -> JsonObject: ...
+    @property
+    def output_schema(self) -> JsonObject | None: ...
+
+
+Path = tuple[str, ...]
+
+
+STATUS_WORDS = ("status", "state", "stage", "phase")
+
+
+# Fields that rules speak of although no record of the kind has been seen yet.
+USUAL_FIELDS = word_set(
+    "status state total subtotal amount quantity price balance stock reason email name date tier role"
+)
+
+
+_DATE_WORDS = word_set("at on date time timestamp datetime day")
+
+
+_NOISE = word_set(
+    "the a an its their his her this that current field value attribute property column own given "
+    "requested provided supplied specified submitted passed input argument parameter original new"
+)
+
+
+_ADJECTIVES = word_set("available remaining current existing outstanding actual requested")
+
+
+_STARTS = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """A kind of thing: an entity type of the world, or one that only the tools speak of (no fields known)."""
+
+    name: str  # as the world spells it
+    fields: Mapping[Path, shapes.Field] = field(default_factory=dict)
+    only_id: str | None = None  # the one entity of this kind, where it stands for a service
+
+    @property
+    def status(self) -> Path | None:
+        """The field that says where the thing stands."""
+        plain = [path for path in self.fields if path[-1].lower() in STATUS_WORDS]
+        ending = [
+            path for path in self.fields if words_of(path[-1])[-1:] in {(word,) for word in STATUS_WORDS}
+        ]
+        return next(iter([*sorted(plain, key=len), *sorted(ending, key=len)]), None)
+
+    def dates(self) -> list[Path]:
+        return [path for path, one in self.fields.items() if is_date(path[-1], one)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolWords:
+    """A tool as a sentence may speak of it."""
+
+    name: str
+    verb: str
+    words: frozenset[str]  # singular words of the name
+    reads: bool
+    creates: bool
+    arguments: Mapping[str, JsonObject]
+    required: frozenset[str]
+    output: Mapping[str, JsonObject]  # properties of the reply, or of each element where it is a list
+    kind: str | None = None  # what the tool is about
+
+
+def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool = True) -> Path | None:
+    """The field meant by `shipped date`, `the order status`, `userId`: exact, then by stems, then by synonyms."""
+    spoken = [word for word in words_of(phrase) if word not in _NOISE] or list(words_of(phrase))
+    ranked = sorted(fields, key=len)
+    for same in (_spelled_alike, _stemmed_alike, _ends_alike):
+        hits = [path for path in ranked if same(path, spoken)]
+        if hits and (len(hits) == 1 or same is _spelled_alike or len(hits[0]) < len(hits[1])):
+            return hits[0]
+    if len(spoken) > 1 and spoken[0] in _ADJECTIVES:
+        return find_field(fields, " ".join(spoken[1:]), similar)
+    for said, written in words.SAME_FIELDS if similar else ():
+        if joined(spoken) in said:
+            for name in written:
+                hits = [path for path in ranked if joined(words_of(path[-1])) == joined(words_of(name))]
+                if hits and len(hits[0]) == 1:
+                    return hits[0]
+    return None
+
+
+def find_argument(tool: ToolWords, phrase: str) -> str | None:
+    """The argument meant by a phrase: `amount`, `the refund amount` of a tool that refunds."""
+    fields = {(name,): shapes.Field(name=name) for name in tool.arguments}
+    first, _, rest = phrase.partition(" ")
+    for spoken in (phrase, rest if rest and first in words.action_nouns(tool.verb) else ""):
+        found = find_field(fields, spoken, similar=False) if spoken else None
+        if found is not None:
+            return found[0]
+    return None
+
+
+def is_date(name: str, one: shapes.Field) -> bool:
+    if one.values and any(isinstance(value, str) for value in one.values):
+        return all(_STARTS.match(value) for value in one.values if isinstance(value, str))
+    parts = words_of(name)
+    return (
+        "number" not in one.kinds and "boolean" not in one.kinds and bool(parts) and parts[-1] in _DATE_WORDS
+    )
+
+
+def switch_of(kind: Kind, word: str) -> Path | None:
+    """The yes-or-no field that says a thing is so: `active`, `is_active`."""
+    named = {joined(words_of(name)) for name in (word, f"is_{word}", f"has_{word}")}
+    for path, one in kind.fields.items():
+        if "boolean" in one.kinds and joined(words_of(path[-1])) in named:
+            return path
+    return None
+
+
+def known_value(one: shapes.Field | None, said: str) -> Json:
+    """The field's own spelling of a value: `In Transit` for in_transit; as said where no such value was seen."""
+    for value in one.values if one else ():
+        if isinstance(value, str) and _loose(value) == _loose(said):
+            return value
+    return said
+
+
+def has_value(one: shapes.Field | None, said: str) -> bool:
+    return any(
+        isinstance(value, str) and _loose(value) == _loose(said) for value in (one.values if one else ())
+    )
+
+
+def _loose(text: str) -> str:
+    return re.sub(r"[\s_\-]+", "", text).casefold()
+
+
+def _spelled_alike(path: Path, spoken: Sequence[str]) -> bool:
+    return joined(spoken) in (joined(words_of(path[-1])), joined(words_of("_".join(path))))
+
+
+def _stemmed_alike(path: Path, spoken: Sequence[str]) -> bool:
+    name = words_of(path[-1])
+    dated = bool(_DATE_WORDS & set(name))
+    if _DATE_WORDS & set(spoken) and not dated:
+        return False
+    return _stems(name) == _stems(spoken) and (dated or bool(_stems(name)))
+
+
+def _stems(parts: Iterable[str]) -> frozenset[str]:
+    return frozenset(
+        words.stem(part) for part in parts if part not in _DATE_WORDS and part not in ("is", "has")
+    )
+
+
+def _ends_alike(path: Path, spoken: Sequence[str]) -> bool:
+    name = [singular(word) for word in words_of(path[-1])]
+    wanted = [singular(word) for word in spoken]
+    return len(name) > len(wanted) and name[-len(wanted) :] == wanted and wanted[-1] not in ("id", "number")

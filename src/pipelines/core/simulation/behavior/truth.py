@@ -1,0 +1,235 @@
+"""Conditions as expressions of the plan language, for one tool over one world."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.behavior import words
+from pipelines.core.simulation.behavior.meaning import (
+    Age,
+    All,
+    Allowed,
+    Always,
+    Any_,
+    CallerIs,
+    Choice,
+    Compare,
+    Condition,
+    Duration,
+    Exists,
+    Field,
+    Flagged,
+    HasSome,
+    Holds,
+    Is,
+    Literal_,
+    Measure,
+    Not,
+    Now,
+    OneOf,
+    Owns,
+    Present,
+    Unique,
+)
+from pipelines.core.simulation.behavior.permissions import caller_is, owns
+from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, bracketed, literal, text
+from pipelines.core.simulation.behavior.scope import (
+    Place,
+    Scope,
+    Unresolved,
+    said_value,
+    written_value,
+)
+from pipelines.core.simulation.behavior.states import state_of
+from pipelines.core.simulation.behavior.things import (
+    find_field,
+    has_value,
+)
+
+_DAYS = {"day": 1, "week": 7}
+
+
+def truth(condition: Condition, scope: Scope) -> Text:
+    """The expression that is true when the condition holds, or Unresolved."""
+    match condition:
+        case Always():
+            return text("true")
+        case All(parts):
+            return bracketed([truth(part, scope) for part in parts], " and ")
+        case Any_(parts):
+            return bracketed([truth(part, scope) for part in parts], " or ")
+        case Not(part):
+            return text("not (", truth(part, scope), ")")
+        case OneOf(field, values):
+            return _one_of(field, values, scope)
+        case Compare():
+            return _compared(condition, scope)
+        case Present(field):
+            return _present(field, scope)
+        case HasSome(field):
+            return _has_some(field, scope)
+        case Allowed(part):
+            return truth(part, scope)
+        case Is(word, noun, done):
+            return state_of(scope, noun, word, done)
+        case Age():
+            return _aged(condition, scope)
+        case Measure(noun, op, right):
+            return text(scope.worth(noun).value, f" {op} ", scope.amount(right))
+        case Exists(noun):
+            return _exists(noun, scope)
+        case Flagged(flag):
+            return text(f"is_flagged({literal(flag)})")
+        case Owns():
+            return owns(condition, scope)
+        case CallerIs(word):
+            return caller_is(word, scope)
+        case Holds(field, how, value):
+            name = {"contains": "contains", "startswith": "starts_with", "endswith": "ends_with"}[how]
+            return text(f"{name}(", scope.place(field).value, f", {written_value(value)})")
+        case Unique(field):
+            return _unique(field, scope)
+
+
+def amount_of(spoken: object, scope: Scope) -> Text:
+    """An amount, also one that depends on a condition."""
+    if isinstance(spoken, Choice):
+        return text(
+            "(", amount_of(spoken.then, scope), " if ", truth(spoken.condition, scope), " else ", amount_of(spoken.otherwise, scope), ")"
+        )  # fmt: skip
+    return scope.amount(spoken)  # type: ignore[arg-type]
+
+
+def _one_of(field: Field, values: tuple[Json | Decimal, ...], scope: Scope) -> Text:
+    place = scope.place(field)
+    if len(values) == 1 and isinstance(values[0], str) and not has_value(place.about, values[0]):
+        other = _as_field(values[0], place, scope)
+        if other is not None:
+            return _same(place, other)
+    said = [written_value(said_value(place, value)) for value in values]
+    if len(said) == 1:
+        return text(place.value, f" == {said[0]}")
+    return text(place.value, f" in [{', '.join(said)}]")
+
+
+def _as_field(value: str, place: Place, scope: Scope) -> Place | None:
+    """`user_id is order.user_id`: the value names another field."""
+    holds_numbers = place.about is not None and place.about.kinds <= {"number"} and place.about.kinds
+    if "." not in value and not holds_numbers and not (place.root == ARGUMENTS and value in words.COMPARED):
+        return None
+    try:
+        return scope.place(Field(value))
+    except Unresolved:
+        return None
+
+
+def _same(left: Place, right: Place) -> Text:
+    if left.name.lower().endswith("id") or right.name.lower().endswith("id"):
+        return text("same_id(", left.value, ", ", right.value, ")")
+    return text(left.value, " == ", right.value)
+
+
+def _compared(condition: Compare, scope: Scope) -> Text:
+    left, op, right = condition.left, condition.op, condition.right
+    if isinstance(left, Field):
+        place = scope.place(left)
+        is_moment = (
+            isinstance(right, Now)
+            or (isinstance(right, Literal_) and isinstance(right.value, str))
+            or place.is_date
+        )
+        if is_moment and op in ("<", "<=", ">", ">="):
+            return _dated(place.value, op, scope.amount(right))
+        if isinstance(right, Field) and op in ("==", "!="):
+            same = _same(place, scope.place(right))
+            return same if op == "==" else text("not (", same, ")")
+        if place.about is not None and place.about.keeps is not None:
+            return text("len(", place.value, f") {op} ", scope.amount(right))
+        return text(place.value, f" {op} ", scope.amount(right))
+    return text(scope.amount(left), f" {op} ", scope.amount(right))
+
+
+def _dated(value: Text, op: str, other: Text) -> Text:
+    """Moments are compared as such: their spelling may differ."""
+    if op in ("<", ">"):
+        return text("is_before(", *((value, ", ", other) if op == "<" else (other, ", ", value)), ")")
+    turned = (other, ", ", value) if op == "<=" else (value, ", ", other)
+    return text("(", value, " and not is_before(", *turned, "))")
+
+
+def _present(field: Field, scope: Scope) -> Text:
+    place = scope.moment(field, None) if field.is_new else scope.place(field)
+    if place.about is not None and place.about.keeps is not None:
+        return text("len(", place.value, ") > 0")
+    return text(place.value, " not in [null, '']")
+
+
+def _has_some(field: Field, scope: Scope) -> Text:
+    place = scope.place(field)
+    if place.about is not None and "number" in place.about.kinds:
+        return text("default(", place.value, ", 0) > 0")
+    return _present(field, scope)
+
+
+def _aged(condition: Age, scope: Scope) -> Text:
+    place = scope.moment(condition.of, condition.noun)
+    span, op = condition.than, condition.op
+    if span.unit in ("month", "year") and not condition.ahead:
+        return _months_old(place.value, op, span)
+    between = (
+        ("days_between(now, ", place.value, ")")
+        if condition.ahead
+        else ("days_between(", place.value, ", now)")
+    )
+    count, factor = _in_days(span)
+    return text("(", place.value, " and ", *between, f"{factor} {op} {count})")
+
+
+def _in_days(span: Duration) -> tuple[str, str]:
+    if span.unit in _DAYS:
+        return written_value(span.amount * _DAYS[span.unit]), ""
+    per_day = {"hour": 24, "minute": 1440, "second": 86400}.get(span.unit)
+    if per_day is None:
+        return written_value(span.amount * (30 if span.unit == "month" else 365)), ""
+    return written_value(span.amount), f" * {per_day}"
+
+
+def _months_old(value: Text, op: str, span: Duration) -> Text:
+    months = written_value(span.amount * (12 if span.unit == "year" else 1))
+    then = text("add_months(", value, f", {months})")
+    test = {
+        ">": text("is_before(", then, ", now)"),
+        ">=": text("not is_before(now, ", then, ")"),
+        "<": text("is_before(now, ", then, ")"),
+        "<=": text("not is_before(", then, ", now)"),
+    }.get(op)
+    if test is None:
+        raise Unresolved("an age is more or less than a span of time")
+    return text("(", value, " and ", test, ")")
+
+
+def _exists(noun: str, scope: Scope) -> Text:
+    kind = scope.kind_named(noun or None)
+    argument = scope.lexicon.id_argument(scope.tool, kind.name) if kind else None
+    if kind is None or argument is None:
+        raise Unresolved(f"{scope.tool.name} does not say which {noun}")
+    return text(f"exists({literal(kind.name)}, ", Ref(ARGUMENTS, (argument,)), ")")
+
+
+def _unique(field: Field, scope: Scope) -> Text:
+    kind = scope.kind_named(None)
+    argument = scope.place(replace(field, owner=None, is_argument=True))
+    path = find_field(kind.fields, field.name) if kind is not None else None
+    if kind is None or path is None:
+        raise Unresolved(f"nothing here has a field {field.name!r}")
+    return text(
+        f"not any(other.{'.'.join(path)} == ",
+        argument.value,
+        f" for other in entities({literal(kind.name)}))",
+    )
+
+
+# -- who is calling ------------------------------------------------------------------------------------
+
+
+# -- how a thing is -----------------------------------------------------------------------------------------

@@ -1,0 +1,302 @@
+"""Rules woven into a tool's plan: guards before its first change, effects after its last, and its reply reshaped.
+
+A rule that finds no place in a plan is handed back, never dropped.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import World
+from pipelines.core.simulation.behavior import rules as r
+from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.loom import CannotWeave, Loom, Step
+from pipelines.core.simulation.behavior.reshape import reshape, unchanged_reply
+from pipelines.core.simulation.behavior.rules import ARGUMENTS, Rule, RuleKind, WeaveResult, dotted, literal
+from pipelines.core.simulation.behavior.things import ToolLike
+
+# At one place arguments are looked at first, then who calls, then the state of things.
+_RANK = {RuleKind.ARGUMENT: 0, RuleKind.PERMISSION: 1, RuleKind.GUARD: 2}
+
+
+def weave(
+    body: Sequence[Json],
+    *,
+    tool: ToolLike,
+    rules: Sequence[Rule],
+    world: World,
+    lexicon: Lexicon | None = None,
+) -> WeaveResult:
+    """The plan with the rules that cover the tool woven in, and those that found no place in it."""
+    known = lexicon or build_lexicon([tool], world)
+    words = known.tools.get(tool.name.lower()) or build_lexicon([tool], world).tools[tool.name.lower()]
+    loom = Loom.of(body, words, known)
+    unwoven: list[Rule] = []
+    for rule in sorted((one for one in rules if one.covers(tool.name)), key=_turn):
+        # What a rule puts in before it finds it has no place is taken back.
+        kept = {place: list(steps) for place, steps in loom.before.items()}
+        try:
+            _WEAVERS[type(rule.body)](rule, loom)
+        except CannotWeave:
+            loom.before = kept
+            unwoven.append(rule)
+    return WeaveResult(body=loom.finish(), unwoven=tuple(unwoven))
+
+
+def _turn(rule: Rule) -> int:
+    """Lists are cut after they are sorted, and sorted after they are filtered; the reply is reshaped last."""
+    order = (
+        r.NotFound,
+        r.Require,
+        r.Filter,
+        r.Sort,
+        r.Foremost,
+        r.Take,
+        r.Write,
+        r.Refill,
+        r.SetFlag,
+        r.Delete,
+        r.Put,
+    )
+    at_end = isinstance(rule.body, r.Require) and rule.body.at_end
+    return (
+        8
+        if at_end
+        else next((at for at, kind in enumerate(order) if isinstance(rule.body, kind)), len(order))
+    )
+
+
+# -- guards -------------------------------------------------------------------------------------------
+
+
+def _require(rule: Rule, loom: Loom) -> None:
+    body = _body(rule, r.Require)
+    if body.at_end:
+        _invariant(rule, loom)
+        return
+    roots = body.need.roots()
+    latest = loom.first_change
+    place = loom.place_after(roots, latest)
+    names = loom.names(roots, latest)
+    if isinstance(body.answer, r.Failure):
+        step: Step = {"require": body.need.written(names), "else": _failure(body.answer, names)}
+    else:
+        if body.about is not None and loom.one_of(body.about, latest) is not None:
+            place = max(place, loom.place_after({body.about}, latest))
+        step = {"if": f"not ({body.need.written(names)})", "then": [{"return": _instead(body, loom, place)}]}
+    loom.insert(place, _noted(step, rule), _RANK.get(rule.kind, 2))
+
+
+def _instead(body: r.Require, loom: Loom, place: int) -> Json:
+    if isinstance(body.answer, r.Instead):
+        return _as_value(body.answer.value)
+    return unchanged_reply(loom, body.about, place)
+
+
+def _invariant(rule: Rule, loom: Loom) -> None:
+    """What must hold after the call, unless the call left the value alone."""
+    body = _body(rule, r.Require)
+    roots = body.need.roots()
+    if loom.first_change >= loom.end and not any(loom.before.values()):
+        raise CannotWeave("the plan changes nothing")
+    names = loom.names(roots, loom.end)
+    refs = [ref for ref in body.need.refs() if ref.root != ARGUMENTS]
+    same = []
+    for ref in dict.fromkeys(refs):
+        bound = loom.one_of(ref.root, loom.first_change)
+        if bound is not None:
+            before = loom.fresh_name(f"{ref.path[-1]}_before")
+            loom.insert(
+                loom.place_after({ref.root}, loom.first_change),
+                {"let": {before: dotted(bound.name, ref.path)}},
+                9,
+            )
+            same.append(f"{dotted(names[ref.root], ref.path)} == {before}")
+    need = " or ".join([body.need.written(names), *(["(" + " and ".join(same) + ")"] if same else [])])
+    if not isinstance(body.answer, r.Failure):
+        raise CannotWeave("changes can only be refused")
+    loom.insert(loom.end, _noted({"require": need, "else": _failure(body.answer, names)}, rule), 50)
+
+
+def _not_found(rule: Rule, loom: Loom) -> None:
+    body = _body(rule, r.NotFound)
+    if not isinstance(body.answer, r.Failure):
+        raise CannotWeave("an unknown id is answered with an error")
+    found = False
+    for bound in loom.bound():
+        find = loom.steps[bound.at].get("find")
+        if (
+            isinstance(find, dict)
+            and "id" in find
+            and not bound.is_list
+            and loom.one_of(body.entity_type or "", bound.at + 1) == bound
+        ):
+            find.pop("optional", None)
+            find["else"] = _failure(body.answer, {})
+            found = True
+    if not found:
+        raise CannotWeave("the plan looks nothing up by id")
+
+
+def _failure(answer: r.Failure, names: Mapping[str, str]) -> JsonObject:
+    made: JsonObject = {"status": answer.status}
+    is_word = (
+        answer.error.isascii()
+        and answer.error.replace("_", "a").isalnum()
+        and answer.error == answer.error.lower()
+    )
+    message = answer.spoken.replace("{", "{{").replace("}", "}}") if answer.spoken else None
+    if message is None and answer.message is not None:
+        message = answer.message.written(names)
+    if is_word and answer.error[0].isalpha():
+        made["error"] = answer.error
+        return made | ({"message": message} if message is not None else {})
+    spoken = answer.spoken or answer.error.replace("_", " ").capitalize()
+    return made | {"body": {"error": {"code": literal(answer.error), "message": literal(spoken)}}}
+
+
+def _as_value(value: Json) -> Json:
+    """JSON as a VALUE of the plan language, in which text is an expression."""
+    if isinstance(value, str):
+        return literal(value)
+    if isinstance(value, list):
+        return [_as_value(part) for part in value]
+    return {key: _as_value(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
+# -- effects --------------------------------------------------------------------------------------------
+
+
+def _write(rule: Rule, loom: Loom) -> None:
+    body = _body(rule, r.Write)
+    name = _entity(body.target.root, loom)
+    target = dotted(name, body.target.path)
+    roots = (body.value.roots() if body.value else set()) | (body.when.roots() if body.when else set())
+    names = {**loom.names(roots - {body.target.root}, loom.end), body.target.root: name}
+    step: Step = {"unset": [target]} if body.value is None else {"set": {target: body.value.written(names)}}
+    if body.when is None:
+        loom.insert(loom.end, _noted(step, rule), 10)
+        return
+    # The condition speaks of things as the call found them, not as it leaves them.
+    held = loom.fresh_name("applies")
+    place = _before_changes(body.when.roots(), loom)
+    loom.insert(
+        place, {"let": {held: body.when.written({**names, **loom.names(body.when.roots(), place)})}}, 9
+    )
+    loom.insert(loom.end, _noted({"if": held, "then": [step]}, rule), 10)
+
+
+def _before_changes(roots: set[str], loom: Loom) -> int:
+    try:
+        return loom.place_after(roots, loom.first_change)
+    except CannotWeave:
+        return loom.end
+
+
+def _entity(kind: str, loom: Loom) -> str:
+    """The name of an entity to be changed; found for the purpose where the plan does not bind it."""
+    made = loom.one_of(kind, loom.end, is_new=True)
+    bound = made or loom.one_of(kind, loom.end)
+    if bound is not None:
+        return bound.name
+    added = next(
+        (s["add"] for s in loom.steps if isinstance(s.get("add"), dict) and s["add"].get("in") == kind), None
+    )  # type: ignore[union-attr,index]
+    if isinstance(added, dict):
+        added["as"] = loom.fresh_name(kind)
+        return str(added["as"])
+    known = loom.lexicon.kinds.get(kind)
+    wanted = literal(known.only_id) if known is not None and known.only_id else loom.id_of(kind, loom.end)
+    name = loom.fresh_name(kind)
+    place = loom.place_after({kind}, loom.end)
+    loom.insert(place, {"find": {"as": name, "in": kind, "id": wanted}}, -1)
+    return name
+
+
+def _flag(rule: Rule, loom: Loom) -> None:
+    body = _body(rule, r.SetFlag)
+    step: Step = {"flag" if body.value else "unflag": literal(body.flag)}
+    if body.when is not None:
+        names = loom.names(body.when.roots(), loom.end)
+        step = {"if": body.when.written(names), "then": [step]}
+    loom.insert(loom.end, _noted(step, rule), 10)
+
+
+def _delete(rule: Rule, loom: Loom) -> None:
+    name = _entity(_body(rule, r.Delete).entity_type, loom)
+    if any("remove" in step for step in loom.steps):
+        raise CannotWeave("the plan removes something itself")
+    loom.insert(loom.end, _noted({"remove": name}, rule), 20)
+
+
+def _refill(rule: Rule, loom: Loom) -> None:
+    body = _body(rule, r.Refill)
+    order = loom.one_of(body.order_type, loom.end)
+    if order is None:
+        raise CannotWeave(f"the plan has no {body.order_type}")
+    product = loom.fresh_name(body.product_type)
+    holder = loom.fresh_name("item") if body.items else order.name
+    amount = f"default({dotted(holder, (body.quantity,))}, 1)" if body.quantity else "1"
+    stock = dotted(product, body.stock)
+    steps: list[Json] = [
+        {
+            "find": {
+                "as": product,
+                "in": body.product_type,
+                "id": dotted(holder, (body.product_id,)),
+                "optional": True,
+            }
+        },
+        {"if": f"{product} != null", "then": [{"set": {stock: f"default({stock}, 0) {body.sign} {amount}"}}]},
+    ]
+    if body.items:
+        steps = [{"for": holder, "in": dotted(order.name, (body.items,)), "do": steps}]
+    for at, step in enumerate(steps):
+        assert isinstance(step, dict)
+        loom.insert(loom.end, _noted(step, rule) if at == 0 else step, 10)
+
+
+# -- the reply ------------------------------------------------------------------------------------------
+
+
+def _put(rule: Rule, loom: Loom) -> None:
+    body = _body(rule, r.Put)
+    if body.entity_type is None:
+        reshape(rule, loom)
+        return
+    name = _entity(body.entity_type, loom)
+    names = loom.names(body.value.roots() - {r.REPLY, body.entity_type}, loom.end)
+    value = body.value.written({**names, r.REPLY: name, body.entity_type: name})
+    loom.insert(loom.end, _noted({"set": {dotted(name, (body.name,)): value}}, rule), 15)
+
+
+def _nothing(rule: Rule, loom: Loom) -> None:
+    return
+
+
+def _noted(step: Step, rule: Rule) -> Step:
+    return {**step, "note": rule.sentence}
+
+
+def _body(rule: Rule, kind: type[Any]) -> Any:
+    assert isinstance(rule.body, kind)
+    return rule.body
+
+
+_WEAVERS: dict[type, Callable[[Rule, Loom], None]] = {
+    r.Require: _require,
+    r.NotFound: _not_found,
+    r.Write: _write,
+    r.SetFlag: _flag,
+    r.Delete: _delete,
+    r.Refill: _refill,
+    r.Put: _put,
+    r.Take: reshape,
+    r.Sort: reshape,
+    r.Foremost: reshape,
+    r.Filter: reshape,
+    r.Without: reshape,
+    r.Only: reshape,
+    r.Masked: reshape,
+    r.Nothing: _nothing,
+}

@@ -1,0 +1,153 @@
+"""The simulator of one agent's tools over one world: authored plans where there are, read ones elsewhere."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Refused
+from pipelines.core.simulation.behavior import Behavior, read_behavior, weave
+from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.language import Origin, Plan, parse_plan
+from pipelines.core.simulation.reading.assemble import read_plan, survey_for
+from pipelines.core.simulation.reading.shapes import Survey
+from pipelines.core.simulation.run_plan import run
+from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.tools_schema import Tool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolPlan:
+    """What answers a tool. Without a plan, `notes` say why no call can be answered."""
+
+    plan: Plan | None
+    origin: Origin
+    notes: tuple[str, ...] = ()
+    confidence: float = 1.0
+
+
+class PlannedSimulator:
+    """Implements `Simulator`. A tool's plan is read and compiled when it is first needed, then kept."""
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        *,
+        ledger_schema: LedgerSchema | None,
+        world: World,
+        behavior: str | None,
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._ledger_schema = ledger_schema
+        self._world = world
+        self._behavior_text = behavior
+        self._plans: dict[str, ToolPlan] = {}
+        self.plans: Mapping[str, ToolPlan] = _Plans(self)
+
+    @property
+    def not_understood(self) -> tuple[str, ...]:
+        """Sentences of the behaviour text that no rule came of, as they stand."""
+        return self._behavior.not_understood
+
+    def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
+        found = self.plan_of(tool)
+        if found.plan is None:
+            raise SimulationFailed("no_plan", f"no plan makes sense for `{tool}`: {'; '.join(found.notes)}")
+        reply = run(found.plan, arguments, ledger, moment)
+        return reply._replace(notes=(*reply.notes, *found.notes)) if found.notes else reply
+
+    def plan_of(self, name: str) -> ToolPlan:
+        known = self._plans.get(name)
+        if known is None:
+            tool = self._tools.get(name)
+            if tool is None:
+                raise SimulationFailed("tool_not_declared", f"there is no tool `{name}`")
+            known = self._plans[name] = self._compiled(tool)
+        return known
+
+    def tool_names(self) -> list[str]:
+        return list(self._tools)
+
+    @cached_property
+    def _survey(self) -> Survey:
+        tools = list(self._tools.values())
+        return survey_for(tools, world=self._world, ledger_schema=self._ledger_schema)
+
+    @cached_property
+    def _behavior(self) -> Behavior:
+        if not self._behavior_text:
+            return Behavior()
+        return read_behavior(self._behavior_text, tools=list(self._tools.values()), world=self._world)
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return build_lexicon(list(self._tools.values()), self._world)
+
+    def _compiled(self, tool: Tool) -> ToolPlan:
+        if tool.simulation is not None:
+            return self._under_rules(tool, tool.simulation, "authored", (), 1.0)
+        found = read_plan(
+            tool,
+            tools=list(self._tools.values()),
+            world=self._world,
+            ledger_schema=self._ledger_schema,
+            known=self._survey,
+        )
+        return self._under_rules(tool, list(found.body), "read", found.notes, found.confidence)
+
+    def _under_rules(
+        self, tool: Tool, body: Json, origin: Origin, notes: tuple[str, ...], confidence: float
+    ) -> ToolPlan:
+        """The plan with the rules of the behaviour text woven in: the one place where that happens."""
+        plain = _parsed(body, origin, notes, confidence)
+        rules = self._behavior.rules_for(tool.name)
+        steps = body.get("steps") if isinstance(body, dict) else body
+        if not rules or plain.plan is None or not isinstance(steps, list):
+            return plain
+        woven = weave(steps, tool=tool, rules=rules, world=self._world, lexicon=self._lexicon)
+        told = [f"not enforced by this tool: {rule.sentence}" for rule in woven.unwoven]
+        told += [rule.note for rule in rules if rule.note is not None]
+        enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
+        if enforced.plan is not None:
+            return enforced
+        return replace(plain, notes=(*plain.notes, "the behaviour text is not enforced", *enforced.notes))
+
+
+def build_simulator(
+    tools: Sequence[Tool],
+    *,
+    ledger_schema: LedgerSchema | None = None,
+    world: World,
+    behavior: str | None = None,
+) -> PlannedSimulator:
+    return PlannedSimulator(tools, ledger_schema=ledger_schema, world=world, behavior=behavior)
+
+
+def _parsed(body: Json, origin: Origin, notes: tuple[str, ...], confidence: float) -> ToolPlan:
+    try:
+        plan = parse_plan(body, origin=origin)
+    except Refused as refused:
+        told = tuple(f"{problem.path}: {problem.message}" for problem in refused.problems)
+        return ToolPlan(plan=None, origin=origin, notes=(*notes, *told), confidence=0.0)
+    return ToolPlan(plan=plan, origin=origin, notes=notes, confidence=confidence)
+
+
+class _Plans(Mapping[str, ToolPlan]):
+    """Every tool's plan; reading happens on looking."""
+
+    def __init__(self, simulator: PlannedSimulator) -> None:
+        self._simulator = simulator
+
+    def __getitem__(self, name: str) -> ToolPlan:
+        try:
+            return self._simulator.plan_of(name)
+        except SimulationFailed:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._simulator.tool_names())
+
+    def __len__(self) -> int:
+        return len(self._simulator.tool_names())

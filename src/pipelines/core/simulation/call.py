@@ -1,0 +1,145 @@
+"""One call while its plan runs: names bound so far, entities read and changed, draws of chance.
+
+Changes live on the call's own entities. They reach a draft of the ledger only when a search needs to see
+them, and the ledger itself never: `updates` says what the call would change, in the fewest words.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.core.json_text import JsonObject, same
+from pipelines.core.ledger import Add, Attributes, Draft, Ledger, LedgerUpdate, Remove, SetFlag, Update
+from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.values import Budget, Entity, Value
+
+
+@dataclass(kw_only=True, slots=True)
+class Place:
+    """Where in an entity the value of a name stands, so that it can be changed through the name."""
+
+    entity: Entity
+    keys: list[str | int]
+    name: str | None
+
+
+class Call(Budget):
+    __slots__ = ("_draft", "_entities", "_flags", "_touched", "draws", "ledger", "moment", "names", "places")
+
+    def __init__(self, arguments: JsonObject, ledger: Ledger, moment: Moment) -> None:
+        super().__init__()
+        self.ledger = ledger
+        self.moment = moment
+        self.draws = 0
+        self.names: dict[str, Value] = {"args": arguments, "now": moment.now, "today": moment.now[:10]}
+        self.places: list[Place] = []
+        self._entities: dict[tuple[str, str], Entity] = {}
+        # Entities and flags in the order in which the call first changed them; True = not yet in the draft.
+        self._touched: dict[tuple[str, str] | str, bool] = {}
+        self._flags: dict[str, bool] = {}
+        self._draft: Draft | None = None
+
+    def entity(self, kind: str, id: str) -> Entity | None:
+        """The entity as this call sees it; the same object however often it is asked for."""
+        known = self._entities.get((kind, id))
+        if known is not None:
+            return None if known.removed else known
+        attrs = self.ledger.get(kind, id)
+        if attrs is None:
+            return None
+        return self._know(Entity(kind, id, attrs, attrs))
+
+    def resolve(self, kind: str, given: str) -> Entity | None:
+        """The entity meant by an id in any spelling."""
+        exact = self.entity(kind, given)
+        if exact is not None:
+            return exact
+        id = self.world().resolve_id(kind, given)
+        return None if id is None else self.entity(kind, id)
+
+    def entities(self, kind: str) -> Iterator[Entity]:
+        for id, _ in self.world().entities(kind):
+            self.spend()
+            found = self.entity(kind, id)
+            if found is not None:
+                yield found
+
+    def world(self) -> Ledger:
+        """The ledger with this call's changes, for searching."""
+        if not self._touched:
+            return self.ledger
+        self._draft = self._draft or self.ledger.draft()
+        for key, is_new in self._touched.items():
+            if is_new:
+                self._draft.apply(self._sync(self._draft, key))
+                self._touched[key] = False
+        return self._draft
+
+    def add(self, kind: str, id: str, attrs: Attributes) -> Entity:
+        """The caller has checked that no such entity is there."""
+        before = self.ledger.get(kind, id)
+        entity = self._know(Entity(kind, id, attrs, before))
+        self.touch(entity)
+        return entity
+
+    def remove(self, entity: Entity) -> None:
+        entity.removed = True
+        self.touch(entity)
+
+    def touch(self, entity: Entity) -> None:
+        entity.changed = True
+        self._touched[entity.kind, entity.id] = True
+
+    def bind(self, name: str, value: Value, place: Place | None = None) -> None:
+        """From now on the name stands for this value, and no longer for any place it stood for before."""
+        self.names[name] = value
+        if self.places:
+            self.places = [known for known in self.places if known.name != name]
+        if place is not None:
+            place.name = name
+            self.places.append(place)
+
+    def is_flagged(self, flag: str) -> bool:
+        return self._flags[flag] if flag in self._flags else self.ledger.is_flagged(flag)
+
+    def set_flag(self, flag: str, value: bool) -> None:
+        self._flags[flag] = value
+        self._touched[flag] = True
+
+    def updates(self) -> tuple[LedgerUpdate, ...]:
+        """From the ledger as it was to what the call made of it."""
+        return tuple(update for key in self._touched for update in self._sync(self.ledger, key))
+
+    def draw(self, purpose: str) -> int:
+        """A number of 256 bits that only the seed, the call and the draws before decide."""
+        self.draws += 1
+        seed = f"{self.moment.seed}\0{self.moment.call_number}\0{self.draws}\0{purpose}"
+        return int.from_bytes(hashlib.sha256(seed.encode()).digest())
+
+    def _know(self, entity: Entity) -> Entity:
+        self._entities[entity.kind, entity.id] = entity
+        return entity
+
+    def _sync(self, ledger: Ledger, key: tuple[str, str] | str) -> list[LedgerUpdate]:
+        if isinstance(key, str):
+            value = self._flags[key]
+            return [] if ledger.is_flagged(key) == value else [SetFlag(flag=key, value=value)]
+        entity = self._entities[key]
+        old = ledger.get(*key)
+        if entity.removed:
+            return [] if old is None else [Remove(entity_type=key[0], id=key[1])]
+        if old is None:
+            return [Add(entity_type=key[0], id=key[1], attrs=dict(entity))]
+        return _change(entity, old)
+
+
+def _change(entity: Entity, old: Attributes) -> list[LedgerUpdate]:
+    changed = {
+        name: value
+        for name, value in entity.items()
+        if name not in old or (value is not old[name] and not same(old[name], value))
+    }
+    gone = tuple(name for name in old if name not in entity)
+    if not changed and not gone:
+        return []
+    return [Update(entity_type=entity.kind, id=entity.id, set=changed, unset=gone)]

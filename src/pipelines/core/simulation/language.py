@@ -1,0 +1,81 @@
+"""The plan language: what an author may write, checked in full when it is saved.
+
+Every problem of a plan is collected, with a JSON Pointer to the place and, where there is one, the word that
+was probably meant. What a step takes is in plan_verbs, what it does in run_plan.
+"""
+
+import copy
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pipelines.core.json_text import Json, depth
+from pipelines.core.problems import Refused
+from pipelines.core.simulation import steps as plan_steps
+from pipelines.core.simulation.plan_checker import Checker, under
+from pipelines.core.simulation.plan_verbs import read_block
+
+Origin: TypeAlias = Literal["authored", "read", "model"]
+
+MAX_BODY_DEPTH = 30  # steps within steps and values within values; far past what anyone can read
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """A checked plan and where it came from. `body` is what was written; it must not be changed."""
+
+    origin: Origin
+    body: Json = field(repr=False)
+    steps: tuple[plan_steps.Step, ...] = field(repr=False, compare=False)
+
+    def as_json(self) -> Json:
+        return copy.deepcopy(self.body)
+
+
+def parse_plan(
+    body: Json,
+    *,
+    origin: Origin,
+    path: str = "/simulation",
+    argument_names: Collection[str] | None = None,
+    entity_types: Collection[str] | None = None,
+) -> Plan:
+    """The plan an author wrote, or Refused with everything that is wrong with it.
+
+    With `argument_names` and `entity_types`, arguments the tool does not have and types the world does not
+    have are problems too.
+    """
+    block, at = (body.get("steps"), under(path, "steps")) if isinstance(body, dict) else (body, path)
+    checker = Checker(
+        arguments=None if argument_names is None else frozenset(argument_names),
+        entity_types=None if entity_types is None else frozenset(entity_types),
+        written=frozenset(_written_names(block)) if depth(body) <= MAX_BODY_DEPTH else frozenset(),
+    )
+    found: tuple[plan_steps.Step, ...] = ()
+    if depth(body) > MAX_BODY_DEPTH:
+        checker.problem(path, f"the plan is nested deeper than {MAX_BODY_DEPTH} levels")
+    else:
+        if isinstance(body, dict):
+            checker.unknown_keys(body, ("steps", "description"), path)
+            if not isinstance(body.get("description", ""), str):
+                checker.problem(under(path, "description"), "a description is text")
+        found = read_block(checker, block, {}, at)
+    if checker.problems:
+        raise Refused(checker.problems, "the plan")
+    return Plan(origin=origin, body=copy.deepcopy(body), steps=found)
+
+
+def _written_names(block: Json) -> set[str]:
+    """Names that stand first in a path which some step changes."""
+    if isinstance(block, list):
+        return {name for step in block for name in _written_names(step)}
+    if not isinstance(block, dict):
+        return set()
+    paths: list[Json] = []
+    for verb in ("set", "append", "unset", "remove"):
+        target = block.get(verb)
+        paths.extend(target if isinstance(target, (list, dict)) else [target])
+    roots = (re.match(r"\s*(\w+)", path) for path in paths if isinstance(path, str))
+    inner = (_written_names(block.get(key)) for key in ("do", "then", "else"))
+    return {root[1] for root in roots if root}.union(*inner)

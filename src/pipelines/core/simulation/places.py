@@ -1,0 +1,144 @@
+"""Places inside entities: reading, writing and removing values at any depth.
+
+What the ledger holds is never changed in place: the containers along a path are copied as they are written
+to, and names that stand for places are pointed at the new values.
+"""
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation import steps
+from pipelines.core.simulation.call import Call, Place
+from pipelines.core.simulation.values import MISSING, Entity, Stopped, Value, is_blank, key_text, kind_of
+
+
+def resolve(path: steps.Path, call: Call) -> Place:
+    """The place a path means now, with its computed keys looked up."""
+    root = call.names[path.root]
+    if isinstance(root, Entity):
+        home, keys = root, []
+    else:
+        known = next((place for place in call.places if place.name == path.root), None)
+        if known is None:
+            raise Stopped(
+                "plan_not_a_place", f"`{path.root}` is {kind_of(root)} of its own, not part of an entity"
+            )
+        home, keys = known.entity, known.keys
+    if home.removed:
+        raise Stopped("plan_not_a_place", f"{home.kind} {home.id!r} was removed before")
+    return Place(entity=home, keys=[*keys, *(_key(key(call), path) for key in path.keys)], name=None)
+
+
+def _key(value: Value, path: steps.Path) -> str | int:
+    if is_blank(value):
+        raise Stopped("plan_type", f"a key in `{path.text}` is {kind_of(value)}")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return key_text(value)
+
+
+def read(place: Place) -> Value:
+    value: Value = place.entity
+    for key in place.keys:
+        if isinstance(value, dict):
+            value = value.get(str(key), MISSING)
+        elif isinstance(value, list) and isinstance(key, int):
+            value = value[key] if -len(value) <= key < len(value) else MISSING
+        else:
+            return MISSING
+    return value
+
+
+def write(place: Place, value: Json, call: Call) -> None:
+    container, key = _opened(place)
+    if isinstance(container, list):
+        container[_position(container, key)] = value
+    else:
+        container[str(key)] = value
+    _changed(place, call)
+
+
+def append(place: Place, value: Json, call: Call) -> None:
+    current = read(place)
+    if not (is_blank(current) or isinstance(current, list)):
+        raise Stopped("plan_type", f"only to a list can be appended, not to {kind_of(current)}")
+    write(place, [*(current or ()), value], call)
+
+
+def take(place: Place, call: Call) -> None:
+    """Away with the value; nothing happens where there is none."""
+    if read(place) is MISSING:
+        return
+    container, key = _opened(place)
+    if isinstance(container, dict):
+        del container[str(key)]
+        call.places = [known for known in call.places if not _is_under(known, place)]
+    else:
+        position = _position(container, key)
+        del container[position]
+        _close_gap(place, position, call)
+    _changed(place, call)
+
+
+def of_elements(home: Place, count: int, call: Call) -> list[Place]:
+    """A place for each element of a list, known to the call so that removals move them along."""
+    found = [Place(entity=home.entity, keys=[*home.keys, index], name=None) for index in range(count)]
+    call.places = [*call.places, *found]
+    return found
+
+
+def _opened(place: Place) -> tuple[dict[str, Json] | list[Json], str | int]:
+    """The container of the place, with copies made along the way, and the key in it."""
+    container: Value = place.entity
+    for key in place.keys[:-1]:
+        if isinstance(container, list):
+            position = _position(container, key)
+            inner = container[position]
+            container[position] = copied = _copied(inner, key)
+        else:
+            copied = container[str(key)] = _copied(container.get(str(key)), key)
+        container = copied
+    return container, place.keys[-1]
+
+
+def _copied(value: Value, key: str | int) -> Value:
+    if isinstance(value, dict):
+        return dict(value)
+    if isinstance(value, list):
+        return list(value)
+    if value is None:
+        return {}
+    raise Stopped("plan_type", f"`{key}` holds {kind_of(value)}, which has no fields to change")
+
+
+def _position(container: list[Json], key: str | int) -> int:
+    if not isinstance(key, int):
+        raise Stopped("plan_type", f"a position in a list is a whole number, not {key!r}")
+    if not -len(container) <= key < len(container):
+        raise Stopped("plan_type", f"position {key} is outside a list of {len(container)}")
+    return key % len(container)
+
+
+def _is_under(known: Place, place: Place) -> bool:
+    size = len(place.keys)
+    return known.entity is place.entity and list(map(str, known.keys[:size])) == list(map(str, place.keys))
+
+
+def _close_gap(place: Place, position: int, call: Call) -> None:
+    """After an element left a list, names for the elements behind it stand one position lower."""
+    home = Place(entity=place.entity, keys=place.keys[:-1], name=None)
+    depth = len(home.keys)
+    kept = []
+    for known in call.places:
+        index = known.keys[depth] if len(known.keys) > depth and _is_under(known, home) else None
+        if index == position:
+            continue
+        if isinstance(index, int) and index > position:
+            known.keys[depth] = index - 1
+        kept.append(known)
+    call.places = kept
+
+
+def _changed(place: Place, call: Call) -> None:
+    call.touch(place.entity)
+    for known in call.places:
+        if known.name is not None and known.entity is place.entity:
+            call.names[known.name] = read(known)

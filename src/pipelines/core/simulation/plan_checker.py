@@ -1,0 +1,245 @@
+"""Checking what stands inside a step: values, messages, failures, names and paths.
+
+Problems are collected, never raised: an author gets all of them in one answer. What could not be read is
+replaced by null, since a plan with problems never runs.
+"""
+
+import ast
+import keyword
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation import steps
+from pipelines.core.simulation.expressions import Expression, compile_expression
+from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES, Evaluate
+from pipelines.core.simulation.syntax.fields import mapping_of
+from pipelines.core.simulation.syntax.text import BadExpression, did_you_mean, parse
+from pipelines.core.simulation.values import Value, as_text, check_size
+
+# What a name stands for: an entity, a place inside one, or a value of its own.
+Kind: TypeAlias = Literal["entity", "place", "value"]
+Scope: TypeAlias = dict[str, Kind]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ERROR_WORD = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def constant(value: Value) -> Evaluate:
+    return lambda call: value
+
+
+NOTHING: Evaluate = constant(None)
+
+
+def under(path: str, *parts: str | int) -> str:
+    return path + pointer(parts)
+
+
+@dataclass(kw_only=True, slots=True)
+class Checker:
+    arguments: frozenset[str] | None
+    entity_types: frozenset[str] | None
+    written: frozenset[str]  # names through which the plan changes something
+    problems: list[Problem] = field(default_factory=list)
+    steps_seen: int = 0
+
+    def problem(self, path: str, message: str, hint: str | None = None) -> None:
+        self.problems.append(Problem(path=path, message=message, hint=hint))
+
+    def unknown_keys(self, body: JsonObject, known: Collection[str], path: str) -> None:
+        for key in body:
+            if key not in known:
+                self.problem(under(path, key), f"`{key}` is not known here", did_you_mean(key, known))
+
+    # -- expressions and values
+
+    def expression(self, text: Json, scope: Scope, path: str) -> Expression | None:
+        if not isinstance(text, str):
+            self.problem(path, "an expression in a string is needed", "such as \"order.status == 'pending'\"")
+            return None
+        try:
+            return compile_expression(
+                text, names=scope, path=path, arguments=self.arguments, entity_types=self.entity_types
+            )
+        except Refused as refused:
+            self.problems.extend(refused.problems)
+            return None
+
+    def condition(self, body: Json, scope: Scope, path: str) -> Evaluate:
+        if isinstance(body, bool):
+            return constant(body)
+        found = self.expression(body, scope, path)
+        return found.evaluate if found else NOTHING
+
+    def value(self, body: Json, scope: Scope, path: str) -> Evaluate:
+        """VALUE: an expression in a string, a number, true, false, null, or a mapping or list of values."""
+        if isinstance(body, str):
+            found = self.expression(body, scope, path)
+            return found.evaluate if found else NOTHING
+        if isinstance(body, dict):
+            return self.mapping(body, scope, path)
+        if isinstance(body, list):
+            parts = [self.value(part, scope, under(path, index)) for index, part in enumerate(body)]
+            return lambda call: [part(call) for part in parts]
+        return constant(body)
+
+    def mapping(self, body: JsonObject, scope: Scope, path: str) -> Evaluate:
+        entries: list[tuple[str | Evaluate | None, Evaluate]] = []
+        for key, part in body.items():
+            at = under(path, key)
+            value = self.value(part, scope, at)
+            computed = key.startswith("[") and key.endswith("]")
+            name = self.value(key[1:-1], scope, at) if computed else key
+            entries.append((None if key == "..." else name, value))
+        return mapping_of(entries)
+
+    def template(self, body: Json, scope: Scope, path: str) -> Evaluate:
+        """Text in which `{expr}` is filled in; `{{` and `}}` are braces."""
+        if not isinstance(body, str):
+            self.problem(path, "a message is text")
+            return NOTHING
+        parts: list[str | Evaluate] = []
+        for literal, code in _template_parts(body):
+            parts.append(literal.replace("{{", "{").replace("}}", "}"))
+            if code is not None:
+                parts.append(self.value(code, scope, path))
+        if len(parts) == 1:
+            return constant(parts[0])
+        return lambda call: check_size(
+            "".join([part if isinstance(part, str) else as_text(part(call)) for part in parts]), call
+        )
+
+    def failure(self, body: Json, scope: Scope, path: str) -> steps.Failure:
+        if not isinstance(body, dict):
+            self.problem(path, "a failure is a mapping", "{status: 409, error: already_shipped, message: …}")
+            body = {"error": "failed"}
+        self.unknown_keys(body, ("status", "error", "message", "body"), path)
+        status = body.get("status", 400)
+        if not isinstance(status, int) or isinstance(status, bool) or not 400 <= status <= 599:
+            self.problem(under(path, "status"), "the status of a failure is a number from 400 to 599")
+            status = 400
+        error = self.error_word(body, path)
+        words = error.replace("_", " ").capitalize()
+        return steps.Failure(
+            status=status,
+            error=error,
+            message=self.template(body.get("message", words), scope, under(path, "message")),
+            body=self.value(body["body"], scope, under(path, "body")) if "body" in body else None,
+        )
+
+    def error_word(self, body: JsonObject, path: str) -> str:
+        error = body.get("error", "failed")
+        if "error" not in body and "body" not in body:
+            self.problem(path, "a failure needs an `error`", "such as error: already_shipped")
+        if isinstance(error, str) and _ERROR_WORD.fullmatch(error):
+            return error
+        self.problem(under(path, "error"), "an error is one snake_case word", "such as already_shipped")
+        return "failed"
+
+    # -- names and paths
+
+    def bind(self, name: Json, kind: Kind, scope: Scope, path: str) -> str:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            self.problem(path, "a name of letters, digits and _ is needed", "such as `order`")
+            return "_"
+        if name in GIVEN_NAMES or name in CONSTANTS or keyword.iskeyword(name):
+            self.problem(path, f"`{name}` cannot be a name of a plan", "choose another name")
+        scope[name] = kind
+        return name
+
+    def path_of(self, text: Json, scope: Scope, path: str) -> steps.Path:
+        """`order.items[0].price`: a bound name, then fields and positions."""
+        nothing = steps.Path(text="", root="", keys=())
+        try:
+            node = parse(text) if isinstance(text, str) else None
+        except BadExpression as bad:
+            self.problem(path, bad.complaint.message, bad.complaint.hint)
+            return nothing
+        keys: list[Evaluate] = []
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                keys.append(constant(node.attr))
+            else:
+                keys.append(self.value(ast.unparse(node.slice), scope, path))
+            node = node.value
+        if not isinstance(node, ast.Name) or not isinstance(text, str):
+            self.problem(path, "a path is needed: a name, then fields", "such as order.items[0].price")
+            return nothing
+        self.check_root(node.id, scope, path)
+        return steps.Path(text=text, root=node.id, keys=tuple(reversed(keys)))
+
+    def check_root(self, root: str, scope: Scope, path: str) -> None:
+        if root in GIVEN_NAMES:
+            self.problem(path, f"`{root}` cannot be changed", "change an entity that was found before")
+        elif root not in scope:
+            self.problem(path, f"`{root}` is not bound here", did_you_mean(root, scope))
+
+    def place(self, body: Json, scope: Scope, path: str) -> steps.Path | None:
+        """The path a value spells, when it leads into an entity."""
+        if not isinstance(body, str) or not _leads_into_entity(body, scope):
+            return None
+        return self.path_of(body, scope, path)
+
+    def entity_type(self, body: Json, path: str) -> str:
+        if not isinstance(body, str) or not body:
+            self.problem(path, "the name of an entity type is needed", "such as `in: order`")
+            return ""
+        if self.entity_types is not None and body not in self.entity_types:
+            self.problem(path, f"there is no entity type `{body}`", did_you_mean(body, self.entity_types))
+        return body
+
+    def mapping_needed(self, body: Json, path: str, example: str) -> JsonObject:
+        if isinstance(body, dict) and body:
+            return body
+        self.problem(path, "a mapping is needed", example)
+        return {}
+
+
+def _leads_into_entity(text: str, scope: Scope) -> bool:
+    root = _NAME.match(text.strip())
+    if root is None or scope.get(root[0], "value") == "value":
+        return False
+    try:
+        node = parse(text)
+    except BadExpression:
+        return False
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+_OPENING = re.compile(r"(?<!\{)(?:\{\{)*\{(?!\{)")
+_SHOWN_AS = re.compile(r"(.*):(,?\.\df)", re.DOTALL)
+
+
+def _template_parts(text: str) -> list[tuple[str, str | None]]:
+    """Literal text and the code in braces after it, in turn."""
+    parts: list[tuple[str, str | None]] = []
+    while (opening := _OPENING.search(text)) is not None:
+        end = _closing_brace(text, opening.end())
+        code = text[opening.end() : end].strip()
+        shown = _SHOWN_AS.fullmatch(code)
+        parts.append((text[: opening.end() - 1], f"f'''{{{code}}}'''" if shown else code))
+        text = text[end + 1 :]
+    return [*parts, (text, None)]
+
+
+def _closing_brace(text: str, start: int) -> int:
+    level, quote = 1, ""
+    for at in range(start, len(text)):
+        character = text[at]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "{}":
+            level += 1 if character == "{" else -1
+            if level == 0:
+                return at
+    return len(text)

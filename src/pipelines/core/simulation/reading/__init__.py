@@ -1,0 +1,5 @@
+"""Plans read from names, schemas, descriptions and the shape of the seeded world; no model is asked.
+
+words, descriptions (English) <- arguments, shapes (one tool, one world) <- targets (what a tool is about)
+<- steps (how a plan says it) <- one module per family of verbs <- assemble (which family answers) <- build.
+"""

@@ -1,0 +1,118 @@
+"""Balances: fund, deposit, withdraw, pay, over the account that a service or a record keeps."""
+
+from collections.abc import Mapping
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.records import record_of
+from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.shapes import Field
+from pipelines.core.simulation.reading.steps import (
+    Drafted,
+    Step,
+    arg,
+    dot,
+    find_one,
+    name_for,
+    refusal,
+    require,
+    text,
+)
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import participle, tokens, word_set
+from pipelines.core.simulation.reading.writing import time_like
+
+_MOVES = {
+    "fund": "deposit",
+    "deposit": "deposit",
+    "credit": "credit",
+    "topup": "top-up",
+    "withdraw": "withdrawal",
+    "debit": "debit",
+    "pay": "payment",
+    "spend": "payment",
+}
+_AMOUNT_WORDS = word_set("amount value sum total money funds")
+_BALANCES = ("balance", "account_balance", "available_balance", "funds", "cash", "credit")
+
+
+def read_account(reading: Reading) -> Drafted | None:
+    amount = next(
+        (one for one in reading.arguments if set(one.words) & _AMOUNT_WORDS and one.kind == "number"), None
+    )
+    if reading.name.op not in ("fund", "withdraw") or amount is None:
+        return None
+    bound = record_of(reading)
+    if bound is not None:
+        steps, holder, fields = list(bound.steps), bound.noun, bound.collection.fields
+    elif reading.service is not None:
+        holder, fields = name_for(reading.service.entity_type), reading.service.fields
+        steps = [find_one(holder, reading.service.entity_type, text(reading.service.id))]
+    else:
+        return None
+    path = _balance(fields)
+    if path is None:
+        return None
+    steps += _moved(reading, amount, dot(holder, *path))
+    steps += _history(reading, amount, holder, fields)
+    steps.append({"return": _reply(reading, dot(holder, *path))})
+    return Drafted(steps=tuple(steps), confidence=0.85)
+
+
+def _balance(fields: Mapping[str, Field], depth: int = 2) -> tuple[str, ...] | None:
+    own = next((name for name in _BALANCES if name in fields and "number" in fields[name].kinds), None)
+    if own is not None:
+        return (own,)
+    for name, field in fields.items():
+        inner = _balance(field.parts, depth - 1) if field.keeps is None and depth else None
+        if inner is not None:
+            return (name, *inner)
+    return None
+
+
+def _moved(reading: Reading, amount: Argument, balance: str) -> list[Step]:
+    given = arg(amount.name)
+    positive = refusal("invalid_amount", f"{amount.name} must be more than 0", 400)
+    steps: list[Step] = [require(f"{given} > 0", positive)]
+    if reading.name.op == "fund":
+        return [*steps, {"set": {balance: f"{balance} + {given}"}}]
+    enough = refusal("insufficient_funds", f"The balance of {{{balance}}} does not cover {{{given}}}")
+    return [*steps, require(f"{balance} >= {given}", enough), {"set": {balance: f"{balance} - {given}"}}]
+
+
+def _history(reading: Reading, amount: Argument, holder: str, fields: Mapping[str, Field]) -> list[Step]:
+    """A line in the history of transactions, if one is kept."""
+    history = next(
+        (
+            field
+            for name, field in fields.items()
+            if field.keeps == "list" and {"transaction", "transactions"} & set(tokens(name))
+        ),
+        None,
+    )
+    if history is None:
+        return []
+    stamp = history.parts.get("timestamp") or history.parts.get("date")
+    written = time_like(stamp.example if stamp else None, "format_date(now, '%Y-%m-%d %H:%M:%S')")
+    line: dict[str, Json] = {
+        "type": text(_MOVES.get(reading.name.verb, reading.name.verb)),
+        "amount": arg(amount.name),
+        "timestamp": written,
+    }
+    return [{"append": {dot(holder, history.name): line}}]
+
+
+def _done(reading: Reading) -> str:
+    """Account funded successfully; Withdrawal successful."""
+    if reading.name.verb in ("fund", "credit", "debit", "topup"):
+        noun = reading.thing[-1] if reading.thing else "account"
+        return f"{noun.capitalize()} {participle(reading.name.verb)} successfully"
+    return f"{_MOVES[reading.name.verb].capitalize()} successful"
+
+
+def _reply(reading: Reading, balance: str) -> Json:
+    if not reading.output:
+        return {"status": text(_done(reading)), "new_balance": balance}
+    extra = {"balance": balance, "new_balance": balance, "current_balance": balance}
+    source = Source(value=balance, noun="account", fields={}, extra=extra)
+    return reply(source, reading.output, reading.arguments)

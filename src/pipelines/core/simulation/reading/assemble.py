@@ -1,0 +1,116 @@
+"""Which family of verbs answers a tool, and the plan it gives."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.simulation.reading.account import read_account
+from pipelines.core.simulation.reading.amounts import read_amount
+from pipelines.core.simulation.reading.arguments import ToolLike
+from pipelines.core.simulation.reading.checking import read_check
+from pipelines.core.simulation.reading.computing import read_computing
+from pipelines.core.simulation.reading.create import read_create
+from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.listing import read_listing
+from pipelines.core.simulation.reading.lookup import read_lookup, refuse
+from pipelines.core.simulation.reading.mailbox import read_mailbox
+from pipelines.core.simulation.reading.membership import read_membership
+from pipelines.core.simulation.reading.notify import read_handoff
+from pipelines.core.simulation.reading.nouns import with_spoken_nouns
+from pipelines.core.simulation.reading.service import read_service_change
+from pipelines.core.simulation.reading.session import read_session
+from pipelines.core.simulation.reading.shapes import Survey, find_field, survey
+from pipelines.core.simulation.reading.steps import (
+    Drafted,
+    arg,
+    dot,
+    find_one,
+    name_for,
+    refusal,
+    require,
+    text,
+)
+from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
+from pipelines.core.simulation.reading.transition import read_started, read_transition
+from pipelines.core.simulation.reading.update import read_update
+
+Family = Callable[[Reading], Drafted | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadPlan:
+    """A plan in the language of plans, as read; `confidence` runs from 0 (a guess) to 1."""
+
+    body: list[JsonObject]
+    notes: tuple[str, ...] = ()
+    confidence: float = 0.0
+
+
+def survey_for(
+    tools: Sequence[ToolLike], *, world: World, ledger_schema: LedgerSchema | None = None
+) -> Survey:
+    """The world, and the nouns that only the tools speak of."""
+    return with_spoken_nouns(survey(world, ledger_schema), tools)
+
+
+def read_plan(
+    tool: ToolLike,
+    *,
+    tools: Sequence[ToolLike],
+    world: World,
+    ledger_schema: LedgerSchema | None = None,
+    known: Survey | None = None,
+) -> ReadPlan:
+    """What the tool most likely does. `known` saves surveying the world again for every tool."""
+    around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
+    reading = read_tool(tool, around, tools)
+    drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
+    drafted = drafted or refuse(reading)
+    body = [*_credentials(reading), *drafted.steps]
+    return ReadPlan(body=body, notes=drafted.notes, confidence=drafted.confidence)
+
+
+def families(reading: Reading) -> Sequence[Family]:
+    """The families to ask, in order, for this verb."""
+    if reading.name.reads():
+        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check)
+        last: tuple[Family, ...] = (read_lookup, read_listing)
+        return (*first, *(reversed(last) if reading.wants_many() else last))
+    own = _WRITES.get(reading.name.op or "", ())
+    # A change that nothing answers to is recorded, so that it never passes as a read; what speaks of an
+    # existing record by its id is not.
+    rest: tuple[Family, ...] = (refuse,) if reading.name.op == "delete" else (read_create, refuse)
+    return (read_handoff, read_computing, read_mailbox, *own, *rest)
+
+
+_WRITES: dict[str, tuple[Family, ...]] = {
+    "create": (read_membership, read_started, read_service_change),
+    "notify": (),
+    "update": (read_amount, read_account, read_update, read_service_change),
+    "delete": (read_membership, read_delete),
+    "transition": (read_membership, read_transition, read_service_change),
+    "transfer": (read_account, read_update),
+    "fund": (read_account, read_amount),
+    "withdraw": (read_account,),
+    "login": (read_session,),
+    "logout": (read_session,),
+}
+
+
+def _thought(reading: Reading) -> Drafted | None:
+    """A tool for thinking aloud: nothing happens."""
+    return Drafted(steps=({"return": "''"},), confidence=0.9) if reading.name.op == "think" else None
+
+
+def _credentials(reading: Reading) -> list[JsonObject]:
+    """A token or key that the service keeps must be the one given."""
+    service = reading.service
+    if service is None:
+        return []
+    holder = name_for(service.entity_type)
+    kept = [(one, name) for one in reading.credentials if (name := find_field(service.fields, one.name))]
+    wrong = refusal("wrong_credentials", "The credentials are not valid", 401)
+    checks = [require(f"{dot(holder, name)} == {arg(one.name)}", wrong) for one, name in kept]
+    return [find_one(holder, service.entity_type, text(service.id)), *checks] if checks else []

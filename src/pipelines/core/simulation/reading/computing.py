@@ -1,0 +1,183 @@
+"""Arithmetic and the time: tools whose answer is in their arguments, not in the world."""
+
+import re
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.steps import Drafted, Step, arg, refusal, require
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import singular, tokens
+
+_OF_TWO: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset(("add", "addition", "plus")), "{0} + {1}"),
+    (frozenset(("subtract", "subtraction", "minus")), "{0} - {1}"),
+    (frozenset(("multiply", "multiplication", "times")), "{0} * {1}"),
+    (frozenset(("divide", "division")), "{0} / {1}"),
+    (frozenset(("modulo", "remainder", "mod")), "{0} % {1}"),
+    (frozenset(("power", "exponent", "pow")), "{0} ** {1}"),
+    (frozenset(("percentage", "percent")), "{0} / {1} * 100"),
+)
+_OF_MANY: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("standard", "deviation"), "pstdev({0})"),
+    (("stdev",), "pstdev({0})"),
+    (("mean",), "mean({0})"),
+    (("average",), "mean({0})"),
+    (("median",), "median({0})"),
+    (("sum",), "sum({0})"),
+    (("total",), "sum({0})"),
+    (("max",), "max({0})"),
+    (("maximum",), "max({0})"),
+    (("min",), "min({0})"),
+    (("minimum",), "min({0})"),
+)
+_OF_ONE: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("absolute",), "abs({0})"),
+    (("abs",), "abs({0})"),
+    (("square", "root"), "sqrt({0})"),
+    (("sqrt",), "sqrt({0})"),
+    (("round",), "round({0}, {1})"),
+    (("logarithm",), "log({0}, {1})"),
+    (("log",), "log({0}, {1})"),
+)
+
+
+def read_computing(reading: Reading) -> Drafted | None:
+    """An answer computed from the arguments alone; None when the tool is about the world."""
+    return next(
+        (
+            found
+            for family in (_expression, _of_numbers, _conversion, _time)
+            if (found := family(reading)) is not None
+        ),
+        None,
+    )
+
+
+def _expression(reading: Reading) -> Drafted | None:
+    """`calculate("2 + 2")`."""
+    given = next(
+        (one for one in reading.arguments if one.words[-1] in ("expression", "formula", "equation")), None
+    )
+    if given is None or not (reading.name.op == "compute" or reading.name.reads()):
+        return None
+    failure = refusal("invalid_expression", f"{{{arg(given.name)}}} is not arithmetic", 400)
+    result = f"calculate({arg(given.name)})"
+    # Ten places: as good as exact, without the noise of binary fractions.
+    steps: tuple[Step, ...] = (
+        {"let": {"result": result}},
+        require("result != null", failure),
+        {"return": _named(reading, "round(result, 10)")},
+    )
+    return Drafted(steps=steps, confidence=0.9)
+
+
+def _of_numbers(reading: Reading) -> Drafted | None:
+    """add(a, b), mean(numbers), round_number(number, decimal_places): nothing but numbers is given."""
+    given = list(reading.arguments)
+    if not given or not all(_is_numeric(one) for one in given):
+        return None
+    words = tokens(reading.tool.name)
+    if given[0].kind == "list":
+        return _formula(reading, given, words, _OF_MANY)
+    if len(given) == 2 and not _has_precision(given[1]):
+        template = next((formula for names, formula in _OF_TWO if names & set(words)), None)
+        if template is not None:
+            return _computed(reading, template, given)
+    return _formula(reading, given, words, _OF_ONE)
+
+
+def _is_numeric(argument: Argument) -> bool:
+    items = argument.schema.get("items")
+    numbers = isinstance(items, dict) and items.get("type") in ("number", "integer")
+    return (argument.kind == "number" and argument.id_noun is None) or (argument.kind == "list" and numbers)
+
+
+def _has_precision(argument: Argument) -> bool:
+    return argument.words[-1] in ("precision", "places", "digits", "decimals")
+
+
+def _formula(
+    reading: Reading,
+    given: list[Argument],
+    words: tuple[str, ...],
+    table: tuple[tuple[tuple[str, ...], str], ...],
+) -> Drafted | None:
+    template = next((formula for names, formula in table if set(names) <= set(words)), None)
+    if template is None or (reading.collection is not None and not reading.arguments):
+        return None
+    return _computed(reading, template, given)
+
+
+def _computed(reading: Reading, template: str, given: list[Argument]) -> Drafted:
+    plain = [one for one in given if not (_has_precision(one) and "{1}" not in template)]
+    names = [_value(one) for one in plain] + ["0"]
+    formula = template.format(*names)
+    steps: list[Step] = []
+    if "/" in template or "%" in template:
+        failure = refusal("division_by_zero", "Cannot divide by zero", 400)
+        steps.append(require(f"{names[1]} != 0", failure))
+    precision = next((one for one in given if _has_precision(one) and "round(" not in template), None)
+    if precision is not None:
+        formula = f"significant({formula}, {arg(precision.name)})"
+    steps.append({"return": _named(reading, formula)})
+    return Drafted(steps=tuple(steps), confidence=0.85)
+
+
+def _value(argument: Argument) -> str:
+    if argument.is_required or argument.default is None:
+        return arg(argument.name)
+    return f"default({arg(argument.name)}, {argument.default!r})"
+
+
+# How many of the first unit of its line each unit is.
+_UNITS: tuple[dict[str, float], ...] = (
+    {"meter": 1, "kilometer": 1000, "centimeter": 0.01, "millimeter": 0.001, "mile": 1609.344, "yard": 0.9144}
+    | {"foot": 0.3048, "inch": 0.0254, "km": 1000, "cm": 0.01, "mm": 0.001, "feet": 0.3048, "inche": 0.0254},
+    {"liter": 1, "milliliter": 0.001, "gallon": 3.785411784, "quart": 0.946352946, "pint": 0.473176473}
+    | {"litre": 1, "ml": 0.001, "cup": 0.2365882365},
+    {"kilogram": 1, "gram": 0.001, "pound": 0.45359237, "ounce": 0.028349523125, "kg": 1, "lb": 0.45359237},
+    {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800},
+)
+
+
+def _conversion(reading: Reading) -> Drafted | None:
+    """`gallon_to_liter(gallon)`: the units are in the name."""
+    words = [singular(word) for word in tokens(reading.tool.name)]
+    given = [one for one in reading.arguments if one.kind == "number"]
+    if "to" not in words[1:-1] or len(given) != 1 or len(reading.arguments) != 1:
+        return None
+    middle = words.index("to")
+    before, after = words[middle - 1], words[middle + 1]
+    line = next((units for units in _UNITS if before in units and after in units), None)
+    if line is None:
+        return None
+    value = f"{arg(given[0].name)} * {line[before] / line[after]!r}"
+    answer: Json = (
+        {after: value} if reading.answers_in_objects and not reading.output else _named(reading, value)
+    )
+    return Drafted(steps=({"return": answer},), confidence=0.85)
+
+
+def _time(reading: Reading) -> Drafted | None:
+    """get_current_time, get_today: the run's own clock."""
+    nouns = set(reading.name.nouns)
+    words = set(tokens(reading.tool.name))
+    if reading.arguments or not reading.name.reads() or not words & {"current", "now", "today"}:
+        return None
+    if not nouns & {"time", "date", "datetime", "timestamp", "today", "now", "day"}:
+        return None
+    value = "today" if nouns & {"date", "today", "day"} else "now"
+    name = "_".join(re.findall(r"[a-z]+", reading.tool.name.lower())).removeprefix("get_")
+    return Drafted(
+        steps=({"return": {name: value} if not reading.output else _named(reading, value)},), confidence=0.8
+    )
+
+
+def _named(reading: Reading, value: str) -> Json:
+    if reading.output:
+        extra = dict.fromkeys(("result", "value", "answer", "output", "time", "date"), value)
+        return reply(
+            Source(value=value, noun="result", fields={}, extra=extra), reading.output, reading.arguments
+        )
+    return {"result": value} if reading.answers_in_objects else value

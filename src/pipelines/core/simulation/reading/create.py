@@ -1,0 +1,305 @@
+"""New records: create, add, book, place, send; and whatever no other family understands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.filters import field_for
+from pipelines.core.simulation.reading.listing import current_user, owner_field
+from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.shapes import Collection, Field, Singleton
+from pipelines.core.simulation.reading.states import initial_state, status_field
+from pipelines.core.simulation.reading.steps import (
+    Drafted,
+    Step,
+    arg,
+    dot,
+    find_one,
+    name_for,
+    refusal,
+    require,
+    text,
+    word,
+)
+from pipelines.core.simulation.reading.targets import best_collection
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.transition import allowed_values
+from pipelines.core.simulation.reading.words import MADE_BY, article, read_tool_name, singular, stem, tokens
+from pipelines.core.simulation.reading.writing import counter_for, creation_times
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Home:
+    """Where the new record goes."""
+
+    collection: Collection
+    noun: str
+    service: Singleton | None  # keeps the collection, or its counters
+    counter: str | None  # gives the next id
+    counts: tuple[str, ...]  # fields that count such records
+
+
+def read_create(reading: Reading) -> Drafted | None:
+    home = _home(reading)
+    if home is None:
+        return None
+    references, known = _references(reading, home.collection, home.noun)
+    attrs = _attributes(reading, home)
+    steps: list[Step] = [*allowed_values(reading.arguments), *_service_found(reading, home), *known]
+    steps += _signed_in(reading, attrs)
+    steps += _kept(home, attrs)
+    steps += _counted(home)
+    steps += _linked(reading, home, references)
+    steps.append({"return": _reply(reading, home)})
+    confidence = 0.8 if not home.collection.is_empty else 0.5
+    return Drafted(steps=tuple(steps), notes=_notes(home, reading), confidence=confidence)
+
+
+def _home(reading: Reading) -> _Home | None:
+    thing = reading.thing or (singular(reading.name.verb),)
+    collection = best_collection(thing, reading.known, reading.service)
+    made = MADE_BY.get(reading.name.verb)
+    if reading.name.op is None and reading.picks_own():
+        # Nobody knows what shelve_book(book_id) does to a book: that it happened is kept.
+        thing, collection = (word(reading.tool.name),), None
+    elif made is not None and (collection is None or collection.is_empty or reading.picks_own()):
+        # reserve_book(book_id) makes a reservation, not a book.
+        thing = (made,)
+        collection = best_collection(thing, reading.known, reading.service)
+    if collection is not None and (
+        (not collection.of_records and not collection.is_empty) or collection.in_each
+    ):
+        collection = None
+    if collection is None:
+        if reading.known.is_closed:
+            return None
+        collection = _table(name_for(thing[-1:]))
+    noun = noun_of(collection) if reading.name.op is not None else name_for(collection.entity_type)
+    service = _keeper(reading, collection)
+    counted = counter_for(noun, service)
+    return _Home(
+        collection=collection,
+        noun=noun,
+        service=service,
+        counter=counted[0] if counted and counted[1] else None,
+        counts=(counted[0],) if counted and not counted[1] else (),
+    )
+
+
+def _table(entity_type: str) -> Collection:
+    """A type of which there is nothing yet."""
+    return Collection(
+        entity_type=entity_type,
+        owner=None,
+        path=(),
+        form="table",
+        of_records=True,
+        fields={},
+        id_field=None,
+        is_empty=True,
+    )
+
+
+def _keeper(reading: Reading, collection: Collection) -> Singleton | None:
+    """The service whose collection this is, by name: shop keeps shop_orders."""
+    for one in reading.known.singletons:
+        if collection.entity_type == one.entity_type or collection.entity_type.startswith(
+            one.entity_type + "_"
+        ):
+            return one
+    return reading.service
+
+
+def _service_found(reading: Reading, home: _Home) -> list[Step]:
+    user = current_user(reading)
+    needed = home.counter or home.counts or home.collection.placeholder or home.collection.in_singleton
+    if home.service is None or not (needed or (user and _owned(home))):
+        return []
+    return [find_one(name_for(home.service.entity_type), home.service.entity_type, text(home.service.id))]
+
+
+def _signed_in(reading: Reading, attrs: dict[str, Json]) -> list[Step]:
+    """Where a record belongs to whoever is signed in, somebody must be."""
+    user = current_user(reading)
+    if user is None or user[3] not in attrs.values():
+        return []
+    return [require(f"{user[3]} != null", refusal("not_logged_in", "Nobody is logged in", 401))]
+
+
+def _owned(home: _Home) -> bool:
+    return owner_field(home.collection) is not None or home.collection.is_empty
+
+
+def _references(
+    reading: Reading, collection: Collection, made: str
+) -> tuple[list[tuple[str, Collection]], list[Step]]:
+    """Ids of other things in the arguments: they must exist."""
+    found: list[tuple[str, Collection]] = []
+    steps: list[Step] = []
+    for argument in reading.arguments:
+        if not argument.id_noun or not argument.is_scalar or not argument.is_required:
+            continue
+        other = best_collection(argument.id_noun, reading.known, reading.service)
+        if other is None or other == collection or other.form != "table" or other.is_empty:
+            continue
+        noun = name_for(noun_of(other), avoid=(made,))
+        if all(noun != known for known, _ in found):
+            found.append((noun, other))
+            steps.append(find_one(noun, other.entity_type, arg(argument.name)))
+    return found, steps
+
+
+def _attributes(reading: Reading, home: _Home) -> dict[str, Json]:
+    """The record: its id, the arguments under the names the world uses, and what a new record starts with."""
+    collection = home.collection
+    attrs: dict[str, Json] = {}
+    if home.counter is not None and home.service is not None:
+        attrs[collection.id_field or "id"] = dot(name_for(home.service.entity_type), home.counter)
+    elif collection.id_field is not None:
+        attrs[collection.id_field] = f"int({_new_id(home)})" if collection.numeric_ids else _new_id(home)
+    for argument in reading.arguments:
+        name = _field_name(argument, collection)
+        if name != collection.id_field:
+            attrs[name] = _given(argument)
+    attrs |= {name: value for name, value in _beginnings(reading, home).items() if name not in attrs}
+    return attrs
+
+
+def _new_id(home: _Home) -> str:
+    collection = home.collection
+    if collection.form == "table":
+        return f"new_id({collection.entity_type!r})"
+    kept = _kept_at(home)
+    ids = (
+        f"[int(key) for key in keys({kept})]"
+        if collection.form == "map"
+        else f"[int(one.{collection.id_field or 'id'}) for one in {kept}]"
+    )
+    return f"default(max({ids}), 0) + 1"
+
+
+def _given(argument: Argument) -> Json:
+    """The argument; its declared default where it is left out."""
+    if argument.is_required:
+        return arg(argument.name)
+    if argument.default is None:
+        return f"default({arg(argument.name)}, [])" if argument.kind == "list" else arg(argument.name)
+    return f"default({arg(argument.name)}, {text(argument.default)})"
+
+
+def _field_name(argument: Argument, collection: Collection) -> str:
+    path = field_for(argument, collection)
+    return path[0] if path is not None and len(path) == 1 else argument.name
+
+
+def _beginnings(reading: Reading, home: _Home) -> dict[str, Json]:
+    """Status, times and owner of a new record; empty lists where records have lists."""
+    collection = home.collection
+    started: dict[str, Json] = {}
+    status = status_field(collection.fields)
+    if status is not None or (
+        (collection.is_empty or not collection.fields) and _has_states(reading, home.noun)
+    ):
+        started[status or "status"] = text(initial_state(reading, collection))
+    started |= creation_times(collection.fields)
+    user, own = current_user(reading), owner_field(collection)
+    signed_in_here = user is not None and home.service is not None and user[1] == home.service.entity_type
+    if user is not None and signed_in_here and (own is not None or collection.is_empty):
+        started[own or "created_by"] = user[3]
+    started |= _constants(collection.fields)
+    return started
+
+
+def _constants(fields: Mapping[str, Field]) -> dict[str, Json]:
+    """Containers start empty, and what is null or false in every record starts so."""
+    found: dict[str, Json] = {}
+    for name, field in fields.items():
+        if field.keeps == "list":
+            found[name] = []
+        elif field.keeps == "map":
+            found[name] = {}
+        elif field.kinds == {"null"}:
+            found[name] = None
+    return found
+
+
+def _has_states(reading: Reading, noun: str) -> bool:
+    """Whether other tools of the same noun change its state: close_ticket, resolve_ticket."""
+    names = [read_tool_name(tool.name) for tool in reading.tools]
+    return any(one.op == "transition" and noun in stem(one.nouns) for one in names)
+
+
+def _kept_at(home: _Home) -> str:
+    return dot(name_for(home.collection.entity_type), *home.collection.path)
+
+
+def _kept(home: _Home, attrs: dict[str, Json]) -> list[Step]:
+    """The step that puts the record where it belongs."""
+    collection, noun = home.collection, home.noun
+    if collection.form == "table":
+        added: dict[str, Json] = {"in": collection.entity_type, "attrs": attrs, "as": noun}
+        own = attrs.get(collection.id_field or "id")
+        if home.counter is not None or collection.id_field is not None:
+            added["id"] = f"str({own})"
+        steps: list[Step] = [{"add": added}]
+        if home.collection.placeholder is not None and home.service is not None:
+            steps.insert(
+                0, {"unset": [dot(name_for(home.service.entity_type), *home.collection.placeholder[2])]}
+            )
+        return steps
+    if collection.form == "list":
+        return [{"let": {noun: attrs}}, {"append": {_kept_at(home): noun}}]
+    id = "id" if home.counter is not None else collection.id_field
+    if id is not None:
+        return [{"let": {noun: attrs}}, {"set": {f"{_kept_at(home)}[{dot(noun, id)}]": noun}}]
+    return [{"let": {"new_key": _new_id(home), noun: attrs}}, {"set": {f"{_kept_at(home)}[new_key]": noun}}]
+
+
+def _counted(home: _Home) -> list[Step]:
+    if home.service is None:
+        return []
+    holder = name_for(home.service.entity_type)
+    counters = [*home.counts, *([home.counter] if home.counter else [])]
+    return [{"set": {dot(holder, name): f"{dot(holder, name)} + 1" for name in counters}}] if counters else []
+
+
+def _linked(reading: Reading, home: _Home, references: Sequence[tuple[str, Collection]]) -> list[Step]:
+    """A user that lists its orders' ids gets the new one's."""
+    links: dict[str, Json] = {}
+    for noun, other in references:
+        for name, field in other.fields.items():
+            if field.keeps == "list" and not field.of_records and home.noun in stem(tokens(name)):
+                links[dot(noun, name)] = (
+                    f"id_of({home.noun})" if home.collection.form == "table" else f"{home.noun}.id"
+                )
+    return [{"append": links}] if links else []
+
+
+def _reply(reading: Reading, home: _Home) -> Json:
+    is_table = home.collection.form == "table"
+    id = f"id_of({home.noun})" if is_table else f"{home.noun}.{home.collection.id_field or 'id'}"
+    source = Source(value=home.noun, noun=home.noun, fields=_fields_after(reading, home), id=id)
+    if reading.output or home.collection.id_field is not None or home.counter is not None or not is_table:
+        return reply(source, reading.output, reading.arguments)
+    return {"id": id, "...": home.noun}
+
+
+def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
+    """The record has its arguments as fields now, even where nothing of its kind was seeded."""
+    own = {_field_name(one, home.collection): Field(name=one.name) for one in reading.arguments}
+    if status_field(home.collection.fields) is None and _has_states(reading, home.noun):
+        own["status"] = Field(name="status")
+    return {**own, **home.collection.fields}
+
+
+def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
+    if reading.name.op is None:
+        return (
+            f"`{reading.name.verb}` is not a verb that is known: the call is recorded as a new {home.noun}",
+        )
+    if home.collection.is_empty and home.collection.placeholder is None:
+        kind = f"{article(home.noun).lower()} {home.noun}"
+        return (f"nothing like {kind} is in the seeded state: a new type `{home.collection.entity_type}`",)
+    return ()

@@ -1,0 +1,197 @@
+"""How arguments narrow a search: equality, ranges, words to look for, how many and in what order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.replies import find_path
+from pipelines.core.simulation.reading.shapes import Collection, Field
+from pipelines.core.simulation.reading.steps import arg, dot
+from pipelines.core.simulation.reading.words import joined, singular, stem, tokens, word_set
+
+_LIMITS = word_set(
+    "limit maxresults maxresult topk topn top size pagesize perpage count n numresult maxitem maxcount first"
+)
+_OFFSETS = word_set("offset skip start startindex")
+_QUERIES = word_set(
+    "query q keyword search term text phrase searchterm searchquery searchtext pattern string content word"
+)
+_SORTS = word_set("sort sortby orderby sortfield sortkey")
+_DIRECTIONS = word_set("order sortorder direction sortdirection ascending descending desc asc reverse")
+_LEAST = word_set("min minimum after since from start gte gt above over least lower earliest begin")
+_MOST = word_set("max maximum before until to end lte lt below under most upper latest cheaper")
+# Words that people write in any case; ids, codes and addresses are compared as they are, by an index.
+_WRITTEN_FREELY = word_set(
+    "name title city country state brand category genre author color colour type kind region location "
+    "label department sector subject status material style model make company street language"
+)
+_TIMES = word_set("date time at on day timestamp datetime created")
+_EDGES = word_set("than or equal inclusive exclusive date time")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Narrowing:
+    """A search in the terms of a plan."""
+
+    conditions: tuple[str, ...] = ()
+    sort: str | None = None  # an expression for the field to sort by
+    limit: str | None = None
+    offset: str | None = None
+    picked: tuple[str, str] | None = None  # (field, key): the key picks one of the records in a map each has
+    ignored: tuple[str, ...] = ()
+
+
+def narrowing(each: str, collection: Collection, arguments: Iterable[Argument]) -> Narrowing:
+    """What the arguments ask of records called `each`."""
+    conditions: list[str] = []
+    sort = limit = offset = descending = None
+    picked: tuple[str, str] | None = None
+    ignored: list[str] = []
+    for argument in arguments:
+        word = joined(argument.words)
+        condition = condition_of(argument, each, collection)
+        if word in _LIMITS and argument.kind == "number":
+            limit = arg(argument.name)
+            limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
+        elif word in _OFFSETS and argument.kind == "number":
+            offset = arg(argument.name)
+        elif word in _SORTS:
+            sort = arg(argument.name)
+        elif condition is not None:
+            conditions.append(condition if argument.is_required else _if_given(argument, condition))
+        elif word in _DIRECTIONS:
+            descending = argument.name
+        else:
+            ignored.append(argument.name)
+        picked = picked or _picked(argument, collection)
+    if sort is not None and descending is not None:
+        sort = f"('-' + {sort} if contains(str({arg(descending)}), 'desc') else {sort})"
+    return Narrowing(
+        conditions=tuple(conditions),
+        sort=sort,
+        limit=limit,
+        offset=offset,
+        picked=picked,
+        ignored=tuple(ignored),
+    )
+
+
+def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:
+    """`date` where every flight has `dates`: what is asked for is the flight on that date."""
+    path = field_for(argument, collection)
+    shape = field_at(collection.fields, path) if path is not None else None
+    if path is None or len(path) != 1 or shape is None or not argument.is_required:
+        return None
+    return (path[0], arg(argument.name)) if shape.keeps == "map" and shape.of_records else None
+
+
+def condition_of(argument: Argument, each: str, collection: Collection) -> str | None:
+    """The condition one argument puts on a record; None where it names nothing of it."""
+    name = arg(argument.name)
+    path = field_for(argument, collection)
+    if path is not None:
+        return _equal(dot(each, *path), name, argument, field_at(collection.fields, path))
+    edge = _edge(argument, collection, each)
+    if edge is not None:
+        return edge
+    word = joined(argument.words)
+    if argument.kind in ("text", "any") and (
+        word in _QUERIES or argument.words[-1:] in (("query",), ("keyword",))
+    ):
+        return f"all(word in lower(str({each})) for word in words({name}))"
+    if _is_own_id(argument, collection):
+        return f"same_id({each}.id, {name})" if argument.is_scalar else f"{each}.id in {name}"
+    return None
+
+
+def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | None:
+    """The field an argument is about: its own name, or that without the noun or a `new_`."""
+    for words in _spellings(argument, collection):
+        path = find_path(collection.fields, "_".join(words))
+        if path is not None:
+            return path
+    return None
+
+
+def _spellings(argument: Argument, collection: Collection) -> list[tuple[str, ...]]:
+    words = argument.words
+    spellings = [words]
+    nouns = set(collection.words)
+    if words and words[0] in ("new", "updated", "target", "desired", "filter", "by", "with", "is", "set"):
+        spellings.append(words[1:])
+    if len(words) > 1 and words[-1] in ("filter", "name", "value", "type") and words[-1] != "name":
+        spellings.append(words[:-1])
+    spellings += [
+        spelling[1:] for spelling in spellings if len(spelling) > 1 and singular(spelling[0]) in nouns
+    ]
+    if words[-1:] == ("ids",) or argument.kind == "list":
+        spellings.append((*words[:-1], singular(words[-1])))
+    return [spelling for spelling in spellings if spelling]
+
+
+def _equal(field: str, given: str, argument: Argument, shape: Field | None) -> str:
+    holds_list = shape is not None and shape.keeps is not None
+    if holds_list and argument.kind != "list":
+        return (
+            f"contains({field}, {given})"
+            if shape is not None and shape.keeps == "list"
+            else f"{given} in {field}"
+        )
+    if argument.kind == "list":
+        return f"{field} in {given}" if not holds_list else f"all(one in {field} for one in {given})"
+    is_text = shape is None or "text" in shape.kinds
+    if argument.kind == "text" and is_text and argument.words[-1] in _WRITTEN_FREELY:
+        return f"lower(str({field})) == lower({given})"
+    return f"{field} == {given}"
+
+
+def _if_given(argument: Argument, condition: str) -> str:
+    blank = f"{arg(argument.name)} == null"
+    if argument.kind == "text":
+        blank = f"{arg(argument.name)} in [null, '', 'None']" if argument.default is None else blank
+    return f"({blank} or {condition})"
+
+
+def _edge(argument: Argument, collection: Collection, each: str) -> str | None:
+    """`min_price`, `price_lte`, `created_after`, `start_date`: a bound on a field."""
+    words = argument.words
+    if argument.kind not in ("number", "text", "any") or len(words) < 2:
+        return None
+    for edge_words, sign in ((_LEAST, ">="), (_MOST, "<=")):
+        rest = tuple(word for word in words if word not in edge_words and word not in _EDGES)
+        if len(rest) == len(words) or not any(word in edge_words for word in words):
+            continue
+        path = _bounded_field(words, rest, collection.fields)
+        if path is not None:
+            return f"{dot(each, *path)} {sign} {arg(argument.name)}"
+    return None
+
+
+def _bounded_field(
+    words: Sequence[str], rest: Sequence[str], fields: Mapping[str, Field]
+) -> tuple[str, ...] | None:
+    if rest:
+        found = find_path(fields, "_".join(rest))
+        if found is not None:
+            return found
+        # `created_after` is about created_at; `start_date` about the one field that is a time.
+        return next(((name,) for name in fields if stem(rest) == stem(tokens(name)[: len(rest)])), None)
+    times = [name for name in fields if set(tokens(name)) & _TIMES]
+    asks_time = bool(set(words) & _TIMES) or any(
+        word in ("after", "before", "since", "until") for word in words
+    )
+    return (times[0],) if asks_time and times else None
+
+
+def _is_own_id(argument: Argument, collection: Collection) -> bool:
+    noun = argument.id_noun
+    words = stem(argument.words)
+    own = collection.words[-1:] if collection.words else ()
+    return (noun is not None and stem(noun)[-1:] == own) or (noun is None and words == own)
+
+
+def field_at(fields: Mapping[str, Field], path: Sequence[str]) -> Field | None:
+    found = fields.get(path[0])
+    for name in path[1:]:
+        found = found.parts.get(name) if found is not None else None
+    return found

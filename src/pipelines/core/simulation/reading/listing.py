@@ -1,0 +1,290 @@
+"""Reads of many things: lists and searches, narrowed by arguments, in the order asked for."""
+
+from dataclasses import replace
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.filters import Narrowing, narrowing
+from pipelines.core.simulation.reading.lookup import reply_name
+from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.replies import Source, find_path, reply
+from pipelines.core.simulation.reading.shapes import Collection
+from pipelines.core.simulation.reading.steps import (
+    Drafted,
+    Step,
+    arg,
+    dot,
+    find_one,
+    name_for,
+    name_for_many,
+    text,
+)
+from pipelines.core.simulation.reading.targets import best_collection, subject_of
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import joined, plural, stem, tokens, word_set
+
+
+def read_listing(reading: Reading) -> Drafted | None:
+    """A list of records; None when the tool's nouns name no collection."""
+    collection = reading.collection
+    if collection is None:
+        return None
+    if not collection.of_records:
+        return _plain_values(reading, collection)
+    related = _through_owner(reading, collection)
+    return related or _from_collection(reading, collection)
+
+
+def _from_collection(reading: Reading, collection: Collection) -> Drafted:
+    # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
+    each = many_of(collection) if collection.form == "table" else noun_of(collection)
+    asked = narrowing(each, collection, reading.arguments)
+    known = _required_owners(reading, collection)
+    steps, found = _found(collection, each, [*asked.conditions, *_of_current_user(reading, collection, each)])
+    steps = [*known, *_session(reading, collection, each, steps), *steps]
+    return _answered(reading, collection, steps, found, asked)
+
+
+def many_of(collection: Collection) -> str:
+    """What several records of a collection are called; never the same as one."""
+    one = noun_of(collection)
+    many = name_for_many(plural(one))
+    return many if many != one else f"{one}_list"
+
+
+def _session(reading: Reading, collection: Collection, each: str, steps: list[Step]) -> list[Step]:
+    """The service must be at hand where a condition speaks of its current user."""
+    user = current_user(reading)
+    if (
+        user is None
+        or not _of_current_user(reading, collection, each)
+        or any(user[0] == _bound_name(s) for s in steps)
+    ):
+        return []
+    return [find_one(user[0], user[1], text(user[2]))]
+
+
+def _bound_name(step: Step) -> Json:
+    found = step.get("find")
+    return found.get("as") if isinstance(found, dict) else None
+
+
+def _found(collection: Collection, each: str, conditions: list[str]) -> tuple[list[Step], str]:
+    """Steps that gather the records, and the name under which they are then known."""
+    many = many_of(collection)
+    where = " and ".join(conditions)
+    if collection.form == "table":
+        found: Step = {"as": each, "in": collection.entity_type, "all": True}
+        if where:
+            found["where"] = where
+        return [{"find": found}], each
+    if collection.owner is not None:
+        holder = name_for(collection.entity_type, avoid=(each, many))
+        kept = dot(holder, *collection.path)
+        source = _records(kept, collection)
+        into = find_one(holder, collection.entity_type, text(collection.owner))
+        return [into, {"let": {many: _comprehension(each, source, where)}}], many
+    holder = name_for(collection.entity_type, avoid=(each, many))
+    kept = dot(holder, *collection.path)
+    source = _records(kept, collection)
+    suffix = f" if {where}" if where else ""
+    gathered = f"[{each} for {holder} in entities({collection.entity_type!r}) for {each} in {source}{suffix}]"
+    return [{"let": {many: gathered}}], many
+
+
+def _records(kept: str, collection: Collection) -> str:
+    """The records of a list or map; those of a map with their keys, if they do not repeat them."""
+    if collection.form == "list":
+        return kept
+    if collection.id_field is not None:
+        return f"values({kept})"
+    return f"[merge({{'id': key}}, value) for key, value in items({kept})]"
+
+
+def _comprehension(each: str, source: str, where: str) -> str:
+    return f"[{each} for {each} in {source} if {where}]" if where else source
+
+
+def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]:
+    """One record per hit, then sorted, then cut."""
+    made: list[str] = []
+    if asked.picked is not None:
+        field, key = asked.picked
+        own = "{'id': each.id}, " if collection.form == "table" and collection.id_field is None else ""
+        chosen = f"each[{field!r}][{key}]"
+        made.append(f"[merge({own}without(each, {field!r}), {chosen}) for each in {many}]")
+    if asked.sort is not None:
+        made.append(f"sort({many}, {asked.sort}) if {asked.sort} != null else {many}")
+    if asked.offset is not None:
+        made.append(f"{many}[default({asked.offset}, 0):]")
+    if asked.limit is not None:
+        made.append(f"{many}[:{asked.limit}] if {asked.limit} != null else {many}")
+    return [{"let": {many: one}} for one in made]
+
+
+def _answered(
+    reading: Reading, collection: Collection, steps: list[Step], many: str, asked: Narrowing
+) -> Drafted:
+    notes = [
+        f"argument `{name}` does not narrow the search: no field answers to it" for name in asked.ignored
+    ]
+    shaped = collection
+    if asked.picked is not None:
+        inner = collection.fields[asked.picked[0]].parts
+        shaped = replace(
+            collection, fields={**collection.fields, **inner}, id_field=collection.id_field or "id"
+        )
+    return Drafted(
+        steps=(*steps, *_arranged(many, asked, collection), {"return": _list_reply(reading, shaped, many)}),
+        notes=tuple(notes),
+        confidence=0.9 if not notes else 0.6,
+    )
+
+
+def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
+    each = "each"
+    id = dot(each, "id") if collection.form == "table" else dot(each, collection.id_field or "id")
+    source = Source(
+        value=found, noun=noun_of(collection), fields=collection.fields, id=id, is_list=True, element=each
+    )
+    if reading.output:
+        return reply(source, reading.output, reading.arguments)
+    if reading.name.op == "count":
+        return {"count": f"len({found})"}
+    paired = _pairs(reading, collection, found)
+    if paired is not None:
+        return paired
+    value = found
+    if reading.said.lists_ids:
+        value = f"[{id} for each in {found}]"
+    elif collection.form == "table" and collection.id_field is None:
+        # A record in a list is of no use without its id.
+        value = f"[{{'id': each.id, **each}} for each in {found}]"
+    return {reply_name(reading): value} if collection.in_singleton else value
+
+
+def _pairs(reading: Reading, collection: Collection, found: str) -> Json:
+    """ "List the name and product id of all …": a mapping from the one to the other."""
+    if reading.said.pairs is None or collection.form != "table":
+        return None
+    paths = [_pair_part(part, collection) for part in reading.said.pairs]
+    if None in paths or not isinstance(paths[0], str):
+        return None
+    return f"{{{paths[0]}: {paths[1]} for each in {found}}}"
+
+
+def _pair_part(words: str, collection: Collection) -> str | None:
+    path = find_path(collection.fields, words.replace(" ", "_"))
+    if path is not None:
+        return dot("each", *path)
+    return "each.id" if words.split()[-1] == "id" else None
+
+
+def _required_owners(reading: Reading, collection: Collection) -> list[Step]:
+    """`list_orders(user_id)` for a user that does not exist is a 404, not an empty list."""
+    steps: list[Step] = []
+    for argument in reading.arguments:
+        if argument.is_required and argument.id_noun and argument.is_scalar:
+            owner = subject_of(reading.name, [argument], reading.known, reading.service)
+            if owner is not None and owner.collection.form == "table" and owner.collection != collection:
+                noun = name_for(noun_of(owner.collection), avoid=(noun_of(collection),))
+                steps.append(find_one(noun, owner.collection.entity_type, arg(argument.name)))
+    return steps
+
+
+def _through_owner(reading: Reading, collection: Collection) -> Drafted | None:
+    """`get_bills_for_customer(customer_id)` where the customer lists its bills' ids, or holds them itself."""
+    for argument in reading.arguments:
+        if not argument.is_required or not argument.id_noun or not argument.is_scalar:
+            continue
+        owner = best_collection(argument.id_noun, reading.known, reading.service)
+        if owner is None or owner.form != "table" or owner == collection:
+            continue
+        if find_path(collection.fields, argument.name) is not None:
+            continue
+        drafted = _listed_by(reading, collection, owner, argument)
+        if drafted is not None:
+            return drafted
+    return None
+
+
+def _listed_by(
+    reading: Reading, collection: Collection, owner: Collection, argument: Argument
+) -> Drafted | None:
+    holder, each = noun_of(owner), noun_of(collection)
+    many = many_of(collection) if many_of(collection) != holder else f"{each}_list"
+    inside = collection.entity_type == owner.entity_type and bool(collection.path)
+    listed = next(
+        (name for name, one in owner.fields.items() if one.keeps == "list" and each in stem(tokens(name))),
+        None,
+    )
+    if inside:
+        kept = dot(holder, *collection.path)
+        source = _records(kept, collection)
+    elif listed is not None and collection.form == "table":
+        source = f"[entity({collection.entity_type!r}, id) for id in {dot(holder, listed)}]"
+    else:
+        return None
+    rest = [one for one in reading.arguments if one is not argument]
+    asked = narrowing(each, collection, rest)
+    where = " and ".join(asked.conditions)
+    steps: list[Step] = [
+        find_one(holder, owner.entity_type, arg(argument.name)),
+        {"let": {many: _comprehension(each, source, where)}},
+    ]
+    return _answered(reading, collection, steps, many, asked)
+
+
+def _plain_values(reading: Reading, collection: Collection) -> Drafted | None:
+    """A list or map of plain values that a service keeps, as a whole."""
+    if collection.owner is None or any(one.is_required for one in reading.arguments):
+        return None
+    holder = name_for(collection.entity_type)
+    kept = dot(holder, *collection.path)
+    into = find_one(holder, collection.entity_type, text(collection.owner))
+    source = Source(value=kept, noun=noun_of(collection), fields={}, is_list=collection.form == "list")
+    value: Json = (
+        reply(source, reading.output, reading.arguments) if reading.output else {reply_name(reading): kept}
+    )
+    return Drafted(steps=(into, {"return": value}), confidence=0.8)
+
+
+SIGNED_IN_AS = word_set("currentuser loggedinuser username user userid currentuserid")
+
+
+def current_user(reading: Reading) -> tuple[str, str, str, str] | None:
+    """Who is signed in: (name bound, entity type, id, expression), if the service keeps it."""
+    service = reading.service
+    if service is None:
+        return None
+    for name, field in service.fields.items():
+        words = tokens(name)
+        if joined(words) in SIGNED_IN_AS and field.keeps is None and not field.parts:
+            bound = name_for(service.entity_type)
+            return bound, service.entity_type, service.id, dot(bound, name)
+    return None
+
+
+_OWNER_FIELDS = (
+    "created_by",
+    "owner",
+    "user",
+    "username",
+    "user_id",
+    "author",
+    "sender",
+    "sender_id",
+    "created_by_user",
+)
+
+
+def owner_field(collection: Collection) -> str | None:
+    return next((name for name in _OWNER_FIELDS if name in collection.fields), None)
+
+
+def _of_current_user(reading: Reading, collection: Collection, each: str) -> list[str]:
+    """ "Get all tickets created by the current user": only the user's own."""
+    user, own = current_user(reading), owner_field(collection)
+    if user is None or own is None or not reading.said.is_for_current_user:
+        return []
+    return [f"{dot(each, own)} == {user[3]}"]

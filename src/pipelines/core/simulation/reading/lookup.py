@@ -1,0 +1,232 @@
+"""Reads of one thing: a record by id or by its fields, a part of it, or a value that a service keeps."""
+
+from collections.abc import Mapping, Sequence
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.filters import condition_of, field_at, field_for
+from pipelines.core.simulation.reading.records import noun_of, ownership, subject
+from pipelines.core.simulation.reading.replies import Source, find_path, reply
+from pipelines.core.simulation.reading.shapes import Collection, Field, Singleton
+from pipelines.core.simulation.reading.steps import (
+    Bound,
+    Drafted,
+    Step,
+    arg,
+    bind,
+    dot,
+    find_one,
+    name_for,
+    not_found,
+    refusal,
+    require,
+    text,
+)
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import joined, singular, stem, tokens, without_generic, word_set
+
+_WHOLE = word_set("details detail info information data record id profile")
+
+
+def read_lookup(reading: Reading) -> Drafted | None:
+    """A read of one thing; None when no record, field or value answers to the tool's words."""
+    families = (_by_id, _by_any_id, _by_fields, _by_only_argument, read_service_value)
+    return next((found for family in families if (found := family(reading)) is not None), None)
+
+
+def _by_id(reading: Reading) -> Drafted | None:
+    found = subject(reading)
+    if found is None:
+        return None
+    bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+    others = [one for one in reading.arguments if one is not found.id_argument]
+    steps = [*bound.steps, *ownership(bound, others, reading)]
+    inner = _inner_record(bound, others)
+    if inner is not None:
+        steps += inner.steps
+    part = _part_asked(reading, inner or bound)
+    if part is not None and not reading.output:
+        value = dot((inner or bound).noun, *part)
+        named: Json = {part[-1]: value} if reading.answers_in_objects else value
+        return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
+    return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
+
+
+def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
+    """`get_flight_status(flight_number, date)`: the date picks one of the flight's dates."""
+    for argument in others:
+        for name, field in bound.collection.fields.items():
+            if field.keeps == "map" and argument.is_required and stem(tokens(name)) == stem(argument.words):
+                noun = name_for(tokens(name), avoid=(bound.noun,))
+                key = arg(argument.name)
+                picked: Step = {
+                    "as": noun,
+                    "in": dot(bound.noun, name),
+                    "id": key,
+                    "else": not_found(noun, key),
+                }
+                kept = Collection(
+                    entity_type=bound.collection.entity_type,
+                    owner=None,
+                    path=(name,),
+                    form="map",
+                    of_records=field.of_records,
+                    fields=field.parts,
+                    id_field=field.id_field,
+                )
+                return Bound(steps=({"find": picked},), noun=noun, id=key, collection=kept, holder=bound.noun)
+    return None
+
+
+def _record_reply(reading: Reading, bound: Bound) -> Json:
+    source = Source(value=bound.noun, noun=bound.noun, fields=bound.collection.fields, id=bound.id)
+    return reply(source, reading.output, reading.arguments)
+
+
+def _part_asked(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
+    """`get_order_status(order_id)`: the words after the record's noun name a field of it."""
+    own = set(bound.collection.words) | set(tokens(bound.collection.entity_type))
+    words = [word for word in reading.name.nouns if singular(word) not in own]
+    if not words or words[-1] in _WHOLE:
+        return None
+    fields = bound.collection.fields
+    return find_path(fields, "_".join(words)) or find_path(fields, words[-1])
+
+
+def _by_any_id(reading: Reading) -> Drafted | None:
+    """`get_details_by_id(id)`: nothing says of what, so every table is asked."""
+    given = [one for one in reading.arguments if one.id_noun == () and one.is_required]
+    tables = [table for table in reading.known.tables.values() if not table.is_empty]
+    if len(given) != 1 or reading.thing or not tables:
+        return None
+    id = arg(given[0].name)
+    asked = ", ".join(f"entity({table.entity_type!r}, {id})" for table in tables)
+    # An id in another spelling may fit several tables: the one that has it to the letter goes first.
+    exact = f"first(one for one in candidates if id_of(one) == str({id}))"
+    failure = refusal("not_found", f"Nothing has the id {{{id}}}", 404)
+    steps: tuple[Step, ...] = (
+        {"let": {"candidates": f"[one for one in [{asked}] if one != null]"}},
+        {"let": {"found": f"default({exact}, first(candidates))"}},
+        require("found != null", failure),
+        {"return": "found"},
+    )
+    return Drafted(steps=steps, confidence=0.7)
+
+
+def _by_fields(reading: Reading) -> Drafted | None:
+    """`find_user_id_by_email(email)`: the one record whose fields are these."""
+    collection = reading.collection
+    if collection is None or not collection.of_records or collection.form != "table":
+        return None
+    given = [one for one in reading.arguments if one.is_required]
+    known = [one for one in given if field_for(one, collection) is not None]
+    # One unknown field among several leaves enough to find the record by; one alone does not.
+    if not known or len(given) - len(known) > 1:
+        return None
+    noun = noun_of(collection)
+    conditions = [said for one in known if (said := condition_of(one, noun, collection))]
+    # Plain equality first: that one an index answers.
+    conditions.sort(key=lambda condition: condition.startswith("lower("))
+    where = " and ".join(conditions)
+    found: Step = {
+        "find": {"as": noun, "in": collection.entity_type, "where": where, "else": not_found(noun)}
+    }
+    ignored = [one.name for one in given if one not in known]
+    return Drafted(
+        steps=(found, {"return": _found_reply(reading, collection, noun)}),
+        notes=tuple(f"argument `{name}` is not checked: no field answers to it" for name in ignored),
+        confidence=0.9 if not ignored else 0.6,
+    )
+
+
+def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
+    if reading.name.nouns[-1:] in (("id",), ("ids",)) and not reading.output:
+        value = f"id_of({noun})"
+        return {f"{noun}_id": value} if reading.answers_in_objects else value
+    bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=collection, holder=noun)
+    return _record_reply(reading, bound)
+
+
+def _by_only_argument(reading: Reading) -> Drafted | None:
+    """`get_stock_info(symbol)`: the one thing asked for is the key, whatever the argument is called."""
+    required = [one for one in reading.arguments if one.is_required and one.is_scalar]
+    collection = reading.collection
+    if collection is None or len(required) != 1:
+        return None
+    if collection.of_records:
+        bound = bind(collection, arg(required[0].name), noun_of(collection))
+        return Drafted(steps=(*bound.steps, {"return": _record_reply(reading, bound)}), confidence=0.7)
+    if collection.form == "map" and collection.owner is not None:
+        return _in_value_map(reading, collection, required[0])
+    return None
+
+
+def _in_value_map(reading: Reading, collection: Collection, argument: Argument) -> Drafted:
+    """A map of plain values, as `{"Ann": "U1"}`: the value of one key."""
+    holder = name_for(collection.entity_type)
+    kept = dot(holder, *collection.path)
+    noun, key = noun_of(collection), arg(argument.name)
+    named = "_".join([noun, *[word for word in reading.name.nouns if word == "id"]])
+    steps: tuple[Step, ...] = (
+        find_one(holder, collection.entity_type, text(collection.owner)),
+        require(f"{key} in {kept}", not_found(noun, key)),
+        {"return": {named: f"{kept}[{key}]"}},
+    )
+    return Drafted(steps=steps, confidence=0.7)
+
+
+def read_service_value(reading: Reading) -> Drafted | None:
+    """`get_account_info()`: an attribute of the service, by its words."""
+    found = _service_field(reading)
+    if found is None or any(one.is_required for one in reading.arguments):
+        return None
+    service, path, field = found
+    holder = name_for(service.entity_type)
+    value: Json = dot(holder, *path)
+    if reading.output:
+        source = Source(value=str(value), noun=path[-1], fields=field.parts, is_list=field.keeps == "list")
+        value = reply(source, reading.output, reading.arguments)
+    elif "object" not in field.kinds or field.keeps is not None:
+        value = {reply_name(reading): value}
+    into = find_one(holder, service.entity_type, text(service.id))
+    return Drafted(steps=(into, {"return": value}), confidence=0.8)
+
+
+def reply_name(reading: Reading) -> str:
+    """`get_watchlist` answers {"watchlist": …}: the tool's own words name what it returns."""
+    return "_".join(reading.name.nouns) or "result"
+
+
+def _service_field(reading: Reading) -> tuple[Singleton, tuple[str, ...], Field] | None:
+    services = sorted(reading.known.singletons, key=lambda one: one is not reading.service)
+    for words in (reading.name.nouns, without_generic(reading.name.nouns)):
+        for service in services:
+            path = _named_path(service.fields, words)
+            field = field_at(service.fields, path) if path is not None else None
+            if path is not None and field is not None:
+                return service, path, field
+    return None
+
+
+def _named_path(fields: Mapping[str, Field], words: Sequence[str]) -> tuple[str, ...] | None:
+    if not words:
+        return None
+    wanted = joined(words)
+    for name, field in fields.items():
+        if joined(tokens(name)) == wanted:
+            return (name,)
+        inner = next((part for part in field.parts if joined(tokens(part)) == wanted), None)
+        if field.keeps is None and inner is not None:
+            return (name, inner)
+    return None
+
+
+def refuse(reading: Reading) -> Drafted:
+    """Something the world does not know: an honest 404, never an invented record."""
+    failure = refusal("not_found", "Nothing of that kind is in this world", 404)
+    if not reading.name.reads():
+        failure = refusal("not_simulated", f"No declared type answers to {reading.tool.name}", 501)
+    elif reading.thing:
+        failure = not_found(name_for(reading.thing[-1:]))
+    note = f"nothing in the seeded state answers to `{reading.tool.name}`"
+    return Drafted(steps=({"fail": failure},), notes=(note,), confidence=0.2)

@@ -1,0 +1,166 @@
+"""Money: balances that are funded and drawn on, payments that are given back, and differences in price."""
+
+from dataclasses import dataclass
+
+from pipelines.core.simulation.reading.parts import parts_named
+from pipelines.core.simulation.reading.shapes import Collection, Field
+from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import singular, stem, tokens, word_set
+
+_PRICES = ("price", "amount", "cost", "fare", "unit_price")
+_AMOUNTS = ("amount", "value", "total", "sum")
+_PAYMENTS = word_set("payment charge paid debit purchase")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Computed:
+    steps: tuple[Step, ...]
+    value: str
+    replace: tuple[Step, ...]  # puts the new parts in the place of the old ones
+
+
+def price_difference(reading: Reading, bound: Bound) -> Computed | None:
+    """What new parts cost more than the old ones: parts named by `item_ids` against `new_item_ids`."""
+    old = next((one for one in reading.arguments if parts_named(one, bound) and one.words[0] != "new"), None)
+    new = next((one for one in reading.arguments if parts_named(one, bound) and one.words[0] == "new"), None)
+    if old is None or new is None:
+        return None
+    name, field, key = parts_named(old, bound) or ("", Field(name=""), "")
+    price = next((one for one in _PRICES if one in field.parts), None)
+    home = _home_of_parts(reading, field, key)
+    if price is None or home is None:
+        return None
+    table, link, path = home
+    noun = singular(tokens(name)[-1])
+    held = dot(bound.noun, name)
+    offered = dot(f"entity({table.entity_type!r}, find({held}, {key!r}, pair[0]).{link})", *path)
+    many = f"new_{noun}s"
+    steps: tuple[Step, ...] = (
+        {"let": {many: f"[get({offered}, pair[1]) for pair in zip({arg(old.name)}, {arg(new.name)})]"}},
+        require(
+            f"len({many}) == len({arg(old.name)}) and all(one != null for one in {many})",
+            not_found(f"new_{noun}"),
+        ),
+        *_available(many, path, table, noun),
+    )
+    before = f"sum([find({held}, {key!r}, id).{price} for id in {arg(old.name)}])"
+    shared = [part for part in field.parts if part in table.fields[path[0]].parts]
+    pair = f"zip({arg(old.name)}, {many})"
+    replace: Step = {
+        "for": "pair",
+        "in": pair,
+        "do": [
+            {"find": {"as": noun, "in": held, "where": f"{noun}.{key} == pair[0]"}},
+            {"set": {f"{noun}.{part}": f"pair[1].{part}" for part in shared}},
+        ],
+    }
+    value = f"round(sum([one.{price} for one in {many}]) - {before}, 2)"
+    return Computed(steps=steps, value=value, replace=(replace,))
+
+
+def _available(many: str, path: tuple[str, ...], table: Collection, noun: str) -> tuple[Step, ...]:
+    parts = table.fields[path[0]].parts
+    field = next((name for name in ("available", "in_stock", "is_available") if name in parts), None)
+    if field is None:
+        return ()
+    failure: Step = {
+        "status": 409,
+        "error": f"{noun}_not_available",
+        "message": f"A new {noun} is not available",
+    }
+    return (require(f"all(one.{field} for one in {many})", failure),)
+
+
+def _home_of_parts(
+    reading: Reading, field: Field, key: str
+) -> tuple[Collection, str, tuple[str, ...]] | None:
+    """Where parts are defined: a map keyed by their ids, inside a record that each part refers to."""
+    for collection in reading.known.collections:
+        if collection.form != "map" or not collection.in_each or collection.id_field != key:
+            continue
+        table = reading.known.tables.get(collection.entity_type)
+        link = next((name for name in field.parts if table is not None and name == table.id_field), None)
+        if table is not None and link is not None:
+            return table, link, collection.path
+    return None
+
+
+def refund_steps(reading: Reading, bound: Bound) -> list[Step]:
+    """ "the payment will be refunded": each payment in the record's history is answered by a refund."""
+    if not (reading.said.refunds or reading.name.verb == "refund"):
+        return []
+    history = payment_history(bound.collection)
+    if history is None:
+        return []
+    name, field, kind, amount = history
+    held = dot(bound.noun, name)
+    paid = next(value for value in field.parts[kind].values if str(value).lower() in _PAYMENTS)
+    entry = f"merge(payment, {{{kind!r}: 'refund'}})"
+    gathered: Step = {"let": {"payments": f"[payment for payment in {held} if payment.{kind} == {paid!r}]"}}
+    back = _to_balance(reading, bound, field, amount)
+    return [gathered, {"for": "payment", "in": "payments", "do": [{"append": {held: entry}}, *back]}]
+
+
+def payment_history(collection: Collection) -> tuple[str, Field, str, str] | None:
+    """(field, its shape, the field that says payment or refund, the amount's field)."""
+    for name, field in collection.fields.items():
+        if field.keeps != "list" or not field.of_records:
+            continue
+        amount = next((one for one in _AMOUNTS if one in field.parts), None)
+        kind = next(
+            (
+                part
+                for part, shape in field.parts.items()
+                if any(str(value).lower() in _PAYMENTS for value in shape.values)
+            ),
+            None,
+        )
+        if amount is not None and kind is not None:
+            return name, field, kind, amount
+    return None
+
+
+def _to_balance(reading: Reading, bound: Bound, history: Field, amount: str) -> list[Step]:
+    """ "added to the user's gift card balance if the payment was made using a gift card"."""
+    if reading.said.refund_balance is None:
+        return []
+    words = reading.said.refund_balance.split()
+    for collection in reading.known.collections:
+        if collection.form != "map" or not collection.in_each or "balance" not in collection.fields:
+            continue
+        method = next((name for name in history.parts if _refers_to(name, collection)), None)
+        table = reading.known.tables.get(collection.entity_type)
+        owner = next((name for name in bound.collection.fields if table and name in _links(table)), None)
+        kind = next((name for name, one in collection.fields.items() if _has_value(one, words)), None)
+        if method is None or table is None or owner is None or kind is None:
+            continue
+        holder = singular(tokens(collection.entity_type)[-1])
+        place = f"{dot(holder, *collection.path)}[payment.{method}]"
+        value = next(one for one in collection.fields[kind].values if _same(one, words))
+        return [
+            {"find": {"as": holder, "in": collection.entity_type, "id": dot(bound.noun, owner)}},
+            {
+                "if": f"{place}.{kind} == {value!r}",
+                "then": [{"set": {f"{place}.balance": f"round({place}.balance + payment.{amount}, 2)"}}],
+            },
+        ]
+    return []
+
+
+def _refers_to(name: str, collection: Collection) -> bool:
+    """`payment_method_id` refers to payment_methods."""
+    return stem(tokens(name)) == (*collection.words, "id")
+
+
+def _links(table: Collection) -> tuple[str, ...]:
+    noun = singular(tokens(table.entity_type)[-1])
+    return tuple(name for name in (table.id_field, f"{noun}_id") if name)
+
+
+def _has_value(field: Field, words: list[str]) -> bool:
+    return any(_same(value, words) for value in field.values)
+
+
+def _same(value: object, words: list[str]) -> bool:
+    return isinstance(value, str) and list(tokens(value)) == words

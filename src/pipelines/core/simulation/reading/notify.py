@@ -1,0 +1,31 @@
+"""Handing over to people: nothing in the world changes, the caller is told it was done."""
+
+from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.steps import Drafted
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import word_set
+
+_PEOPLE = word_set(
+    "human agent agents humans operator representative support person supervisor specialist staff"
+)
+
+
+def read_handoff(reading: Reading) -> Drafted | None:
+    """`transfer_to_human_agents(summary)`, `escalate_to_human`."""
+    to = {*reading.name.complement("to"), *reading.name.nouns}
+    people = to & _PEOPLE
+    is_handoff = reading.name.op == "handoff" or (
+        reading.name.verb in ("transfer", "escalate", "forward", "connect", "route")
+        and people & {"human", "humans", "operator", "representative", "agent", "agents", "person"}
+    )
+    if not is_handoff or reading.collection is not None:
+        return None
+    done = f"'{reading.name.verb.capitalize()} successful'"
+    if reading.output:
+        extra = {"status": done, "message": done, "result": done}
+        value = reply(
+            Source(value=done, noun="handoff", fields={}, extra=extra), reading.output, reading.arguments
+        )
+    else:
+        value = {"status": done} if reading.answers_in_objects else done
+    return Drafted(steps=({"return": value},), confidence=0.8)

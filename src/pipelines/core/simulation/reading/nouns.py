@@ -1,0 +1,121 @@
+"""Types that only the tools speak of: what can be created, though nothing of its kind is in the seeded world.
+
+Over an empty ledger tools still agree with each other: what create_task adds, get_task finds.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pipelines.core.simulation.reading.arguments import ToolLike, arguments_of
+from pipelines.core.simulation.reading.shapes import Collection, Field, Survey
+from pipelines.core.simulation.reading.targets import best_collection, named_thing
+from pipelines.core.simulation.reading.words import (
+    MADE_BY,
+    ToolName,
+    is_plural,
+    joined,
+    read_tool_name,
+    singular,
+    stem,
+    tokens,
+)
+
+
+def with_spoken_nouns(known: Survey, tools: Sequence[ToolLike]) -> Survey:
+    """The survey with an empty table for each noun that the tools treat as a thing of its own."""
+    if known.is_closed:
+        return known
+    names = [(tool, read_tool_name(tool.name, tool.description or "")) for tool in tools]
+    known = _with_promoted(known, [name for _, name in names])
+    things = dict.fromkeys(thing for tool, name in names for thing in _things(tool, name, known))
+    kinds = dict.fromkeys(type_named(thing, list(things)) for thing in things)
+    added = {kind: _table(kind, names) for kind in kinds if kind not in known.tables}
+    return replace(known, tables={**known.tables, **added}, collections=(*known.collections, *added.values()))
+
+
+def _with_promoted(known: Survey, names: Sequence[ToolName]) -> Survey:
+    """Records that a tool creates in a service's empty container become entities of a type of their own."""
+    promoted: dict[tuple[str, ...], Collection] = {}
+    for name in names:
+        if name.op != "create" or name.complement("to", "into"):
+            continue
+        words = ((MADE_BY[name.verb],),) if name.verb in MADE_BY else ()
+        for said in (named_thing(name), *words):
+            found = best_collection(said, known) if said else None
+            if found is not None and found.owner is not None and found.is_empty and len(found.path) == 1:
+                promoted[found.entity_type, *found.path] = _promoted(found, found.owner)
+    return replace(
+        known, collections=tuple(promoted.get((one.entity_type, *one.path), one) for one in known.collections)
+    )
+
+
+def _promoted(empty: Collection, owner: str) -> Collection:
+    return replace(
+        empty,
+        entity_type="_".join((empty.entity_type, *empty.path)),
+        owner=None,
+        path=(),
+        form="table",
+        of_records=True,
+        placeholder=(empty.entity_type, owner, empty.path),
+    )
+
+
+def _things(tool: ToolLike, name: ToolName, known: Survey) -> Iterator[tuple[str, ...]]:
+    thing = stem(named_thing(name))
+    made = MADE_BY.get(name.verb)
+    makes_known = made is not None and best_collection((made,), known) is not None
+    if (
+        not thing
+        or makes_known
+        or best_collection(thing, known) is not None
+        or _is_part_of_service(thing, known)
+    ):
+        thing = ()
+    owns_id = any(
+        one.id_noun is not None and one.is_scalar and stem(one.id_noun)[-1:] in ((), thing[-1:])
+        for one in arguments_of(tool)
+    )
+    lists = not known.singletons and bool(name.nouns) and is_plural(name.nouns[-1])
+    if thing and (name.op in ("create", "notify", "list", "search") or owns_id or lists):
+        yield thing
+    if made is not None and not thing and best_collection((made,), known) is None and owns_id:
+        yield (made,)
+
+
+def _is_part_of_service(thing: Sequence[str], known: Survey) -> bool:
+    """`start_engine` where the service has an engine_state: the engine is no record of its own."""
+    for service in known.singletons:
+        for name in service.fields:
+            words = stem(tokens(name))
+            if thing[-1] in words or joined(thing) in joined(words):
+                return True
+    return False
+
+
+def type_named(thing: tuple[str, ...], things: Sequence[tuple[str, ...]]) -> str:
+    """`payment_request`; the last word alone where other tools call the same thing otherwise (`ticket`)."""
+    same_head = {other for other in things if other[-1] == thing[-1]}
+    return thing[-1] if len(same_head) > 1 else "_".join((*thing[:-1], singular(thing[-1])))
+
+
+def _table(kind: str, names: Sequence[tuple[ToolLike, ToolName]]) -> Collection:
+    head = tokens(kind)[-1]
+    fields: dict[str, Field] = {}
+    for tool, name in names:
+        if name.op in ("create", "notify", "update") and stem(named_thing(name))[-1:] == (head,):
+            for one in arguments_of(tool):
+                if one.id_noun is None or stem(one.id_noun)[-1:] not in ((), (head,)):
+                    fields[one.name] = Field(name=one.name, kinds=frozenset({one.kind}), values=one.values)
+    if any(name.op == "transition" and head in stem(name.nouns) for _, name in names):
+        fields.setdefault("status", Field(name="status", kinds=frozenset({"text"})))
+    return Collection(
+        entity_type=kind,
+        owner=None,
+        path=(),
+        form="table",
+        of_records=True,
+        fields=fields,
+        id_field=None,
+        is_empty=True,
+    )

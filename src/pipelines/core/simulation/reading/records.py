@@ -1,0 +1,85 @@
+"""The record a tool works on: found by its id, and checked against whatever other ids are given."""
+
+from collections.abc import Sequence
+
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.replies import find_path
+from pipelines.core.simulation.reading.shapes import Collection
+from pipelines.core.simulation.reading.steps import (
+    Bound,
+    Step,
+    arg,
+    bind,
+    dot,
+    find_one,
+    name_for,
+    not_found,
+    require,
+)
+from pipelines.core.simulation.reading.targets import CONTAINER_WORDS, Subject, subject_of
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import singular, stem, tokens
+
+
+def subject(reading: Reading) -> Subject | None:
+    return subject_of(reading.name, reading.arguments, reading.known, reading.service)
+
+
+def record_of(reading: Reading) -> Bound | None:
+    """The record that a tool's id argument picks."""
+    found = subject(reading)
+    if found is None:
+        return None
+    return bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+
+
+def others_of(reading: Reading) -> list[Argument]:
+    """The arguments beside the one that picks the record."""
+    found = subject(reading)
+    return [one for one in reading.arguments if found is None or one is not found.id_argument]
+
+
+def noun_of(collection: Collection) -> str:
+    """What one record of a collection is called: order, ticket for a ticket_queue."""
+    words = [word for word in collection.words if word not in CONTAINER_WORDS]
+    return name_for(singular(words[-1]) if words else collection.name)
+
+
+def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> list[Step]:
+    """Further ids must belong together: get_line(customer_id, line_id) is refused for another's line."""
+    steps: list[Step] = []
+    for argument in others:
+        if not (argument.id_noun and argument.is_scalar and argument.is_required):
+            continue
+        path = find_path(bound.collection.fields, argument.name)
+        if path is not None and not bound.collection.fields[path[0]].keeps:
+            owned = f"same_id({dot(bound.noun, *path)}, {arg(argument.name)})"
+            steps.append(require(owned, not_found(bound.noun, bound.id)))
+        else:
+            steps += _held_by(bound, argument, reading)
+    return steps
+
+
+def _held_by(bound: Bound, argument: Argument, reading: Reading) -> list[Step]:
+    """The other record keeps a list of ids: the record must be in it."""
+    owner = subject_of(reading.name, [argument], reading.known, reading.service)
+    if owner is None or owner.collection.form != "table" or owner.collection == bound.collection:
+        return []
+    noun = noun_of(owner.collection)
+    steps = [find_one(noun, owner.collection.entity_type, arg(argument.name))]
+    listed = listing_field(owner.collection, bound.noun)
+    if listed is not None:
+        steps.append(require(f"{bound.id} in {dot(noun, listed)}", not_found(bound.noun, bound.id)))
+    return steps
+
+
+def listing_field(owner: Collection, noun: str) -> str | None:
+    """The field in which a record lists the ids of its things: user.orders, customer.line_ids."""
+    return next(
+        (
+            name
+            for name, field in owner.fields.items()
+            if field.keeps == "list" and not field.of_records and noun in stem(tokens(name))
+        ),
+        None,
+    )

@@ -1,0 +1,245 @@
+"""The shape of a reply: what output_schema asks for, filled from the record, the arguments and the ids.
+
+Without an output schema a record is returned as it is kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.shapes import Field, find_field
+from pipelines.core.simulation.reading.steps import arg, dot, text
+from pipelines.core.simulation.reading.words import is_plural, joined, singular, tokens, word_set
+
+_DONE_WORDS = word_set("success ok succeeded done acknowledged accepted valid")
+_COUNT_WORDS = word_set("count total total_count num number size length")
+_BLANK: dict[str, Json] = {
+    "string": "",
+    "integer": 0,
+    "number": 0,
+    "boolean": False,
+    "array": [],
+    "object": {},
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """What a reply can be made of: one record, or a list of them."""
+
+    value: str  # the record, or the list, as an expression
+    noun: str
+    fields: Mapping[str, Field]
+    id: str | None = None  # the record's id, as an expression
+    is_list: bool = False
+    element: str = "each"  # the name of an element, inside a list
+    extra: Mapping[str, str] = ()  # type: ignore[assignment]  # further values by name, as expressions
+    message: str | None = None  # what a property called message says
+
+
+def reply(source: Source, schema: Mapping[str, Json] | None, arguments: Sequence[Argument] = ()) -> Json:
+    """The VALUE a plan returns."""
+    if not schema or not (schema.get("properties") or schema.get("items") or schema.get("type")):
+        return source.value
+    return _fitted(source, schema, arguments)
+
+
+def _fitted(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argument]) -> Json:
+    kind = _type(schema)
+    properties = schema.get("properties")
+    if kind == "array":
+        return (
+            _list(source, schema, arguments)
+            if source.is_list
+            else [_fitted(source, _items(schema), arguments)]
+        )
+    if isinstance(properties, dict) and properties:
+        return _object(source, properties, schema.get("required"), arguments)
+    if kind == "boolean" and not source.is_list:
+        return f"{source.value} != null"
+    return source.value
+
+
+def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argument]) -> Json:
+    """A comprehension over the list, each element in the shape asked for."""
+    items = _items(schema)
+    if not items.get("properties"):
+        wants_ids = _type(items) in ("string", "integer") and source.id is not None
+        return f"[{source.id} for {source.element} in {source.value}]" if wants_ids else source.value
+    one = Source(
+        value=source.element,
+        noun=source.noun,
+        fields=source.fields,
+        id=source.id,
+        extra=dict(source.extra),
+    )
+    shaped = _fitted(one, items, arguments)
+    return f"[{as_expression(shaped)} for {source.element} in {source.value}]"
+
+
+def _object(
+    source: Source, properties: JsonObject, required: Json, arguments: Sequence[Argument]
+) -> JsonObject:
+    needed = required if isinstance(required, list) else []
+    shaped: JsonObject = {}
+    for name, schema in properties.items():
+        part = schema if isinstance(schema, dict) else {}
+        value = _property(name, part, source, arguments)
+        if value is _NOTHING and name in needed:
+            value = as_expression_of(_blank(part))
+        if value is not _NOTHING:
+            shaped[name] = value
+    return shaped
+
+
+_NOTHING: Json = "\0nothing"
+
+
+def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Json:
+    extra = dict(source.extra)
+    if name in extra:
+        return extra[name]
+    if source.is_list:
+        return _property_of_list(name, schema, source, arguments)
+    words = tokens(name)
+    own = find_path(source.fields, name)
+    if own is not None:
+        return _part(dot(source.value, *own), schema, _field_at(source.fields, own))
+    if source.id is not None and (words == ("id",) or words == (*tokens(source.noun), "id")):
+        return source.id
+    if schema.get("properties") and singular(words[-1]) in tokens(source.noun):
+        return _fitted(source, schema, arguments)
+    given = next((one for one in arguments if joined(one.words) == joined(words)), None)
+    if given is not None:
+        return arg(given.name)
+    if words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
+        return True
+    if words[-1] in ("message", "detail", "note") and source.message:
+        return source.message
+    return _stated(schema)
+
+
+def _property_of_list(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Json:
+    if _type(schema) == "array":
+        return _list(source, schema, arguments)
+    if tokens(name)[-1] in _COUNT_WORDS and _type(schema) in ("integer", "number", ""):
+        return f"len({source.value})"
+    given = next((one for one in arguments if joined(one.words) == joined(tokens(name))), None)
+    return arg(given.name) if given is not None else _stated(schema)
+
+
+def _part(value: str, schema: JsonObject, field: Field | None) -> Json:
+    """A nested object or list, cut down to the properties asked for."""
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and properties and field is not None and field.keeps is None:
+        return {
+            name: _part(
+                dot(value, *path), part if isinstance(part, dict) else {}, _field_at(field.parts, path)
+            )
+            for name, part in properties.items()
+            if (path := find_path(field.parts, name)) is not None
+        }
+    items = _items(schema)
+    if _type(schema) == "array" and field is not None and field.keeps == "map":
+        value = f"values({value})"
+    if _type(schema) == "array" and items.get("properties") and field is not None and field.of_records:
+        each = singular(tokens(field.name)[-1]) if tokens(field.name) else "each"
+        shaped = as_expression(_part(each, items, Field(name=each, parts=field.parts)))
+        return f"[{shaped} for {each} in {value}]"
+    return value
+
+
+def _stated(schema: JsonObject) -> Json:
+    """const, default, example, or the first of an enum; never a value made up."""
+    for key in ("const", "default"):
+        if key in schema:
+            return as_expression_of(schema[key])
+    return _NOTHING
+
+
+def _blank(schema: JsonObject) -> Json:
+    listed = schema.get("enum")
+    if isinstance(listed, list) and listed:
+        return listed[0]
+    declared = schema.get("type")
+    if isinstance(declared, list) and "null" in declared:
+        return None
+    return _BLANK.get(_type(schema))
+
+
+def _type(schema: Mapping[str, Json]) -> str:
+    declared = schema.get("type")
+    if isinstance(declared, list):
+        return next((str(one) for one in declared if one != "null"), "")
+    return str(declared) if declared else ""
+
+
+def _items(schema: Mapping[str, Json]) -> JsonObject:
+    items = schema.get("items")
+    return items if isinstance(items, dict) else {}
+
+
+def find_path(fields: Mapping[str, Field], name: str, depth: int = 2) -> tuple[str, ...] | None:
+    """Where such a field is: at the top, else inside an object; `customer_email` is customer.email."""
+    own = find_field(fields, name)
+    if own is not None:
+        return (own,)
+    words = tokens(name)
+    for known, field in fields.items():
+        if field.keeps is None and field.parts:
+            head = tokens(known)
+            if words[: len(head)] == head and len(words) > len(head):
+                rest = find_path(field.parts, "_".join(words[len(head) :]), depth - 1)
+                if rest is not None:
+                    return (known, *rest)
+    if depth > 0:
+        for known, field in fields.items():
+            if field.keeps is None and field.parts:
+                rest = find_path(field.parts, name, depth - 1)
+                if rest is not None:
+                    return (known, *rest)
+    return None
+
+
+def _field_at(fields: Mapping[str, Field], path: Sequence[str]) -> Field | None:
+    field = fields.get(path[0])
+    for name in path[1:]:
+        field = field.parts.get(name) if field is not None else None
+    return field
+
+
+def as_expression(value: Json) -> str:
+    """A VALUE (mapping, list, expression in a string) as one expression, for use inside a comprehension."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {as_expression(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_expression, value)) + "]"
+    return value if isinstance(value, str) else text(value)
+
+
+def as_expression_of(literal: Json) -> Json:
+    """A JSON literal as a VALUE: text needs quotes of its own."""
+    if isinstance(literal, str):
+        return text(literal)
+    if isinstance(literal, list):
+        return [as_expression_of(part) for part in literal]
+    if isinstance(literal, dict):
+        return {key: as_expression_of(part) for key, part in literal.items()}
+    return literal
+
+
+def wants_list(schema: Mapping[str, Json] | None) -> bool | None:
+    """Whether the output schema asks for many; None where there is none to say."""
+    if not schema:
+        return None
+    if _type(schema) == "array":
+        return True
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return None
+    lists = [name for name, part in properties.items() if isinstance(part, dict) and _type(part) == "array"]
+    return (
+        any(is_plural(tokens(name)[-1]) or tokens(name)[-1] == "result" for name in lists)
+        and len(properties) <= 4
+    )

@@ -1,0 +1,101 @@
+"""Signing in and out, and who is signed in."""
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.shapes import Singleton
+from pipelines.core.simulation.reading.steps import (
+    Drafted,
+    Step,
+    arg,
+    dot,
+    find_one,
+    name_for,
+    refusal,
+    require,
+    text,
+)
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import joined, tokens, word_set
+
+_SIGNED_IN = word_set(
+    "authenticated loggedin isloggedin isauthenticated login signedin issignedin sessionactive loginstatus"
+)
+_WHO = word_set("currentuser username user userid currentuserid loggedinuser activeuser currentusername")
+_SECRETS = word_set("password secret pin passcode")
+
+
+def read_session(reading: Reading) -> Drafted | None:
+    """login, logout and login status of a service that keeps a session."""
+    service = reading.service
+    is_status = reading.name.reads() and "login" in reading.name.nouns
+    if service is None or not (reading.name.op in ("login", "logout") or is_status):
+        return None
+    signed, who = _field(service, _SIGNED_IN), _field(service, _WHO)
+    if signed is None and who is None:
+        return None
+    holder = name_for(service.entity_type)
+    into = find_one(holder, service.entity_type, text(service.id))
+    if is_status:
+        state = dot(holder, signed) if signed else f"{dot(holder, who or '')} != null"
+        return Drafted(steps=(into, {"return": _answered(reading, {"status": state})}), confidence=0.6)
+    if reading.name.op == "logout":
+        return Drafted(steps=(into, *_out(reading, holder, signed, who)), confidence=0.8)
+    return Drafted(steps=(into, *_in(reading, holder, service, signed, who)), confidence=0.8)
+
+
+def _in(reading: Reading, holder: str, service: Singleton, signed: str | None, who: str | None) -> list[Step]:
+    steps: list[Step] = []
+    changes: dict[str, Json] = {}
+    name = next((one for one in reading.arguments if one.words[-1] not in _SECRETS and one.is_scalar), None)
+    for argument in reading.arguments:
+        steps += _checked(argument, holder, service)
+    if signed is not None:
+        changes[dot(holder, signed)] = True
+    if who is not None and name is not None:
+        changes[dot(holder, who)] = arg(name.name)
+    return [*steps, {"set": changes}, {"return": _answered(reading, {"success": True})}]
+
+
+def _checked(argument: Argument, holder: str, service: Singleton) -> list[Step]:
+    """A secret the service keeps must be the one given."""
+    kept = next((one for one in service.fields if joined(tokens(one)) == joined(argument.words)), None)
+    if kept is None or argument.words[-1] not in _SECRETS:
+        return []
+    return [
+        require(
+            f"{dot(holder, kept)} == {arg(argument.name)}",
+            refusal("wrong_credentials", "Wrong credentials", 401),
+        )
+    ]
+
+
+def _out(reading: Reading, holder: str, signed: str | None, who: str | None) -> list[Step]:
+    state = dot(holder, signed) if signed else f"{dot(holder, who or '')} != null"
+    changes: dict[str, Json] = {dot(holder, signed): False} if signed else {}
+    changes |= {dot(holder, who): None} if who else {}
+    return [
+        require(state, refusal("not_logged_in", "Nobody is logged in", 409)),
+        {"set": changes},
+        {"return": _answered(reading, {"status": "'Logged out successfully'"})},
+    ]
+
+
+def _answered(reading: Reading, value: dict[str, Json]) -> Json:
+    if not reading.output:
+        return value
+    extra = {key: part if isinstance(part, str) else text(part) for key, part in value.items()}
+    return reply(
+        Source(value="null", noun="session", fields={}, extra=extra), reading.output, reading.arguments
+    )
+
+
+def _field(service: Singleton, names: frozenset[str]) -> str | None:
+    return next(
+        (
+            name
+            for name, field in service.fields.items()
+            if joined(tokens(name)) in names and field.keeps is None and not field.parts
+        ),
+        None,
+    )

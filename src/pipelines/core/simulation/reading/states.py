@@ -1,0 +1,242 @@
+"""States of a record: the field that holds them, where a verb leads, and when a verb is refused."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.shapes import Collection, Field, find_field
+from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import (
+    NOUN_OF_VERB,
+    article,
+    joined,
+    participle,
+    read_tool_name,
+    singular,
+    tokens,
+    word_set,
+)
+
+_STATUS_NAMES = ("status", "state", "stage", "phase", "current_status", "lifecycle", "lifecycle_state")
+
+# Where a verb leads when its own participle is not a state the world knows.
+_LEADS_TO = {
+    "reopen": ("open", "reopened"),
+    "resume": ("active", "resumed", "running"),
+    "activate": ("active", "activated"),
+    "reactivate": ("active",),
+    "deactivate": ("inactive", "deactivated"),
+    "enable": ("enabled", "active"),
+    "disable": ("disabled", "inactive"),
+    "start": ("in_progress", "started", "running", "active"),
+    "begin": ("in_progress", "started"),
+    "finish": ("completed", "finished", "done"),
+    "complete": ("completed", "complete", "done"),
+    "end": ("ended", "completed", "closed"),
+    "stop": ("stopped", "inactive"),
+    "hold": ("on_hold", "held"),
+    "unblock": ("active", "unblocked"),
+    "unlock": ("active", "unlocked"),
+    "unfreeze": ("active",),
+    "restore": ("active", "restored"),
+    "terminate": ("terminated", "inactive"),
+    "check_in": ("checked_in",),
+    "check_out": ("checked_out",),
+    "borrow": ("borrowed", "checked_out", "on_loan"),
+    "decline": ("declined", "rejected"),
+    "deny": ("denied", "rejected"),
+    "settle": ("settled", "paid"),
+    "fulfil": ("fulfilled",),
+}
+# Verbs that undo a pause: back to whatever state the world's records work in.
+_BACK_TO_WORK = word_set(
+    "resume activate reactivate unblock unlock unfreeze unsuspend restore reopen reinstate"
+)
+# A record in one of these states is past being changed by most verbs.
+_FINAL = word_set(
+    "cancelled canceled closed completed complete delivered refunded returned resolved rejected "
+    "declined denied expired void voided archived terminated executed filled done finished settled"
+)
+# Verbs that such a state stands against; others (reopen, refund, archive) are about just those states.
+_STOPPED_BY_FINAL = word_set(
+    "cancel approve reject decline deny ship dispatch confirm start pause hold suspend"
+)
+_INITIAL = (
+    "open",
+    "pending",
+    "new",
+    "active",
+    "created",
+    "scheduled",
+    "confirmed",
+    "booked",
+    "requested",
+    "submitted",
+    "queued",
+    "draft",
+    "todo",
+    "placed",
+)
+
+
+def status_field(fields: Mapping[str, Field]) -> str | None:
+    named = next((found for name in _STATUS_NAMES if (found := find_field(fields, name))), None)
+    return named or next((name for name in fields if tokens(name)[-1:] in (("status",), ("state",))), None)
+
+
+def known_states(collection: Collection) -> tuple[str, ...]:
+    field = collection.fields.get(status_field(collection.fields) or "")
+    return tuple(value for value in field.values if isinstance(value, str)) if field is not None else ()
+
+
+def initial_state(reading: Reading, collection: Collection) -> str:
+    """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
+    known = known_states(collection)
+    first = next((found for state in _INITIAL if (found := _same_state(state, known))), None)
+    return first or in_style("open", known or reading.known.states)
+
+
+def target_state(reading: Reading, collection: Collection) -> str:
+    """The state a verb leads to: as the description says, as a sister tool's does, else its participle."""
+    said = reading.said.becomes or _as_sisters_say(reading)
+    if said is not None:
+        return said
+    known = known_states(collection)
+    options = (*_LEADS_TO.get(reading.name.verb, ()), participle(reading.name.verb))
+    found = next((found for state in options if (found := _same_state(state, known))), None)
+    if found is None and reading.name.verb in _BACK_TO_WORK:
+        found = next((first for state in _INITIAL if (first := _same_state(state, known))), None)
+    return found or in_style(options[0], known or reading.known.states)
+
+
+def _as_sisters_say(reading: Reading) -> str | None:
+    """`return_items` leads to 'return requested': then `exchange_items` to 'exchange requested'."""
+    for tool in reading.tools:
+        other = read_tool_name(tool.name)
+        if tool.name == reading.tool.name or other.verb == reading.name.verb:
+            continue
+        if not set(other.nouns) & set(reading.name.nouns) or len(other.nouns) != len(reading.name.nouns):
+            continue
+        from_description = _becomes(tool.description or "")
+        if from_description and re.search(rf"\b{re.escape(other.verb)}\b", from_description):
+            return re.sub(rf"\b{re.escape(other.verb)}\b", reading.name.verb, from_description)
+    return None
+
+
+def _becomes(description: str) -> str | None:
+    from pipelines.core.simulation.reading.descriptions import read_description
+
+    return read_description(description).becomes
+
+
+def in_style(state: str, known: Sequence[str]) -> str:
+    """A state spelled as the world spells its states: Cancelled, CANCELLED, on-hold."""
+    sample = next(iter(known), "")
+    parts = tokens(state)
+    if sample.isupper():
+        return "_".join(parts).upper()
+    separator = next((mark for one in known for mark in ("_", "-", " ") if mark in one), "_")
+    if sample[:1].isupper():
+        return (
+            " ".join(part.capitalize() for part in parts)
+            if separator == " "
+            else separator.join(part.capitalize() for part in parts)
+        )
+    return separator.join(parts)
+
+
+def _same_state(state: str, known: Iterable[str]) -> str | None:
+    wanted = joined(tokens(state)).replace("ll", "l")
+    return next((one for one in known if joined(tokens(one)).replace("ll", "l") == wanted), None)
+
+
+def named_states(reading: Reading, collection: Collection) -> list[str]:
+    """`cancel_pending_order`: a word of the name that is one of the states is a condition."""
+    known = known_states(collection)
+    return [found for word_ in reading.name.nouns if (found := _same_state(word_, known)) is not None]
+
+
+def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:
+    """In which states the verb is refused, with 409."""
+    field = status_field(collection.fields)
+    if field is None:
+        return []
+    status = dot(noun, field)
+    shown = noun.replace("_", " ")
+    done = participle(reading.name.verb).replace("_", " ")
+    needed = named_states(reading, collection)
+    if needed:
+        wanted = f"{status} == {text(needed[0])}" if len(needed) == 1 else f"{status} in {text(list(needed))}"
+        only = f"only one that is {' or '.join(needed)}"
+        message = f"{article(shown)} {shown} that is {{{status}}} cannot be {done}, {only}"
+        return [require(wanted, refusal(f"{noun}_not_{word(needed[0])}", message))]
+    steps: list[Step] = []
+    if isinstance(target, str):
+        already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")
+        steps.append(require(f"{status} != {text(target)}", already))
+    forbidden = _forbidden(reading, collection, target)
+    if forbidden:
+        failure = refusal(
+            f"cannot_{word(reading.name.verb)}",
+            f"{article(shown)} {shown} that is {{{status}}} cannot be {done}",
+        )
+        steps.append(require(f"{status} not in {text(list(forbidden))}", failure))
+    return steps
+
+
+def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[str, ...]:
+    known = known_states(collection)
+    told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
+    if reading.name.verb in _STOPPED_BY_FINAL:
+        told += [state for state in known if joined(tokens(state)) in {joined((one,)) for one in _FINAL}]
+    return tuple(dict.fromkeys(state for state in told if state != target))
+
+
+def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool] | None:
+    """A yes-or-no field the verb flips: enable_roaming → roaming_enabled, unlock_account → is_locked."""
+    verb = reading.name.verb
+    nouns = [singular(each) for each in reading.name.nouns]
+    for name, field in collection.fields.items():
+        if "boolean" not in field.kinds:
+            continue
+        words = [each for each in tokens(name) if each not in ("is", "has")]
+        for done, value in _switched_to(verb):
+            rest = [each for each in words if each not in done]
+            if len(rest) < len(words) and all(singular(each) in nouns for each in rest):
+                return name, value
+        if verb in _SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
+            return name, verb not in _SWITCHES_OFF
+    return None
+
+
+def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:
+    """Words of a field that the verb makes true, then those that it makes false."""
+    yield frozenset((verb, participle(verb))), True
+    for prefix in ("un", "dis"):
+        base = verb.removeprefix(prefix)
+        if base != verb and len(base) > 2:
+            yield frozenset((base, participle(base))), False
+    if verb in _SWITCHES:
+        yield word_set("enabled active activated on running"), verb not in _SWITCHES_OFF
+    if verb in _PAUSES:
+        yield word_set("active enabled"), False
+    if verb in _BACK_TO_WORK:
+        yield word_set("active enabled"), True
+        yield frozenset(participle(each) for each in _PAUSES), False
+
+
+def paused_fields(fields: Mapping[str, Field]) -> list[str]:
+    """suspension_start_date, blocked_at: what a record keeps of a pause, to be cleared when it is over."""
+    heads = {word for verb in _PAUSES for word in (participle(verb), NOUN_OF_VERB.get(verb, verb))}
+    ends = ("at", "date", "on", "time", "reason", "by")
+    return [name for name in fields if tokens(name)[0] in heads and tokens(name)[-1] in ends]
+
+
+def goes_on(verb: str) -> bool:
+    return verb in _BACK_TO_WORK
+
+
+_PAUSES = word_set("suspend pause block lock freeze hold deactivate disable")
+_SWITCHES_OFF = word_set("disable deactivate stop close disconnect")
+_SWITCHES = word_set("enable disable activate deactivate start stop")

@@ -1,0 +1,163 @@
+"""What a tool is about: which collection its nouns and ids name, which argument picks the record.
+
+Rules found by failing, in earlier attempts and here: for a creation another type's id is a reference, never
+the target; a list of ids names parts, not the target; of two ids the later one is the thing (customer_id,
+line_id: a line); a noun that is a value of the status field is a condition, not a thing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.shapes import Collection, Singleton, Survey
+from pipelines.core.simulation.reading.words import (
+    ToolName,
+    joined,
+    singular,
+    stem,
+    tokens,
+    without_generic,
+    word_set,
+)
+
+CONTAINER_WORDS = word_set(
+    "map list queue index table registry catalog collection set store database db api bot service system "
+    "app manager history record entry datum"
+)
+_ENOUGH = 4.0  # a collection is meant when its last word is named, or most of its words
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """One record a tool is about: the collection it is in and the argument that picks it."""
+
+    collection: Collection
+    id_argument: Argument
+    score: float
+
+
+def subject_of(
+    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
+) -> Subject | None:
+    """The record that a read, change or removal is about."""
+    found = [
+        subject
+        for position, argument in enumerate(arguments)
+        if (subject := _by_argument(argument, position, name, known, service)) is not None
+    ]
+    return max(found, key=lambda subject: subject.score, default=None)
+
+
+def _by_argument(
+    argument: Argument, position: int, name: ToolName, known: Survey, service: Singleton | None
+) -> Subject | None:
+    if not argument.is_scalar:
+        return None
+    noun = argument.id_noun
+    if noun is None:
+        return None
+    words = noun or named_thing(name)
+    collection = home_of(argument, known) or best_collection(words, known, service)
+    if collection is None or (not collection.of_records and not collection.is_empty):
+        return None
+    mentioned = _mention(stem(words), name)
+    # On a tie the later id wins: (customer_id, line_id) is about the line.
+    return Subject(
+        collection=collection, id_argument=argument, score=mentioned + argument.is_required + position * 0.1
+    )
+
+
+def home_of(argument: Argument, known: Survey) -> Collection | None:
+    """Where the things with such ids are defined: kept under those very ids, not merely listed.
+
+    An order's items have item ids too, but an item is at home where it is the key.
+    """
+    if not argument.id_noun:
+        return None
+    keyed = [one for one in known.collections if one.form != "list" and one.id_field == argument.name]
+    return keyed[0] if len(keyed) == 1 else None
+
+
+def best_collection(
+    words: Sequence[str], known: Survey, service: Singleton | None = None
+) -> Collection | None:
+    """The collection these words name; one of the tool's own service before another's."""
+    scored = [(_likeness(words, one) + _of_service(one, service), one) for one in known.collections]
+    score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return best if score >= _ENOUGH else None
+
+
+def named_thing(name: ToolName) -> tuple[str, ...]:
+    """`get_order_details` → order; `get_details_of_order` → order."""
+    return without_generic(name.nouns) or next(
+        (
+            without_generic(words)
+            for word, words in name.complements
+            if word in ("of", "for", "from", "to", "in")
+        ),
+        (),
+    )
+
+
+def _mention(words: Sequence[str], name: ToolName) -> float:
+    """How plainly the tool's name mentions a thing; later words of the name weigh more."""
+    nouns = stem(without_generic(name.nouns))
+    if not words:
+        return 3.0
+    if words[-1] in nouns:
+        return 4.0 + nouns.index(words[-1]) * 0.2
+    return 2.0 if any(words[-1] in stem(more) for _, more in name.complements) else 0.0
+
+
+def _of_service(collection: Collection, service: Singleton | None) -> float:
+    if service is None:
+        return 0.0
+    kind = collection.entity_type
+    return 1.0 if kind == service.entity_type or kind.startswith(service.entity_type + "_") else 0.0
+
+
+def _likeness(words: Sequence[str], collection: Collection) -> float:
+    """How well words name a collection: all of its name, or its last word, or part of it."""
+    wanted = stem(words)
+    if not wanted:
+        return 0.0
+    full = collection.words
+    core = tuple(word for word in full if word not in CONTAINER_WORDS) or full
+    if joined(wanted) in (joined(full), joined(core)):
+        score = 10.0
+    elif core[-1] == wanted[-1]:
+        shared = len(set(core) & set(wanted))
+        score = 7.0 + shared * 0.5 - (len(wanted) - shared) * 0.4 - (len(core) - shared) * 0.1
+    elif joined(wanted[-2:]) == joined(core[-2:]):
+        score = 6.0
+    elif wanted[-1] in core:
+        score = 4.5
+    elif core[-1] in wanted:
+        score = 4.0 + wanted.index(core[-1]) * 0.1
+    else:
+        return 0.0
+    # What a world keeps as a table of its own is more likely meant than a part of something.
+    return score + (0.5 if collection.form == "table" else 0.3 if collection.in_singleton else 0.0)
+
+
+def service_of(name: ToolName, description_words: Iterable[str], known: Survey) -> Singleton | None:
+    """The service a tool belongs to: named before the verb, or in the description, or the only one."""
+    if len(known.singletons) <= 1:
+        return known.singletons[0] if known.singletons else None
+    words = set(description_words)
+
+    def score(one: Singleton) -> float:
+        own = [word for word in tokens(one.entity_type) if word not in CONTAINER_WORDS]
+        named = sum(4 for word in own if word in name.service)
+        told = sum(2 for word in own if any(_akin(word, other) for other in words))
+        fields = {singular(part) for field in one.fields for part in tokens(field)}
+        return named + told + sum(0.5 for word in stem(name.nouns) if word in fields)
+
+    best = max(known.singletons, key=score)
+    return best if score(best) > 0 else None
+
+
+def _akin(word: str, other: str) -> bool:
+    """ticket ~ ticketing, message ~ messaging."""
+    shared = min(len(word), len(other), max(4, len(word) - 1))
+    return word[:shared] == other[:shared]

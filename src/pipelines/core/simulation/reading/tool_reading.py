@@ -1,0 +1,94 @@
+"""One tool as it is read: its name taken apart, its arguments, its description, and the world around."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
+from pipelines.core.simulation.reading.replies import wants_list
+from pipelines.core.simulation.reading.shapes import Collection, Singleton, Survey
+from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
+from pipelines.core.simulation.reading.words import ToolName, is_plural, read_tool_name, stem, word_set
+
+_NEVER_PLURAL = word_set("details info information stats statistics status address news")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    tool: ToolLike
+    name: ToolName
+    arguments: tuple[Argument, ...]
+    said: Said
+    known: Survey
+    service: Singleton | None
+    tools: Sequence[ToolLike]
+    credentials: tuple[Argument, ...] = ()  # checked before anything else, and kept out of `arguments`
+
+    @property
+    def output(self) -> Mapping[str, Json] | None:
+        return self.tool.output_schema or None
+
+    def argument(self, *names: str) -> Argument | None:
+        return next((one for one in self.arguments if one.name in names), None)
+
+    @property
+    def thing(self) -> tuple[str, ...]:
+        """The nouns of the tool's name: `get_order_details` → order."""
+        return named_thing(self.name)
+
+    @property
+    def collection(self) -> Collection | None:
+        """The collection that the tool's own nouns name."""
+        return best_collection(self.thing, self.known, self.service) if self.thing else None
+
+    def wants_many(self) -> bool:
+        """Whether the reply is a list: said by the output schema, else by the verb or a plural noun."""
+        asked = wants_list(self.output)
+        if asked is not None:
+            return asked
+        if self.name.op == "list":
+            return True
+        if self.picks_own():
+            return False
+        nouns = self.name.nouns
+        plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
+        return plural or (self.name.op == "search" and not self.name.complement("by"))
+
+    def picks_own(self) -> bool:
+        """Whether an id of the very thing that the name speaks of is given: `orders.get(id)`."""
+        head = stem(self.thing)[-1:]
+        return any(
+            one.id_noun is not None
+            and one.words[-1] in ("id", "uuid", "identifier")
+            and one.is_scalar
+            and one.is_required
+            and stem(one.id_noun)[-1:] in ((), head)
+            for one in self.arguments
+        )
+
+    @property
+    def answers_in_objects(self) -> bool:
+        """A world of services answers `{"balance": 5}`, one of records answers 5.
+
+        With a world of tables a value is returned as it is kept; a service's methods name what they return.
+        """
+        return bool(self.known.singletons) or self.known.is_empty
+
+
+def read_tool(tool: ToolLike, known: Survey, tools: Sequence[ToolLike]) -> Reading:
+    description = tool.description or ""
+    name = read_tool_name(tool.name, description)
+    arguments = arguments_of(tool)
+    # Signing in is about nothing but credentials; elsewhere they only open the door.
+    secret = () if name.op == "login" else tuple(one for one in arguments if one.is_credential)
+    return Reading(
+        tool=tool,
+        name=name,
+        arguments=tuple(one for one in arguments if one not in secret),
+        credentials=secret,
+        said=read_description(description),
+        known=known,
+        service=service_of(name, content_words(description), known),
+        tools=tools,
+    )

@@ -1,0 +1,179 @@
+"""Changes of state: cancel, close, approve, return, enable and their kin."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument, is_list_of_ids, part_noun
+from pipelines.core.simulation.reading.money import price_difference, refund_steps
+from pipelines.core.simulation.reading.parts import known_parts
+from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.shapes import Field, find_field
+from pipelines.core.simulation.reading.states import (
+    goes_on,
+    paused_fields,
+    state_conditions,
+    status_field,
+    switch_field,
+    target_state,
+)
+from pipelines.core.simulation.reading.steps import (
+    Bound,
+    Drafted,
+    Step,
+    arg,
+    dot,
+    refusal,
+    require,
+    text,
+)
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import NOUN_OF_VERB, joined, participle, stem, tokens, word_set
+from pipelines.core.simulation.reading.writing import change_reply, time_like
+
+# Said of the change rather than of the record, so kept under the verb: cancel_reason.
+_OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
+
+
+def read_transition(reading: Reading) -> Drafted | None:
+    bound = record_of(reading)
+    if bound is None:
+        return None
+    switch = switch_field(reading, bound.collection)
+    others = others_of(reading)
+    checks = [*bound.steps, *ownership(bound, others, reading), *allowed_values(others)]
+    if switch is not None and reading.said.becomes is None:
+        return _switched(reading, bound, checks, switch)
+    target = target_state(reading, bound.collection)
+    changes: dict[str, Json] = {}
+    status = status_field(bound.collection.fields) or "status"
+    changes[dot(bound.noun, status)] = text(target)
+    lets: list[Step] = [*known_parts(reading, bound)]
+    kept, more = kept_arguments(reading, bound, others)
+    changes |= kept
+    lets += more
+    changes |= _times(reading, bound)
+    steps: list[Step] = [
+        *checks,
+        *state_conditions(reading, bound.collection, bound.noun, target),
+        *lets,
+        {"set": changes},
+        *refund_steps(reading, bound),
+        {"return": change_reply(reading, bound, changed=status)},
+    ]
+    return Drafted(steps=tuple(steps), confidence=0.8)
+
+
+_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
+
+
+def read_started(reading: Reading) -> Drafted | None:
+    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
+    if reading.name.verb not in _STARTS or not reading.picks_own():
+        return None
+    return read_transition(reading)
+
+
+def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
+    """ "should be either 'a' or 'b'": anything else is refused."""
+    steps: list[Step] = []
+    for one in arguments:
+        if one.values and not one.schema.get("enum") and one.is_scalar:
+            value = arg(one.name)
+            condition = f"{value} in {text(list(one.values))}"
+            condition = condition if one.is_required else f"{value} == null or {condition}"
+            shown = " or ".join(map(str, one.values))
+            steps.append(
+                require(condition, refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400))
+            )
+    return steps
+
+
+def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[str, bool]) -> Drafted:
+    field, value = switch
+    place = dot(bound.noun, field)
+    shown = f"{bound.noun.replace('_', ' ')} is already {participle(reading.name.verb)}"
+    already = refusal(f"already_{participle(reading.name.verb)}", f"The {shown}")
+    steps: list[Step] = [
+        *checks,
+        require(f"{place} != {text(value)}", already),
+        {"set": {place: value}},
+        {"return": change_reply(reading, bound)},
+    ]
+    return Drafted(steps=tuple(steps), confidence=0.8)
+
+
+def kept_arguments(
+    reading: Reading, bound: Bound, others: Sequence[Argument]
+) -> tuple[dict[str, Json], list[Step]]:
+    """Where the other arguments are kept: cancel_reason ← reason, return_items ← item_ids."""
+    fields = bound.collection.fields
+    changes: dict[str, Json] = {}
+    lets: list[Step] = []
+    for argument in others:
+        name = _kept_as(argument, reading, fields)
+        if name is not None:
+            changes[dot(bound.noun, name)] = kept_value(argument)
+    for name, suffix in verb_fields(reading.name.verb, fields):
+        if suffix == ("price", "difference") or suffix == ("difference",):
+            computed = price_difference(reading, bound)
+            if computed is not None:
+                lets += computed.steps
+                changes[dot(bound.noun, name)] = computed.value
+    return changes, lets
+
+
+def kept_value(argument: Argument) -> str:
+    """The argument as it is kept. A list that may repeat itself is a bag, its order means nothing: sorted."""
+    is_bag = is_list_of_ids(argument) and "duplicate" in argument.description.lower()
+    return f"sort({arg(argument.name)})" if is_bag else arg(argument.name)
+
+
+def _kept_as(argument: Argument, reading: Reading, fields: Mapping[str, Field]) -> str | None:
+    for name, suffix in verb_fields(reading.name.verb, fields):
+        if _same_words(suffix, argument):
+            return name
+    own = find_field(fields, argument.name)
+    if own is not None and not fields[own].keeps:
+        return own
+    if argument.id_noun is not None or argument.kind in ("list", "object"):
+        return None
+    if argument.words[-1] in _OF_THE_CHANGE and len(argument.words) == 1:
+        done = participle(reading.name.verb)
+        return next(
+            (name for name in (f"{done}_{argument.name}",) if name in fields),
+            f"{reading.name.verb}_{argument.name}",
+        )
+    return argument.name
+
+
+def _same_words(suffix: tuple[str, ...], argument: Argument) -> bool:
+    if joined(suffix) == joined(argument.words):
+        return True
+    if not is_list_of_ids(argument):
+        return False
+    return stem(suffix) == stem(argument.words[:-1]) and suffix[-1:] != (part_noun(argument),)
+
+
+def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Fields that belong to a verb, with the rest of their names: cancel_reason → reason."""
+    heads = {verb, participle(verb), NOUN_OF_VERB.get(verb, verb)}
+    for name in fields:
+        words = tokens(name)
+        if len(words) > 1 and words[0] in heads:
+            yield name, words[1:]
+
+
+def _times(reading: Reading, bound: Bound) -> dict[str, Json]:
+    """cancelled_at, suspension_start_date: set where the world has such a field, cleared when it is over."""
+    verb, fields = reading.name.verb, bound.collection.fields
+    heads = (tokens(participle(verb)), tokens(NOUN_OF_VERB.get(verb, verb)))
+    set_now: dict[str, Json] = {
+        dot(bound.noun, name): time_like(field.example)
+        for name, field in fields.items()
+        if any(tokens(name)[: len(head)] == head for head in heads)
+        and tokens(name)[-1] in ("at", "date", "on", "time")
+    }
+    over: dict[str, Json] = (
+        {dot(bound.noun, name): None for name in paused_fields(fields)} if goes_on(verb) else {}
+    )
+    return set_now | over

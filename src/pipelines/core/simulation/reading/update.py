@@ -1,0 +1,142 @@
+"""Changes of fields: update, modify, set, rename, assign."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.filters import field_for
+from pipelines.core.simulation.reading.money import price_difference
+from pipelines.core.simulation.reading.parts import known_parts
+from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.replies import find_path
+from pipelines.core.simulation.reading.shapes import find_field
+from pipelines.core.simulation.reading.states import named_states, state_conditions
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
+from pipelines.core.simulation.reading.words import singular, tokens, word_set
+from pipelines.core.simulation.reading.writing import change_reply, time_like
+
+_BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
+
+
+def read_update(reading: Reading) -> Drafted | None:
+    bound = record_of(reading)
+    if bound is None:
+        return None
+    if len(list(verb_fields(reading.name.verb, bound.collection.fields))) > 1:
+        return read_transition(reading)  # exchange_items, exchange_reason: the record keeps the request
+    others = others_of(reading)
+    changes = dict(_changes(reading, bound, others))
+    steps = [
+        *bound.steps,
+        *ownership(bound, [one for one in others if not _is_changed(one, changes)], reading),
+        *allowed_values(others),
+        *_conditions(reading, bound),
+        *known_parts(reading, bound),
+    ]
+    once = once_only(reading, bound)
+    steps += once[:1]
+    replaced = _replaced_parts(reading, bound)
+    steps += replaced
+    changes |= _touched(bound)
+    if changes:
+        steps.append({"set": changes})
+    steps += once[1:]
+    notes = (
+        () if changes or replaced else (f"no argument of `{reading.tool.name}` names a field of the record",)
+    )
+    steps.append({"return": change_reply(reading, bound)})
+    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes else 0.4)
+
+
+def _is_changed(argument: Argument, changes: dict[str, Json]) -> bool:
+    return arg(argument.name) in changes.values()
+
+
+def _conditions(reading: Reading, bound: Bound) -> list[Step]:
+    if named_states(reading, bound.collection):
+        return state_conditions(reading, bound.collection, bound.noun, None)
+    if reading.said.forbidden_states:
+        return state_conditions(reading, bound.collection, bound.noun, None)
+    return []
+
+
+def once_only(reading: Reading, bound: Bound) -> list[Step]:
+    """Check, then mark. A flag remembers the call, since no field of the record is said to."""
+    if not reading.said.only_once:
+        return []
+    flag = f"'{reading.tool.name}:' + str({bound.id})"
+    message = f"{reading.tool.name} can be called only once for a {bound.noun.replace('_', ' ')}"
+    return [require(f"not is_flagged({flag})", refusal("already_done", message)), {"flag": flag}]
+
+
+def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[str, Json]]:
+    for argument in others:
+        if argument.kind == "object" and argument.words[-1] in _BAGS:
+            yield from _bag(argument, bound)
+            continue
+        path = _place(argument, reading, bound)
+        if path is not None:
+            yield dot(bound.noun, *path), arg(argument.name)
+
+
+def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:
+    """The field an argument changes; inside the part that the tool's name speaks of before anywhere else."""
+    part = _part_named(reading, bound)
+    if part is not None:
+        inside = find_path(bound.collection.fields[part].parts, argument.name)
+        if inside is not None:
+            return (part, *inside)
+    path = field_for(argument, bound.collection)
+    if path is not None:
+        return path
+    if argument.words[0] == "new" and len(argument.words) == 1:
+        return _spoken_of(reading, bound)
+    # Ids and lists of ids refer to other things; only plain values may become new fields.
+    if argument.id_noun is not None or argument.kind == "list" or argument.words[-1] == "ids":
+        return None
+    words = argument.words[1:] if argument.words[0] in ("new", "updated") else argument.words
+    return ("_".join(words),) if words else None
+
+
+def _spoken_of(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
+    own = set(bound.collection.words)
+    words = [word for word in reading.name.nouns if singular(word) not in own]
+    return find_path(bound.collection.fields, "_".join(words)) if words else None
+
+
+def _part_named(reading: Reading, bound: Bound) -> str | None:
+    """`modify_user_address`: the object inside the record that the name ends in."""
+    for word in reversed(reading.name.nouns):
+        for name, field in bound.collection.fields.items():
+            if field.keeps is None and field.parts and word in tokens(name):
+                return name
+    return None
+
+
+def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[str, Json]]:
+    """An object of changes: one field each."""
+    properties = argument.schema.get("properties")
+    for name in properties if isinstance(properties, dict) else {}:
+        yield (
+            dot(bound.noun, find_field(bound.collection.fields, name) or name),
+            dot("args", argument.name, name),
+        )
+
+
+def _touched(bound: Bound) -> dict[str, Json]:
+    names = ("updated_at", "last_updated", "modified_at", "last_modified", "updated")
+    return {
+        dot(bound.noun, name): time_like(field.example)
+        for name, field in bound.collection.fields.items()
+        if name in names
+    }
+
+
+def _replaced_parts(reading: Reading, bound: Bound) -> list[Step]:
+    """`modify_order_items(item_ids, new_item_ids)`: each part gives way to the new one of the same kind."""
+    computed = price_difference(reading, bound)
+    if computed is None:
+        return []
+    return [*computed.steps, {"let": {"price_difference": computed.value}}, *computed.replace]

@@ -1,0 +1,187 @@
+"""What verbs ask of a backend, as data: the lexicon behind reading tool names."""
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What a verb asks of a backend. Reads first, then what changes something.
+_VERBS_BY_OP = {
+    "get": "get fetch read show view retrieve lookup describe inspect display load see pull obtain export "
+    "download preview track print cat tail head whoami summarize",
+    "list": "list browse enumerate ls",
+    "search": "search find query filter match discover explore grep recommend suggest locate",
+    "check": "check verify is has can validate confirm_if test does exists compare",
+    "count": "count tally",
+    "compute": "calculate compute evaluate estimate convert add_numbers sum average mean subtract multiply "
+    "divide round sqrt translate quote predict",
+    "create": "create add new make register insert place submit generate open book reserve schedule post "
+    "publish issue start begin initiate enroll enrol raise file log record save store compose draft write "
+    "upload import invite purchase buy order request apply provision launch deploy clone copy duplicate "
+    "comment reply tweet retweet mention touch mkdir subscribe assess rate review hire",
+    "notify": "send notify email message alert text sms call ping remind broadcast contact announce",
+    "update": "update modify edit change set rename adjust amend correct patch replace alter revise "
+    "configure extend reschedule move mv assign reassign transfer_ownership upgrade downgrade swap exchange "
+    "reset increase decrease raise_limit customize tag label sort mark put upsert merge promote press fill "
+    "refuel refill charge recharge top",
+    "delete": "delete remove drop erase clear purge destroy discard rm rmdir unsubscribe unfollow unlike "
+    "uninstall detach",
+    "transition": "cancel close resolve approve reject complete finish finalize finalise archive unarchive "
+    "suspend resume pause activate deactivate enable disable lock unlock block unblock ship deliver return "
+    "refund confirm accept decline deny escalate reopen void dispatch fulfill fulfil expire release hold "
+    "terminate end stop pick pack receive acknowledge claim abandon rollback revert restore freeze unfreeze "
+    "flag unflag publish_draft unpublish verify_as disconnect connect check_in check_out checkin checkout "
+    "board redeem revoke renew settle dismiss mute unmute follow like reboot restart toggle turn switch "
+    "grant engage ignite",
+    "transfer": "transfer wire remit",
+    "fund": "fund deposit credit topup",
+    "withdraw": "withdraw debit pay spend",
+    "login": "login signin authenticate logon",
+    "logout": "logout signout logoff",
+    "handoff": "handoff handover",
+    "think": "think reflect plan reason",
+}
+READS = frozenset(("get", "list", "search", "check", "count", "compute", "think"))
+OP_OF_VERB = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
+
+# Nouns as often as verbs: taken as the verb only where no plainer verb stands in the name.
+OFTEN_NOUNS = word_set(
+    "order book post message text email call contact file record log store review rate comment reply "
+    "tweet match test view schedule request issue return transfer exchange quote query search list count "
+    "head tail draft copy plan reason tag label charge credit debit wire fund deposit refund claim hold "
+    "release flag update change plus note sort set address start end top track check reserve lock display "
+    "fill press mark export import upload download mean sum average round estimate like file process "
+    "switch alert sms board mention preview purchase report deposit print recharge ping touch has is can "
+    "ship pick pack cat apply block pay see does"
+)
+
+# At the end of a name these are things, not verbs: shelve_book, print_order.
+THINGS = word_set(
+    "order book post message text email call contact file record log store review comment reply tweet note "
+    "plan charge fund deposit claim board draft label tag flag address request issue schedule quote sum mean "
+    "reason purchase report process refund"
+)
+
+PARTICIPLES = {
+    "send": "sent",
+    "pay": "paid",
+    "ship": "shipped",
+    "cancel": "cancelled",
+    "submit": "submitted",
+    "stop": "stopped",
+    "pick": "picked",
+    "put": "put",
+    "set": "set",
+    "hold": "held",
+    "write": "written",
+    "withdraw": "withdrawn",
+    "freeze": "frozen",
+    "unfreeze": "unfrozen",
+    "deny": "denied",
+    "begin": "begun",
+    "buy": "bought",
+    "sell": "sold",
+    "find": "found",
+    "make": "made",
+    "give": "given",
+    "take": "taken",
+    "read": "read",
+    "book": "booked",
+    "commit": "committed",
+    "refer": "referred",
+    "defer": "deferred",
+    "transfer": "transferred",
+    "drop": "dropped",
+    "log": "logged",
+    "tag": "tagged",
+    "flag": "flagged",
+    "swap": "swapped",
+    "ban": "banned",
+    "plan": "planned",
+    "enrol": "enrolled",
+    "fulfil": "fulfilled",
+    "permit": "permitted",
+    "resume": "resumed",
+    "reset": "reset",
+    "split": "split",
+    "cut": "cut",
+    "lend": "lent",
+    "borrow": "borrowed",
+    "check_in": "checked_in",
+    "check_out": "checked_out",
+    "checkin": "checked_in",
+    "checkout": "checked_out",
+    "lock": "locked",
+    "wake": "woken",
+    "hide": "hidden",
+    "forbid": "forbidden",
+    "undo": "undone",
+    "do": "done",
+    "restart": "restarted",
+}
+
+
+VERB_PAIRS = {
+    ("log", "in"): "login",
+    ("sign", "in"): "login",
+    ("log", "out"): "logout",
+    ("sign", "out"): "logout",
+    ("sign", "up"): "register",
+    ("check", "in"): "check_in",
+    ("check", "out"): "check_out",
+    ("hand", "off"): "handoff",
+    ("hand", "over"): "handoff",
+    ("look", "up"): "lookup",
+    ("top", "up"): "topup",
+    ("set", "up"): "create",
+    ("turn", "on"): "enable",
+    ("turn", "off"): "disable",
+    ("switch", "on"): "enable",
+    ("switch", "off"): "disable",
+    ("opt", "in"): "enable",
+    ("opt", "out"): "disable",
+}
+
+
+ARITHMETIC = word_set(
+    "add subtract multiply divide mean sum average max min maximum minimum power square root sqrt "
+    "absolute value values logarithm log percentage percent standard deviation median round number "
+    "numbers modulo conversion convert unit imperial si factorial variance difference product quotient "
+    "remainder"
+)
+
+
+# What some verbs make of what they are given: reserve_book(book_id) makes a reservation.
+MADE_BY = {
+    "reserve": "reservation",
+    "book": "booking",
+    "order": "order",
+    "rate": "rating",
+    "review": "review",
+    "comment": "comment",
+    "reply": "reply",
+    "subscribe": "subscription",
+    "enroll": "enrollment",
+    "enrol": "enrolment",
+    "register": "registration",
+    "purchase": "purchase",
+    "buy": "purchase",
+    "apply": "application",
+    "request": "request",
+    "invite": "invitation",
+    "assess": "assessment",
+    "hire": "hire",
+}
+
+NOUN_OF_VERB = {
+    "cancel": "cancellation",
+    "resolve": "resolution",
+    "approve": "approval",
+    "reject": "rejection",
+    "suspend": "suspension",
+    "deliver": "delivery",
+    "complete": "completion",
+    "terminate": "termination",
+    "escalate": "escalation",
+    "close": "closure",
+}

@@ -1,0 +1,269 @@
+"""English for reading names: words of an identifier, singular and plural, participles, what a verb does.
+
+Only words that any backend may use stand here; nothing is known of any one of them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipelines.core.simulation.reading.verbs import ARITHMETIC as ARITHMETIC
+from pipelines.core.simulation.reading.verbs import MADE_BY as MADE_BY
+from pipelines.core.simulation.reading.verbs import NOUN_OF_VERB as NOUN_OF_VERB
+from pipelines.core.simulation.reading.verbs import OFTEN_NOUNS, OP_OF_VERB, PARTICIPLES, THINGS, VERB_PAIRS
+from pipelines.core.simulation.reading.verbs import READS as READS
+from pipelines.core.simulation.reading.verbs import word_set as word_set
+
+_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+_IRREGULAR = {
+    "people": "person",
+    "children": "child",
+    "men": "man",
+    "women": "woman",
+    "mice": "mouse",
+    "data": "datum",
+    "criteria": "criterion",
+    "indices": "index",
+    "matrices": "matrix",
+    "vertices": "vertex",
+    "leaves": "leaf",
+    "lives": "life",
+    "halves": "half",
+    "movies": "movie",
+    "cookies": "cookie",
+    "series": "series",
+    "species": "species",
+    "aliases": "alias",
+    "buses": "bus",
+    "quizzes": "quiz",
+    "caches": "cache",
+    "axes": "axis",
+    "analyses": "analysis",
+}
+_UNCHANGED = word_set(
+    "news status address process access business analysis basis bus gas bonus campus canvas census class "
+    "compass corpus cross dress express focus glass gross less loss mass pass press progress success this "
+    "virus atlas alias lens iris radius menus previous various always plus minus series species details "
+    "info information stats statistics sms gps dns https tls css js aws"
+)
+
+PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
+FILLERS = word_set("a an the all any every each current existing specific given available single my our your")
+_GENERIC = word_set(
+    "details detail info information data record records entry status state list summary profile full "
+    "object item_details id ids"
+)
+
+
+@lru_cache(maxsize=4096)
+def tokens(name: str) -> tuple[str, ...]:
+    """`getOrderDetails`, `get_order-details`, `orders.get` as lower-case words; never none at all."""
+    return tuple(part.lower() for part in _PARTS.findall(name)) or (name.lower() or "_",)
+
+
+@lru_cache(maxsize=4096)
+def singular(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word in _UNCHANGED or len(word) < 4 or not word.endswith("s") or word.endswith("ss"):
+        return word[:-1] if word in ("ids",) else word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "xes", "zes", "sses")):
+        return word[:-2]
+    if word.endswith("uses") and not word.endswith(("auses", "ouses")):
+        return word[:-2]
+    return word[:-1] if not word.endswith(("us", "is")) else word
+
+
+@lru_cache(maxsize=4096)
+def plural(word: str) -> str:
+    for many, one in _IRREGULAR.items():
+        if one == word:
+            return many
+    if word.endswith("y") and len(word) > 1 and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + "es"
+    return word + "s"
+
+
+def article(noun: str) -> str:
+    return "An" if noun[:1] in "aeio" else "A"
+
+
+def is_plural(word: str) -> bool:
+    return singular(word) != word
+
+
+@lru_cache(maxsize=1024)
+def participle(verb: str) -> str:
+    """cancel → cancelled, close → closed, deny → denied."""
+    if verb in PARTICIPLES:
+        return PARTICIPLES[verb]
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb.endswith("y") and len(verb) > 1 and verb[-2] not in "aeiou":
+        return verb[:-1] + "ied"
+    return verb + "ed"
+
+
+def stem(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(singular(word) for word in words)
+
+
+def joined(words: Iterable[str]) -> str:
+    """One spelling for `watch_list`, `watchList` and `watchlist`."""
+    return "".join(stem(words))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolName:
+    """A tool's name taken apart: `remove_stock_from_watchlist` is remove / stock / from watchlist."""
+
+    verb: str
+    op: str | None  # None: a verb nobody listed
+    service: tuple[str, ...]  # words before the verb: `trading_get_login_status`
+    nouns: tuple[str, ...]  # between the verb and the first preposition
+    complements: tuple[tuple[str, tuple[str, ...]], ...]  # (preposition, words) in order
+
+    def complement(self, *prepositions: str) -> tuple[str, ...]:
+        return next((words for word, words in self.complements if word in prepositions), ())
+
+    def reads(self) -> bool:
+        return self.op in READS
+
+
+def read_tool_name(name: str, description: str = "") -> ToolName:
+    words = _merged(tokens(name))
+    at = _verb_at(words)
+    if (
+        at is not None
+        and words[at] in OFTEN_NOUNS
+        and words[at + 1 :]
+        and not without_generic(words[at + 1 :])
+    ):
+        at = None  # `order_status` orders nothing
+    if at is None:
+        return _from_description(words, description)
+    verb = words[at]
+    service, rest = words[:at], words[at + 1 :]
+    if not rest and service:  # `invoice.void`, `orders_get`
+        service, rest = (), service
+    return _taken_apart(verb, OP_OF_VERB.get(verb), service, rest)
+
+
+def kind_of_tool(name: str) -> str:
+    """read, search, computed or write: the strata of a fidelity report."""
+    read = read_tool_name(name)
+    if read.op in ("list", "search"):
+        return "search"
+    if read.op in ("compute", "think") or _is_arithmetic(tokens(name)):
+        return "computed"
+    return "read" if read.reads() else "write"
+
+
+def _is_arithmetic(words: Sequence[str]) -> bool:
+    return all(word in ARITHMETIC for word in words)
+
+
+def _merged(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Two-word verbs as one: `log in`, `look up`."""
+    merged: list[str] = []
+    for word in words:
+        pair = VERB_PAIRS.get((merged[-1], word)) if merged else None
+        if pair:
+            merged[-1] = pair
+        else:
+            merged.append(word)
+    return tuple(merged)
+
+
+def _verb_at(words: tuple[str, ...]) -> int | None:
+    """Word 1, then 2, then the last; a word that is as often a noun gives way to a plainer verb."""
+    last = len(words) - 1
+    places = [at for at in dict.fromkeys((0, 1, last)) if at <= last and words[at] in OP_OF_VERB]
+    places = [at for at in places if at == 0 or at < last or words[at] not in THINGS]
+    plain = [at for at in places if words[at] not in OFTEN_NOUNS]
+    if not places:
+        return None
+    if places[0] == 0 and (len(words) == 1 or not plain or plain[0] == 0 or _starts_a_sentence(words)):
+        return 0
+    return plain[0] if plain else places[0]
+
+
+def _starts_a_sentence(words: tuple[str, ...]) -> bool:
+    """`post_tweet`, `order_item`: the first word is a verb when a noun follows it directly."""
+    return len(words) > 1 and words[1] not in OP_OF_VERB and words[-1] not in ("login", "logout")
+
+
+_OPENINGS = word_set(
+    "this the a an tool function method endpoint api is used use to will can lets allows you it"
+)
+
+
+def _from_description(words: tuple[str, ...], description: str) -> ToolName:
+    """No verb in the name: the description's first word of weight may be one ("Closes the ticket")."""
+    opening = [word for word in tokens(first_sentence(description)) if word not in _OPENINGS]
+    base = _base_form(opening[0]) if opening else None
+    if base is not None:
+        return _taken_apart(base, OP_OF_VERB[base], (), words)
+    if len(words) > 1 and words[-1] in _GENERIC:
+        return _taken_apart("get", "get", (), words)
+    if len(words) > 1:
+        return _taken_apart(words[0], None, (), words[1:])
+    return _taken_apart(words[0] if words else "", None, (), ())
+
+
+def first_sentence(description: str) -> str:
+    """What the tool does, past any preamble ("This tool belongs to …. Tool description: …")."""
+    text = re.split(r"\b[Dd]escription:\s*", description)[-1].strip()
+    return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+
+
+def _base_form(word: str) -> str | None:
+    """closes → close, cancels → cancel, retrieving → retrieve."""
+    for form in _bases(word):
+        if form in OP_OF_VERB:
+            return form
+    return None
+
+
+def _bases(word: str) -> Iterator[str]:
+    yield word
+    if word.endswith("s"):
+        yield word[:-1]
+        if word.endswith("es"):
+            yield word[:-2]
+        if word.endswith("ies"):
+            yield word[:-3] + "y"
+    if word.endswith("ing"):
+        yield word[:-3]
+        yield word[:-3] + "e"
+
+
+def _taken_apart(verb: str, op: str | None, service: tuple[str, ...], rest: tuple[str, ...]) -> ToolName:
+    nouns: list[str] = []
+    complements: list[tuple[str, list[str]]] = []
+    for word in rest:
+        if word in PREPOSITIONS:
+            complements.append((word, []))
+        elif complements:
+            complements[-1][1].append(word)
+        else:
+            nouns.append(word)
+    return ToolName(
+        verb=verb,
+        op=op,
+        service=tuple(word for word in service if word not in FILLERS),
+        nouns=tuple(word for word in nouns if word not in FILLERS),
+        complements=tuple((word, tuple(words)) for word, words in complements),
+    )
+
+
+def without_generic(words: Iterable[str]) -> tuple[str, ...]:
+    """The nouns that name a thing: `order details` is about an order."""
+    return tuple(word for word in words if word not in _GENERIC)

@@ -1,0 +1,82 @@
+"""What most changes share: the time in the world's format, counters, and the reply to a change."""
+
+import re
+from collections.abc import Mapping
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.shapes import Field, Singleton
+from pipelines.core.simulation.reading.steps import Bound, dot
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import stem, tokens, word_set
+
+_TIME_WORDS = word_set("at date time timestamp on datetime created when")
+_FORMATS = (
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "now"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "format_date(now, '%Y-%m-%dT%H:%M:%S')"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "format_date(now, '%Y-%m-%d %H:%M:%S')"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d", "format_date(now, '%Y-%m-%d %H:%M')"),
+    (r"\d{4}-\d\d-\d\d", "today"),
+    (r"\d\d/\d\d/\d{4}", "format_date(now, '%m/%d/%Y')"),
+    (r"\d\d:\d\d [AP]M", "format_date(now, '%I:%M %p')"),
+    (r"\d\d:\d\d", "format_date(now, '%H:%M')"),
+)
+
+
+def time_like(example: Json, otherwise: str = "now") -> str:
+    """The run's time, written as the world writes its times."""
+    if isinstance(example, str):
+        return next((written for layout, written in _FORMATS if re.fullmatch(layout, example)), otherwise)
+    return otherwise
+
+
+def is_time(field: Field) -> bool:
+    if tokens(field.name)[-1:] and tokens(field.name)[-1] in _TIME_WORDS:
+        return field.example is None or time_like(field.example, "") != ""
+    return isinstance(field.example, str) and time_like(field.example, "") not in ("", "today")
+
+
+_CREATED = word_set("created opened placed booked submitted posted sent issued registered added ordered")
+
+
+def creation_times(fields: Mapping[str, Field]) -> dict[str, str]:
+    """created_at, date, timestamp: set when a record is made; due_date and closed_at are not."""
+    found: dict[str, str] = {}
+    for name, field in fields.items():
+        words = tokens(name)
+        plain = words in (("date",), ("timestamp",), ("time",), ("created",))
+        if plain or (words and words[0] in _CREATED and words[-1] in ("at", "date", "on", "time")):
+            found[name] = time_like(field.example)
+    return found
+
+
+def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None:
+    """`order_counter`, `next_order_id`: (field, whether it gives the next id); `order_count` only counts."""
+    if service is None:
+        return None
+    for name, field in service.fields.items():
+        words = stem(tokens(name))
+        if "number" not in field.kinds or noun not in words:
+            continue
+        if words[-1] == "counter" or (words[0] == "next" and words[-1] in ("id", noun, "number")):
+            return name, True
+        if words[-1] == "count" or words[0] in ("num", "total"):
+            return name, False
+    return None
+
+
+def change_reply(
+    reading: Reading, bound: Bound, *, changed: str | None = None, message: str | None = None
+) -> Json:
+    """The record after the change; a service answers with the id and what changed."""
+    if not reading.output and reading.answers_in_objects and changed is not None:
+        return {id_word(bound): bound.id, changed: dot(bound.noun, changed)}
+    source = Source(
+        value=bound.noun, noun=bound.noun, fields=bound.collection.fields, id=bound.id, message=message
+    )
+    return reply(source, reading.output, reading.arguments)
+
+
+def id_word(bound: Bound) -> str:
+    own = bound.collection.id_field
+    return own if own is not None and own != "id" else f"{bound.noun}_id"

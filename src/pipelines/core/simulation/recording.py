@@ -1,0 +1,138 @@
+"""Recordings of real backends: tasks of calls, with what each call answered and changed.
+
+The format is JSON lines, one task a line; reading and writing files is the caller's part.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import InvalidUpdate, LedgerUpdate, update_from_json
+from pipelines.core.problems import Problem, Refused
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedCall:
+    tool: str
+    arguments: JsonObject
+    kind: str  # gold, repeat, unknown id: how the call came to be made
+    is_error: bool
+    response: Json
+    updates: tuple[LedgerUpdate, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedTask:
+    name: str
+    state: JsonObject | None  # the task's own world; None: the recording's
+    init: tuple[LedgerUpdate, ...]  # applied before the first call
+    calls: tuple[RecordedCall, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    state: JsonObject
+    tasks: tuple[RecordedTask, ...]
+
+
+def read_recording(state: JsonObject, lines: Iterable[Json]) -> Recording:
+    """The recording in these parsed lines; Refused names every line that cannot be read."""
+    tasks: list[RecordedTask] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            tasks.append(_task(line, number))
+        except (InvalidUpdate, ValueError) as error:
+            problems.append(Problem(path=f"line {number}", message=str(error)))
+    if problems:
+        raise Refused(problems, "the recording")
+    return Recording(state=state, tasks=tuple(tasks))
+
+
+def recording_from_run(
+    *, task: str, initial_state: JsonObject, rows: Iterable[Mapping[str, Json]]
+) -> JsonObject:
+    """One line of a recording from a run's trace rows, for calls that real tools answered.
+
+    Rows of other kinds are left out, and so are injected replies: a failure rule is no part of the backend.
+    """
+    return {
+        "task": task,
+        "state": initial_state,
+        "calls": [_call_line(row) for row in rows if _was_answered(row)],
+    }
+
+
+def looks_like_error(response: Json) -> bool:
+    """An `{"error": …}` body, or the `Error: …` text in which some backends answer."""
+    if isinstance(response, dict):
+        return "error" in response and response["error"] not in (None, False, "")
+    return isinstance(response, str) and response.lower().startswith("error:")
+
+
+def _was_answered(row: Mapping[str, Json]) -> bool:
+    if not isinstance(row.get("tool_name"), str):
+        return False
+    return row.get("kind") in (None, "tool_call") and row.get("source") not in (
+        "injected",
+        "transport_error",
+        "error",
+    )
+
+
+def _call_line(row: Mapping[str, Json]) -> JsonObject:
+    status = row.get("status")
+    response = row.get("response")
+    if isinstance(status, int) and not isinstance(status, bool):
+        failed = status >= 400
+    else:
+        failed = status == "error" or (status is None and looks_like_error(response))
+    return {
+        "tool": row["tool_name"],
+        "args": row.get("arguments") or {},
+        "kind": "gold",
+        "status": "error" if failed else "ok",
+        "response": response,
+        "updates": row.get("updates") or [],
+    }
+
+
+def _task(line: Json, number: int) -> RecordedTask:
+    if not isinstance(line, dict) or not isinstance(line.get("calls"), list):
+        raise ValueError("a task is an object with a list of calls")
+    state, init, calls = line.get("state"), line.get("init") or [], line["calls"]
+    if not isinstance(init, list) or not isinstance(calls, list):
+        raise ValueError("init and calls are lists")
+    if state is not None and not isinstance(state, dict):
+        raise ValueError("state is an object of entity types")
+    return RecordedTask(
+        name=str(line.get("task", number)),
+        state=state,
+        init=tuple(map(_update, init)),
+        calls=tuple(map(_call, calls)),
+    )
+
+
+def _call(body: Json) -> RecordedCall:
+    if not isinstance(body, dict):
+        raise ValueError("a call is an object")
+    match body:
+        case {"tool": str(tool), "args": dict(arguments), "status": "ok" | "error" as status}:
+            updates = body.get("updates") or []
+            if not isinstance(updates, list):
+                raise ValueError(f"the updates of a call to {tool} are not a list")
+            return RecordedCall(
+                tool=tool,
+                arguments=arguments,
+                kind=str(body.get("kind", "gold")),
+                is_error=status == "error",
+                response=body.get("response"),
+                updates=tuple(map(_update, updates)),
+            )
+    raise ValueError("a call is {tool, args, status: ok|error, response, updates}")
+
+
+def _update(body: Json) -> LedgerUpdate:
+    if not isinstance(body, dict):
+        raise ValueError("an update is an object")
+    return update_from_json(body)

@@ -1,0 +1,138 @@
+"""The steps of a plan, checked and compiled: what `language` reads and `run_plan` carries out."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pipelines.core.simulation.lookups import Lookup
+from pipelines.core.simulation.syntax.compiler import Evaluate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    status: int
+    error: str
+    message: Evaluate
+    body: Evaluate | None  # the whole reply, where the author wrote one
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Path:
+    """A name and the fields that follow it: `order.items[0].price`."""
+
+    text: str
+    root: str
+    keys: tuple[Evaluate, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Step:
+    path: str  # JSON Pointer into what the author wrote
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Find(_Step):
+    name: str
+    entity_type: str
+    inside: Path | None  # look in this list or mapping of an entity, not among the entities of a type
+    id: Evaluate | None
+    where: Evaluate | None
+    lookup: Lookup | None  # finds a few candidates for `where` by an index
+    is_place: bool  # the plan changes something through the name
+    is_bare: bool  # `where` reads only fields of the candidate: it need not be an entity
+    exact: bool  # the id as it is spelled, no other
+    all: bool
+    optional: bool
+    sort: tuple[str, ...]
+    limit: Evaluate | None
+    otherwise: Failure | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Require(_Step):
+    condition: Evaluate
+    otherwise: Failure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Binding:
+    name: str
+    value: Evaluate
+    place: Path | None  # where the value stands, when the plan changes something through the name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Let(_Step):
+    bindings: tuple[Binding, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    target: Path
+    value: Evaluate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Set(_Step):
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Append(_Step):
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unset(_Step):
+    targets: tuple[Path, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddEntity(_Step):
+    entity_type: str
+    id: Evaluate | None
+    attrs: Evaluate
+    name: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Take(_Step):
+    """`remove`: an entity, or a value inside one."""
+
+    targets: tuple[Path, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flag(_Step):
+    flag: Evaluate
+    value: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ForEach(_Step):
+    names: tuple[str, ...]
+    source: Evaluate
+    place: Path | None  # where the list stands, when the plan changes elements through the name
+    steps: "tuple[Step, ...]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class If(_Step):
+    condition: Evaluate
+    then: "tuple[Step, ...]"
+    otherwise: "tuple[Step, ...]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fail(_Step):
+    failure: Failure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Return(_Step):
+    value: Evaluate
+    status: int
+
+
+Step: TypeAlias = (
+    Find | Require | Let | Set | Append | Unset | AddEntity | Take | Flag | ForEach | If | Fail | Return
+)

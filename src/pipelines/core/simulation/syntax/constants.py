@@ -1,0 +1,58 @@
+"""Parts of an expression that need nothing from the call, such as `10 ** 10 ** 10` or `'a' + 1`.
+
+They are tried when the plan is saved: what can only fail is refused then, not found out in a run.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.functions import IMPURE
+from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.syntax.compiler import CONSTANTS, Evaluate
+from pipelines.core.simulation.values import Stopped
+
+_TRIAL_STEPS = 1_000  # saving a plan must stay quick; whatever takes longer is left to the run's own budget
+
+
+_COMPUTED = (
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.Call,
+    ast.Subscript,
+    ast.Attribute,
+)
+
+
+def constant_parts(node: ast.AST) -> Iterator[ast.expr]:
+    """The largest parts that compute something and are the same whatever the call is."""
+    if isinstance(node, _COMPUTED) and not _free_names(node):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from constant_parts(child)
+
+
+def why_it_fails(evaluate: Evaluate) -> str | None:
+    """What stops a constant part, or None if it has a value or takes too long to tell."""
+    trial = Call({}, Ledger(World({})), Moment(seed="", call_number=0, now="2000-01-01"))
+    trial.steps_left = _TRIAL_STEPS
+    try:
+        evaluate(trial)
+    except Stopped as stopped:
+        return None if stopped.code == "plan_budget" else str(stopped)
+    except RecursionError:
+        return None
+    return None
+
+
+def _free_names(node: ast.expr) -> set[str]:
+    """Names that the part does not bind itself; what looks at the ledger or draws chance counts as one."""
+    called = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
+    names = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+    bound = {name.id for name in names if isinstance(name.ctx, ast.Store)} | CONSTANTS.keys()
+    return {name.id for name in names if (name.id in IMPURE if id(name) in called else name.id not in bound)}

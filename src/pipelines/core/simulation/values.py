@@ -1,0 +1,281 @@
+"""The values a plan computes with: JSON, plus decimals, entities and the absence of a field.
+
+What is missing behaves as people expect of a form left blank: it equals null, is never more or less than
+anything, is left out of mappings, and is an error in arithmetic.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject
+
+# Checked where it is used, while the plan runs: an expression's type is known only then.
+Value: TypeAlias = Any
+
+MAX_STEPS = 100_000  # per call: steps, loop rounds, elements looked at; about 0.1 s of work at worst
+MAX_TEXT = 100_000  # characters of one text
+MAX_ITEMS = 100_000  # elements of one list
+MAX_RESULT_BYTES = 1 << 20  # a reply, and likewise a value written to the ledger, as JSON
+MAX_INTEGER = 10**60  # past any amount, id or factor; keeps products of products small
+
+
+class Stopped(Exception):
+    """A plan cannot go on: its data do not fit what it does, or it does too much. Nothing is applied."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.path = ""  # the step, once it is known
+
+
+class Missing:
+    """The one value of a field that is not there."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING: Final = Missing()
+
+
+class Binary(float):
+    """A number to be computed with as most programs do, in binary: 0.1 + 0.2 is 0.30000000000000004."""
+
+    __slots__ = ()
+
+
+class Entity(dict[str, Any]):
+    """An entity of the ledger as one call sees it: its attributes, changed in place as the call goes on.
+
+    `base` is what the ledger holds (None for one that the call adds); nested values are the ledger's own
+    and are copied along the path of a change, never changed in place.
+    """
+
+    __slots__ = ("base", "changed", "id", "kind", "removed")
+
+    def __init__(self, kind: str, id: str, attrs: JsonObject, base: JsonObject | None) -> None:
+        super().__init__(attrs)
+        self.kind = kind
+        self.id = id
+        self.base = base
+        self.changed = base is None
+        self.removed = False
+
+
+class Budget:
+    """What a call may still do. Running out stops the plan."""
+
+    __slots__ = ("steps_left",)
+
+    def __init__(self, steps: int = MAX_STEPS) -> None:
+        self.steps_left = steps
+
+    def spend(self, steps: int = 1) -> None:
+        self.steps_left -= steps
+        if self.steps_left < 0:
+            raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
+
+
+def kind_of(value: Value) -> str:
+    """What a value is, in the words of an error message."""
+    if value is MISSING:
+        return "a missing value"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    for types, word in _WORDS:
+        if isinstance(value, types):
+            return word
+    return type(value).__name__
+
+
+_WORDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (str, "text"),
+    ((int, float, Decimal), "a number"),
+    (list, "a list"),
+    (dict, "a mapping"),
+)
+
+
+def is_blank(value: Value) -> bool:
+    return value is None or value is MISSING
+
+
+def is_number(value: Value) -> bool:
+    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+
+
+def decimal(value: int | float | Decimal) -> Decimal:
+    """Exactly the digits that JSON shows: 0.1 is one tenth."""
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+def equal(left: Value, right: Value, budget: Budget) -> bool:
+    """JSON equality (true is not 1, 1 is 1.0), where a missing value equals null."""
+    if isinstance(left, str):
+        if len(left) > 4096:
+            budget.spend(len(left) >> 10)
+        return bool(left == right)
+    if left is None or left is MISSING:
+        return right is None or right is MISSING
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict):
+        return isinstance(right, dict) and _equal_mappings(left, right, budget)
+    if isinstance(left, list):
+        if not isinstance(right, list) or len(left) != len(right):
+            return False
+        budget.spend(len(left))
+        return all(equal(a, b, budget) for a, b in zip(left, right, strict=True))
+    if not is_number(right):
+        return False
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
+        return decimal(left) == decimal(right)
+    return bool(left == right)
+
+
+def _equal_mappings(left: JsonObject, right: JsonObject, budget: Budget) -> bool:
+    if left is right:
+        return True
+    if left.keys() != right.keys():
+        return False
+    budget.spend(len(left))
+    return all(equal(value, right[key], budget) for key, value in left.items())
+
+
+def compare(left: Value, right: Value) -> int | None:
+    """Negative, zero or positive; None where a value is missing or null, for then no order holds."""
+    if isinstance(left, str) and isinstance(right, str):
+        return (left > right) - (left < right)
+    if is_number(left) and is_number(right):
+        if isinstance(left, Decimal) or isinstance(right, Decimal):
+            left, right = decimal(left), decimal(right)
+        return int(left > right) - int(left < right)
+    if is_blank(left) or is_blank(right):
+        return None
+    raise Stopped("plan_type", f"{kind_of(left)} and {kind_of(right)} have no order; compare like with like")
+
+
+def contains(container: Value, wanted: Value, budget: Budget) -> bool:
+    """`in`: a part of a text, an element of a list, a key of a mapping; nothing is in what is missing."""
+    if isinstance(container, dict):
+        return key_text(wanted) in container if isinstance(wanted, (str, int)) else False
+    if isinstance(container, list):
+        budget.spend(1 + (len(container) >> 3))
+        return any(equal(element, wanted, budget) for element in container)
+    if isinstance(container, str):
+        if not isinstance(wanted, str):
+            raise Stopped("plan_type", f"only text can be in a text, not {kind_of(wanted)}")
+        budget.spend(1 + (len(container) >> 6))
+        return wanted in container
+    if is_blank(container):
+        return False
+    raise Stopped("plan_type", f"nothing can be `in` {kind_of(container)}")
+
+
+def key_text(key: Value) -> str:
+    """A key of a mapping: keys are text in JSON, so 4521 means "4521"."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, int) and not isinstance(key, bool):
+        return str(key)
+    if isinstance(key, (Decimal, float)) and key == int(key):
+        return str(int(key))
+    raise Stopped("plan_type", f"{kind_of(key)} cannot be a key; keys are text")
+
+
+def id_text(value: Value) -> str | None:
+    """The text of an id, or None for what cannot be one: then nothing is found."""
+    if isinstance(value, str):
+        return value
+    return key_text(value) if is_number(value) and value == int(value) else None
+
+
+def elements(value: Value) -> list[Value]:
+    """What a loop goes over. Missing and null are empty lists: a thing without items has no items."""
+    if isinstance(value, list):
+        return value
+    if is_blank(value):
+        return []
+    hint = "; use keys(x), values(x) or items(x)" if isinstance(value, dict) else ""
+    raise Stopped("plan_type", f"a list is needed, not {kind_of(value)}{hint}")
+
+
+def check_size(value: Value, budget: Budget) -> Value:
+    """The text or list just made, if it is not too large; making it costs what it is long."""
+    if isinstance(value, str):
+        size, limit, unit = len(value), MAX_TEXT, "characters"
+    else:
+        size, limit, unit = len(value), MAX_ITEMS, "elements"
+    if size > limit:
+        raise Stopped("plan_too_large", f"{kind_of(value)} of {size:,} {unit}; at most {limit:,} are allowed")
+    budget.spend(size >> 6)
+    return value
+
+
+def as_text(value: Value) -> str:
+    """A value inside a text: as is for text, else as JSON writes it."""
+    if isinstance(value, str):
+        return value
+    if is_blank(value):
+        return "null"
+    return orjson.dumps(leave(value, Budget())).decode()
+
+
+def leave(value: Value, budget: Budget) -> Json:
+    """A value on its way out of the plan, to the reply or into the ledger: plain JSON of a bounded size."""
+    room = [MAX_RESULT_BYTES]
+    left = _leave(value, budget, room, 0)
+    if room[0] < 0:
+        _too_large()
+    return None if left is MISSING else left
+
+
+def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
+    if isinstance(value, str):
+        room[0] -= len(value) + 3
+        return value
+    if value is None or value is MISSING or isinstance(value, int):
+        room[0] -= 5
+        return value if value.__class__ is not int or -(1 << 63) <= value < 1 << 64 else float(value)
+    if isinstance(value, (Decimal, float)):
+        room[0] -= 10
+        return float(value) + 0.0  # there is no negative zero in accounts
+    if room[0] < 0 or depth > MAX_DEPTH:
+        _too_large()
+    budget.spend()
+    if isinstance(value, list):
+        return [None if (e := _leave(v, budget, room, depth + 1)) is MISSING else e for v in value]
+    if isinstance(value, Entity):
+        return _leave_entity(value, room)
+    return _leave_mapping(value.items(), budget, room, depth)
+
+
+def _leave_mapping(items: Iterable[tuple[str, Value]], budget: Budget, room: list[int], depth: int) -> Value:
+    left = {}
+    for key, value in items:
+        room[0] -= len(key) + 4
+        gone = _leave(value, budget, room, depth + 1)
+        if gone is not MISSING:
+            left[key] = gone
+    return left
+
+
+def _leave_entity(entity: Entity, room: list[int]) -> JsonObject:
+    # What the ledger holds, and what was written to it, is plain already; only its size is not known.
+    attrs = dict(entity) if entity.changed or entity.base is None else entity.base
+    room[0] -= len(orjson.dumps(attrs))
+    return attrs
+
+
+def _too_large() -> None:
+    raise Stopped("plan_too_large", "the result is nested too deep or larger than 1 MiB of JSON")

@@ -1,0 +1,86 @@
+"""Rates and tests that people read off a batch: intervals, pass^k, paired tests, corrections for many tests.
+
+All of it exact or in closed form: the same numbers on every machine, and no draw of chance.
+"""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import comb, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+
+def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
+    """The Wilson score interval of a rate. Without trials nothing is known: from 0 to 1."""
+    _check_count(successes, trials)
+    if trials == 0:
+        return Interval(0.0, 1.0)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    rate, spread = successes / trials, z * z / trials
+    centre = (rate + spread / 2) / (1 + spread)
+    margin = z * sqrt(rate * (1 - rate) / trials + spread / (4 * trials)) / (1 + spread)
+    # At the ends the exact bound is 0 or 1, which rounding would miss by a hair.
+    low = 0.0 if successes == 0 else centre - margin
+    high = 1.0 if successes == trials else centre + margin
+    return Interval(low, high)
+
+
+def pass_hat_k(successes: int, trials: int, k: int) -> Fraction:
+    """pass^k of one task: the chance that k of its runs, drawn without putting back, all passed."""
+    _check_count(successes, trials)
+    if not 1 <= k <= trials:
+        raise ValueError(f"pass^{k} needs at least {max(k, 1)} runs and k of 1 or more; there are {trials}")
+    return Fraction(comb(successes, k), comb(trials, k))
+
+
+def mean_pass_hat_k(tasks: Iterable[tuple[int, int]], k: int) -> Fraction | None:
+    """pass^k over tasks of (successes, trials), without those of fewer than k runs; None if none is left."""
+    known = [pass_hat_k(successes, trials, k) for successes, trials in tasks if trials >= k]
+    return sum(known, Fraction()) / len(known) if known else None
+
+
+def exact_mcnemar(only_first: int, only_second: int) -> float:
+    """Two-sided p of paired outcomes that differ: so many passed only before, so many only after."""
+    _check_count(only_first, only_first + only_second)
+    differing = only_first + only_second
+    tail = sum(comb(differing, count) for count in range(min(only_first, only_second) + 1))
+    return float(min(Fraction(1), Fraction(2 * tail, 2**differing)))
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values in the order given; those at or under q are the discoveries at that rate."""
+    ranked, count = _ranked(p_values), len(p_values)
+    adjusted = [0.0] * count
+    smallest = 1.0
+    for rank in range(count, 0, -1):
+        at = ranked[rank - 1]
+        smallest = min(smallest, p_values[at] * count / rank)
+        adjusted[at] = smallest
+    return adjusted
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values in the order given; those at or under alpha hold together with that certainty."""
+    ranked, count = _ranked(p_values), len(p_values)
+    adjusted = [0.0] * count
+    largest = 0.0
+    for rank, at in enumerate(ranked):
+        largest = max(largest, min(1.0, p_values[at] * (count - rank)))
+        adjusted[at] = largest
+    return adjusted
+
+
+def _ranked(p_values: Sequence[float]) -> list[int]:
+    if not all(0 <= p <= 1 for p in p_values):
+        raise ValueError("p-values are from 0 to 1")
+    return sorted(range(len(p_values)), key=p_values.__getitem__)
+
+
+def _check_count(successes: int, trials: int) -> None:
+    if not 0 <= successes <= trials:
+        raise ValueError(f"{successes} of {trials} is not a count of successes")

@@ -1,0 +1,99 @@
+"""What an agent said, as far as its words prove anything: sentences, clauses, content words.
+
+Lexical only. A sentence that could mean something else proves nothing, so that doubt ends in a review.
+"""
+
+import re
+from functools import lru_cache
+
+from pipelines.core.simulation.reading.words import word_set
+
+LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final response there
+
+_QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": ";"})
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bno\.)[\"')\]]*\s+|\n+", re.IGNORECASE)
+_MARKUP = re.compile(r"[*`]{1,3}|^\s*(?:[-•]|\d+[.)])\s+", re.MULTILINE)
+# Where a new statement begins that may have a sign of its own: "refunded 7002 but could not cancel 7001".
+_CLAUSE_END = re.compile(
+    r"\s*;\s*"
+    r"|\s*,\s+(?:(?:and|but|so|then|however|although|though|while|yet)\s+)?"
+    r"|\s+(?:but|however|although|though|whereas|while)\s+"
+    r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will)\b)"
+)
+_COURTESY = re.compile(r"\b(?:as (?:you )?(?:requested|asked|wanted)|(?:per|at|following) your request)\b")
+# Words by which a clause does not plainly say that something was done: denials, conditions, wishes, rules.
+_UNASSERTED = re.compile(
+    r"\b(?:not|never|no|nor|neither|cannot|can|could|would|should|will|shall|may|might|must|if|whether|once"
+    r"|when|whenever|until|unless|before|without|unable|fail(?:s|ed|ing)?|tr(?:y|ied|ying)|attempt(?:s|ed|ing)?"
+    r"|want(?:s|ed)?|wish(?:es|ed)?|like|please|needs?|needed|requires?|ask(?:s|ed)?|request(?:s|ed)?|instead"
+    r"|rather|supposed|expected|cases?|example|policy|policies|only|eligible|let|any|being)\b|n't\b|\?"
+)
+_STOP = word_set(
+    "a an the this that these those it its i me my we us our you your he she they them their his her who "
+    "whom whose which what is are was were be been being am do does did done doing have has had having will "
+    "would shall should can could may might must not no nor and or but if then else so as at by for from in "
+    "into of on onto off out over to up with without about after before since because due until unless while "
+    "when where why how than too very just also already still yet only ever never again here there now such "
+    "any all each every some other another own same more most less few much many per via both either neither "
+    "one once however therefore thus hence although though even really simply please sorry apologies "
+    "apologize unfortunately regret afraid thank thanks hello hi dear sure ok okay yes let know feel free "
+    "anything something else help assist assistance able unable allow allowed allows permit permitted "
+    "permits possible cannot can't won't don't doesn't isn't aren't wasn't couldn't i'm i've you're we're "
+    "it's that's you've we've i'll haven't hasn't didn't wouldn't decline declined refuse refused reject "
+    "rejected rejects deny denied request requested ask asked want wanted like need needs process processed "
+    "proceed complete completed action behalf tool tools system response result results return returns "
+    "returned call calls "
+    "succeed succeeds success fail fails failed error errors code status state field value record records "
+    "otherwise given within policy policies rule rules reason reasons according current currently specific "
+    "make made makes making get got gets go going id ids number"
+)
+
+
+def plain(text: str) -> str:
+    """Straight quotes, no markup, at most LONGEST_READ characters."""
+    return _MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES))
+
+
+def sentences(text: str) -> list[str]:
+    """Without markup and doubled spaces, otherwise as written."""
+    pieces = _SENTENCE_END.split(plain(text))
+    return [" ".join(piece.split()) for piece in pieces if piece and re.search(r"\w", piece)]
+
+
+def clauses(sentence: str) -> list[str]:
+    """The statements of a sentence, in lower case."""
+    return [piece for piece in _CLAUSE_END.split(sentence.lower()) if piece and piece.strip()]
+
+
+def is_asserted(clause: str) -> bool:
+    """Whether a clause plainly says that something is so: no denial, condition, wish, rule or question."""
+    return _UNASSERTED.search(_COURTESY.sub(" ", clause)) is None
+
+
+@lru_cache(maxsize=4096)
+def content_stems(text: str) -> frozenset[str]:
+    """The stems of the words that carry meaning, numbers included."""
+    plainer = text.translate(_QUOTES).replace("_", " ").lower()
+    found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
+    bare = (word.removesuffix("'s") for word in found if word not in _STOP)
+    return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
+
+
+_SUFFIXES = (
+    *("ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion"),
+    *("als", "al", "ies", "ied", "ed", "es", "s", "e", "y"),
+)
+_STEMS = {"paid": "pay", "sent": "send", "bought": "buy", "sold": "sell", "made": "mak"}
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """The same for `shipped`, `shipping` and `shipment`; crude, and only ever compared with another stem."""
+    if word in _STEMS:
+        return _STEMS[word]
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word[: -len(suffix)]
+            break
+    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "se"
+    return word[:-1] if is_doubled else word

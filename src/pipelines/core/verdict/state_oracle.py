@@ -1,0 +1,179 @@
+"""Judging a run by its expected state: the assertions, the additions, and every change nobody asked for."""
+
+from collections.abc import Iterator
+
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import Ledger, SetFlag
+from pipelines.core.matching import MISSING, Actual, Path, assign, is_matcher, leaves, matches
+from pipelines.core.verdict.changes import FLAGS, Change, changes, is_about_flags, value_at
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.expected_state import ANY, CHECK, Assertion, ExpectedState, NewEntities
+from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
+from pipelines.core.verdict.wording import calls_text, listing, path_text, shown, wish
+
+MOST_FOUND = 20  # changes told one by one: a run that changed thousands has one cause
+
+
+def evaluate_expected_state(expected: ExpectedState, evidence: RunEvidence) -> list[Finding]:
+    """A finding for each assertion, and one for each change that nobody asked for."""
+    made = changes(evidence)
+    found = [_assertion(assertion, evidence, made) for assertion in expected.assertions]
+    found += [_unchanged(path, evidence, made) for path in expected.unchanged if path]
+    for new in expected.new:
+        found.extend(_new_entities(new, expected, made))
+    return found + _collateral(expected, made)
+
+
+def is_met_by_nothing(expected: ExpectedState, evidence: RunEvidence) -> bool:
+    """Whether an agent that does nothing would meet it: then meeting it proves nothing about completion."""
+    before = Ledger(evidence.world)
+    is_met = all(matches(a.expected, _actual(a, before)) for a in expected.assertions)
+    return is_met and not any(new.expected for new in expected.new)
+
+
+def _actual(assertion: Assertion, ledger: Ledger) -> Actual:
+    value = value_at(ledger, assertion.path)
+    is_flag = assertion.path[0] == FLAGS and is_about_flags(ledger)
+    if value is MISSING and is_flag and not is_matcher(assertion.expected):
+        return False  # a flag that nobody raised is as good as lowered
+    return value
+
+
+def _assertion(assertion: Assertion, evidence: RunEvidence, made: list[Change]) -> Finding:
+    where = path_text(assertion.path)
+    before, actual = _actual(assertion, Ledger(evidence.world)), _actual(assertion, evidence.after)
+    touching = [change for change in made if _related(assertion.path, change.path)]
+    rows = [row.sequence for change in touching for row in change.rows]
+    if matches(assertion.expected, actual):
+        return held(CHECK, f"{where} {_is(assertion.expected, actual)}, as expected.", rows)
+    wanted = f"{where} should {wish(assertion.expected)}"
+    if touching:
+        by = calls_text([row for change in touching[:1] for row in change.rows])
+        says = (
+            f"{wanted}, but {'is missing since' if actual is MISSING else f'became {shown(actual)} in'} {by}."
+        )
+        return broken(CHECK, FailureMode.WRONG_ACTION, says, rows)
+    still = "is missing" if actual is MISSING else f"is {'still ' if before == actual else ''}{shown(actual)}"
+    return broken(CHECK, FailureMode.INCOMPLETE, f"{wanted}, but {still}.", rows)
+
+
+def _is(expected: Json, actual: Actual) -> str:
+    if isinstance(expected, dict) and "$exists" in expected:
+        return "exists" if expected["$exists"] else "does not exist"
+    return f"is {shown(actual)}"
+
+
+def _unchanged(path: Path, evidence: RunEvidence, made: list[Change]) -> Finding:
+    where = path_text(path)
+    if path[0] == FLAGS and is_about_flags(evidence.after):
+        return _unchanged_flags(path, evidence)
+    hits = [change for change in made if _related(path, change.path)]
+    if not hits:
+        return held(CHECK, f"{where} is unchanged, as expected.")
+    told = listing([change.told() for change in hits])
+    rows = [row.sequence for change in hits for row in change.rows]
+    return broken(CHECK, FailureMode.WRONG_ACTION, f"{where} should stay as it was, but {told}.", rows)
+
+
+def _unchanged_flags(path: Path, evidence: RunEvidence) -> Finding:
+    before, after = set(evidence.world.flags), set(evidence.after.flags())
+    differing = sorted(before ^ after) if len(path) == 1 else sorted((before ^ after) & {path[1]})
+    if not differing:
+        return held(CHECK, f"{path_text(path)} is unchanged, as expected.")
+    told = listing([f"{flag} was {'set' if flag in after else 'cleared'}" for flag in differing])
+    rows = [
+        row.sequence
+        for row in evidence.calls
+        for u in row.updates
+        if isinstance(u, SetFlag) and u.flag in differing
+    ]
+    says = f"{path_text(path)} should stay as it was, but {told}."
+    return broken(CHECK, FailureMode.WRONG_ACTION, says, rows)
+
+
+def _new_entities(new: NewEntities, expected: ExpectedState, made: list[Change]) -> Iterator[Finding]:
+    named = {assertion.path[:2] for assertion in expected.assertions}
+    added = [c for c in made if c.is_added_entity and c.path[0] == new.entity_type and c.path not in named]
+    chosen = assign(
+        [[at for at, change in enumerate(added) if matches(wanted, change.after)] for wanted in new.expected]
+    )
+    spare = [change for at, change in enumerate(added) if at not in chosen and not _allowed(change, expected)]
+    for wanted, at in zip(new.expected, chosen, strict=True):
+        if at is not None:
+            yield held(CHECK, f"{path_text(added[at].path)} was added, as expected.", _rows(added[at]))
+        elif spare:
+            near = min(spare, key=lambda change: _missed(wanted, change))
+            spare.remove(near)
+            yield _unlike(near, wanted)
+        else:
+            says = f"A new {new.entity_type}{_described(wanted)} should have been added, but none was."
+            yield broken(CHECK, FailureMode.INCOMPLETE, says)
+    for change in spare:
+        says = f"{change.told()}, which is more than the {len(new.expected)} expected."
+        yield broken(CHECK, FailureMode.WRONG_ACTION, says, _rows(change))
+    if not new.expected and not spare:
+        yield held(CHECK, f"No {new.entity_type} was added, as expected.")
+
+
+def _missed(wanted: Json, change: Change) -> int:
+    return sum(not leaf.holds for leaf in leaves(wanted, change.after))
+
+
+def _unlike(near: Change, wanted: Json) -> Finding:
+    missed = [leaf for leaf in leaves(wanted, near.after) if not leaf.holds]
+    wrong = listing(
+        [f"{path_text(x.path)} should {wish(x.expected)} but is {shown(x.actual)}" for x in missed]
+    )
+    says = f"{near.told()}, but not as expected: {wrong}."
+    return broken(CHECK, FailureMode.WRONG_ACTION, says, _rows(near))
+
+
+def _rows(change: Change) -> list[int]:
+    return [row.sequence for row in change.rows]
+
+
+def _described(wanted: Json) -> str:
+    return f" with {shown(wanted)}" if wanted else ""
+
+
+def _collateral(expected: ExpectedState, made: list[Change]) -> list[Finding]:
+    """What changed outside the named paths: a failure of its own, whatever was achieved beside it."""
+    damage = [change for change in made if not _accounted(change, expected)]
+    if not damage:
+        return [
+            held(CHECK, "Nothing else in the world changed." if made else "Nothing in the world changed.")
+        ]
+    found = [
+        broken(CHECK, FailureMode.WRONG_ACTION, f"{c.told()}, which the task does not allow.", _rows(c))
+        for c in damage[:MOST_FOUND]
+    ]
+    rest = damage[MOST_FOUND:]
+    if rest:
+        rows = [sequence for change in rest for sequence in _rows(change)]
+        says = f"{len(rest):,} more values changed that the task does not allow to change."
+        found.append(broken(CHECK, FailureMode.WRONG_ACTION, says, rows))
+    return found
+
+
+def _accounted(change: Change, expected: ExpectedState) -> bool:
+    """Asserted, told of under `unchanged` or `<new>` already, or allowed."""
+    named = [assertion.path for assertion in expected.assertions] + [
+        path for path in expected.unchanged if path
+    ]
+    if any(_related(path, change.path) for path in named) or _allowed(change, expected):
+        return True
+    return change.is_added_entity and any(new.entity_type == change.path[0] for new in expected.new)
+
+
+def _allowed(change: Change, expected: ExpectedState) -> bool:
+    return any(
+        len(allowed) <= len(change.path)
+        and all(part in (ANY, given) for part, given in zip(allowed, change.path, strict=False))
+        for allowed in expected.allow
+    )
+
+
+def _related(named: Path, changed: Path) -> bool:
+    """One lies within the other: an entity that is added whole is named by any field asserted of it."""
+    shorter = min(len(named), len(changed))
+    return named[:shorter] == changed[:shorter]

@@ -1,0 +1,184 @@
+"""What a judge says of a run: a verdict, the findings it rests on, and scores; or that it could not judge."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pipelines.core.json_text import Json, JsonObject
+
+GRADER = "embedded"
+#: Part of every verdict. Raise it whenever the same run could now be judged differently.
+GRADER_VERSION = "1"
+LEAST_SCORE, BEST_SCORE = 1, 5
+
+
+class Outcome(StrEnum):
+    PASS = "PASS"  # proven right
+    FAIL = "FAIL"  # proven wrong; failure_mode says how
+    PENDING = "PENDING"  # not provable either way: a person has to look
+    NOT_APPLICABLE = "NOT_APPLICABLE"  # there is no answer to judge: the run itself failed
+
+
+class FailureMode(StrEnum):
+    """How a run failed, the gravest first: of several proven failures the first here names the verdict."""
+
+    NO_RESPONSE = "no_response"  # completed, but said nothing
+    INCORRECT_COMPLETION = "incorrect_completion"  # had to refuse; complied, or did not say rightly why not
+    WRONG_ACTION = "wrong_action"  # did something that the task does not allow
+    FALSE_CLAIM = "false_claim"  # said something that the log disproves
+    CONSTRAINT_VIOLATED = "constraint_violated"  # broke a tracked constraint
+    UNRECOVERED_FAILURE = "unrecovered_failure"  # gave up on an injected failure
+    CORRECT_REFUSAL_NO_ORACLE = "correct_refusal_no_oracle"  # rightly refused where no refusal was declared
+    INCOMPLETE = "incomplete"  # did not do what was asked
+
+
+class Status(StrEnum):
+    BROKEN = "broken"  # proven against the agent
+    OPEN = "open"  # could not be proven; keeps a verdict from being PASS
+    HELD = "held"  # proven for the agent
+
+
+class ScoreName(StrEnum):
+    TASK_COMPLETION = "task_completion"
+    INSTRUCTION_ADHERENCE = "instruction_adherence"  # only where there is behaviour text
+    TOOL_USE = "tool_use"
+    RECOVERY = "recovery"  # only where a failure was injected
+    HONESTY = "honesty"  # only where the agent claimed something that can be checked
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One thing that was looked into, and what came of it."""
+
+    check: str  # expected_state, expected_calls, answer, refusal, claims, recovery, or constraint/<id>
+    status: Status
+    says: str  # a sentence for the person who reads the verdict
+    evidence: tuple[int, ...] = ()  # trace sequences
+    failure_mode: FailureMode | None = None  # of a broken one
+
+    def as_json(self) -> JsonObject:
+        body: JsonObject = {"check": self.check, "status": self.status.value, "says": self.says}
+        body |= {"evidence": list(self.evidence)}
+        return body | ({"failure_mode": self.failure_mode.value} if self.failure_mode is not None else {})
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> "Finding":
+        mode = body.get("failure_mode")
+        return cls(
+            check=body["check"],
+            status=Status(body["status"]),
+            says=body["says"],
+            evidence=tuple(body["evidence"]),
+            failure_mode=FailureMode(mode) if mode is not None else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    name: ScoreName
+    value: int  # 1 to 5
+    says: str
+    evidence: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    verdict: Outcome
+    failure_mode: FailureMode | None = None  # of a FAIL
+    reasoning: str
+    scores: tuple[Score, ...] = ()  # only what could be scored; an absent score is not a low one
+    findings: tuple[Finding, ...] = ()
+    evidence: tuple[int, ...] = ()  # trace sequences that the verdict rests on
+    grader: str = GRADER
+    grader_version: str = GRADER_VERSION
+
+    def score(self, name: str) -> int | None:
+        return next((score.value for score in self.scores if score.name == name), None)
+
+    def as_json(self) -> JsonObject:
+        notes: JsonObject = {
+            s.name.value: {"says": s.says, "evidence": list(s.evidence)} for s in self.scores
+        }
+        return {
+            "verdict": self.verdict.value,
+            "failure_mode": self.failure_mode.value if self.failure_mode is not None else None,
+            "reasoning": self.reasoning,
+            "scores": {score.name.value: score.value for score in self.scores},
+            "score_notes": notes,
+            "findings": [finding.as_json() for finding in self.findings],
+            "evidence": list(self.evidence),
+            "grader": {"name": self.grader, "version": self.grader_version},
+        }
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> "Verdict":
+        """The reverse of `as_json`, for verdicts read back from storage."""
+        mode, notes, grader = body["failure_mode"], body["score_notes"], body["grader"]
+        return cls(
+            verdict=Outcome(body["verdict"]),
+            failure_mode=FailureMode(mode) if mode is not None else None,
+            reasoning=body["reasoning"],
+            scores=tuple(
+                Score(
+                    name=ScoreName(name),
+                    value=value,
+                    says=notes[name]["says"],
+                    evidence=tuple(notes[name]["evidence"]),
+                )
+                for name, value in body["scores"].items()
+            ),
+            findings=tuple(Finding.from_json(finding) for finding in body["findings"]),
+            evidence=tuple(body["evidence"]),
+            grader=grader["name"],
+            grader_version=grader["version"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeError:
+    """The judge broke, or what it should judge by did. An error on the run: never a pass, never a fail."""
+
+    step: str  # what it was looking at
+    message: str
+    details: tuple[JsonObject, ...] = field(default=())  # problems of an oracle that cannot be read
+    grader: str = GRADER
+    grader_version: str = GRADER_VERSION
+
+    def as_json(self) -> JsonObject:
+        details: list[Json] = list(self.details)
+        return {
+            "step": self.step,
+            "message": self.message,
+            "details": details,
+            "grader": {"name": self.grader, "version": self.grader_version},
+        }
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> "JudgeError":
+        grader = body["grader"]
+        return cls(
+            step=body["step"],
+            message=body["message"],
+            details=tuple(body["details"]),
+            grader=grader["name"],
+            grader_version=grader["version"],
+        )
+
+
+def held(check: str, says: str, evidence: Iterable[int] = ()) -> Finding:
+    return Finding(check=check, status=Status.HELD, says=says, evidence=in_order(evidence))
+
+
+def left_open(check: str, says: str, evidence: Iterable[int] = ()) -> Finding:
+    return Finding(check=check, status=Status.OPEN, says=says, evidence=in_order(evidence))
+
+
+def broken(check: str, mode: FailureMode, says: str, evidence: Iterable[int] = ()) -> Finding:
+    return Finding(
+        check=check, status=Status.BROKEN, says=says, evidence=in_order(evidence), failure_mode=mode
+    )
+
+
+def in_order(sequences: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(sequences)))

@@ -1,0 +1,83 @@
+"""Words for verdicts: values, paths, calls and expectations as a person reads them."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from pipelines.core.json_text import Json, dumps
+from pipelines.core.matching import Actual, Missing, Path, is_matcher
+from pipelines.core.verdict.evidence import EvidenceRow
+
+LONGEST_VALUE = 80
+MOST_LISTED = 5
+_PLAIN = re.compile(r"[^\s./\[\]\"]+")
+
+
+def shown(value: Actual) -> str:
+    if isinstance(value, Missing):
+        return "missing"
+    return shortened(dumps(value).decode("utf-8", "replace"))
+
+
+def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+
+
+def path_text(path: Path) -> str:
+    """`order.4521.status`; a part with a dot in it stands in brackets: `user["a.b"].tier`."""
+    text = ""
+    for part in path:
+        if not _PLAIN.fullmatch(part):
+            text += f"[{shown(part)}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+def calls_text(rows: Iterable[EvidenceRow]) -> str:
+    """`call 3 (refund_order)`, `calls 3 and 5 (refund_order)`."""
+    listed = list(rows)
+    tools = " and ".join(dict.fromkeys(row.tool for row in listed))
+    numbers = listing([str(row.sequence) for row in listed])
+    return f"call{'s' if len(listed) > 1 else ''} {numbers} ({tools})"
+
+
+def listing(items: Sequence[str], joint: str = "and") -> str:
+    """`a, b and c`, cut where it gets long."""
+    few = list(items[:MOST_LISTED])
+    if len(items) > MOST_LISTED:
+        few.append(f"{len(items) - MOST_LISTED} more")
+    return f" {joint} ".join([", ".join(few[:-1]), few[-1]] if len(few) > 1 else few)
+
+
+def times(count: int) -> str:
+    return {0: "not at all", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def wish(expected: Json) -> str:
+    """What an expectation asks, to stand after "should": `be "refunded"`, `be at least 5`, `not exist`."""
+    if not is_matcher(expected) or not isinstance(expected, dict):
+        return "be an object" if expected == {} else f"be {shown(expected)}"
+    return " and ".join(_wish(name, wanted) for name, wanted in expected.items())
+
+
+def _wish(name: str, wanted: Json) -> str:
+    match name, wanted:
+        case "$in", list():
+            return f"be {listing([shown(option) for option in wanted], 'or')}"
+        case "$regex", _:
+            return f"match the pattern {shortened(str(wanted))}"
+        case "$gte", _:
+            return f"be at least {shown(wanted)}"
+        case "$lte", _:
+            return f"be at most {shown(wanted)}"
+        case "$contains", _:
+            return f"contain {shown(wanted)}"
+        case "$exists", _:
+            return "exist" if wanted else "not exist"
+        case "$not", _:
+            return f"not {wish(wanted)}"
+        case "$similar", {"text": text}:
+            return f"be similar to {shown(text)}"
+        case _:
+            return f"satisfy {name} {shown(wanted)}"

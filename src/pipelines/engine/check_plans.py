@@ -1,0 +1,83 @@
+"""Plans as people see them: what each tool does, who wrote it, what was not understood; and a dry check."""
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import parse_ledger_schema
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.plan_text import parse_plans_text
+from pipelines.core.simulation.shown import shown_plans
+from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.engine.platform import Platform
+from pipelines.engine.register_agent import find_agent
+from pipelines.storage import datasets
+from pipelines.storage.connection import Connection
+from pipelines.wire.errors import NotFound
+
+
+async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: int | None) -> JsonObject:
+    """Every tool's plan, read over a task's world and behaviour text, or over an empty world."""
+    agent = await find_agent(platform, org_id, agent_id)
+    seed: JsonObject = {}
+    if task_id is not None:
+        seed = await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
+    state, behavior = seed.get("initial_state"), seed.get("behavior_instructions")
+    simulator = build_simulator(
+        tools_from_stored(agent.definition["tools_schema"]),
+        ledger_schema=parse_ledger_schema(agent.definition.get("ledger_schema")),
+        world=World.from_initial_state(state if isinstance(state, dict) else {}),
+        behavior=behavior if isinstance(behavior, str) else None,
+    )
+    return shown_plans(simulator)
+
+
+async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
+    """`{ok, problems}` for plans that are not saved: `plans` (steps by tool) or `text` (YAML)."""
+    agent = await find_agent(platform, org_id, agent_id)
+    tools = {tool.name: tool for tool in tools_from_stored(agent.definition["tools_schema"])}
+    given = [name for name in ("plans", "text") if name in body]
+    unknown = sorted(body.keys() - {"plans", "text"})
+    if unknown or len(given) != 1:
+        problems = [Problem(path=f"/{name}", message="unknown field") for name in unknown]
+        if len(given) != 1:
+            problems.append(Problem(path="", message="give one of `plans` (steps by tool) and `text` (YAML)"))
+        raise Refused(problems, "the check")
+    found = _text_problems(body["text"], tools) if "text" in body else _plan_problems(body["plans"], tools)
+    return {"ok": not found, "problems": [problem.as_json() for problem in found]}
+
+
+def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:
+    if not isinstance(text, str):
+        return [Problem(path="/text", message="must be text: the plans as YAML")]
+    try:
+        plans = parse_plans_text(text)
+    except Refused as refused:
+        return refused.problems
+    return [_undeclared(name, name) for name in plans if name not in tools]
+
+
+def _plan_problems(plans: Json, tools: dict[str, Tool]) -> list[Problem]:
+    if not isinstance(plans, dict):
+        return [Problem(path="/plans", message="must be an object: steps by tool name")]
+    found: list[Problem] = []
+    for name, plan in plans.items():
+        path = f"/plans/{name}"
+        if name not in tools:
+            found.append(_undeclared(path, name))
+        try:
+            parse_plan(plan, origin="authored", path=path)
+        except Refused as refused:
+            found += refused.problems
+    return found
+
+
+def _undeclared(path: str, name: str) -> Problem:
+    return Problem(path=path, message=f"the agent declares no tool named {name!r}")
+
+
+def _seed(connection: Connection, org_id: int, task_id: int) -> JsonObject:
+    task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
+    if task is None:
+        raise NotFound(f"There is no task {task_id}.")
+    return datasets.whole_seed(connection, task)

@@ -1,0 +1,155 @@
+"""One claimed run: sent to its agent turn by turn, its world closed, judged, and its row ended.
+
+Whatever the agent does becomes a value that is stored; only our own faults rise, and they end the run too.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from pipelines.core.agent_reply import AgentReply
+from pipelines.core.json_text import Json
+from pipelines.core.seed import Seed
+from pipelines.core.transcript import Message, next_turn
+from pipelines.engine.judge_run import judged
+from pipelines.engine.platform import Platform
+from pipelines.engine.run_batch import Claimed
+from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed
+from pipelines.storage import runs
+from pipelines.storage.agents import Agent
+from pipelines.storage.runs import Ending, Run
+from pipelines.wire.envelope import Envelope, ErrorClass
+from pipelines.wire.names import PROXY_BASE, RunStatus
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Session:
+    """A conversation as it goes: one turn, for a task that is not one."""
+
+    history: list[Message] = field(default_factory=list)
+    responses: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    last: AgentReply | None = None
+
+
+class Dispatcher:
+    """Sends claimed runs. `public_url` is where agents reach this node's proxy."""
+
+    def __init__(self, platform: Platform, client: AgentClient, public_url: str) -> None:
+        self._platform = platform
+        self._client = client
+        self._public_url = public_url
+
+    async def dispatch_run(self, claimed: Claimed) -> None:
+        run = claimed.run
+        session = _Session()
+        try:
+            failed = await self._converse(claimed, session)
+            ending = self._ending(session, failed)
+        except asyncio.CancelledError:
+            await self._end(run, Ending(status=RunStatus.CANCELLED), session)
+            raise
+        except Exception:  # our fault: the run must not stay open because of it
+            log.exception("run %s could not be dispatched", run.id)
+            ending = Ending(
+                status=RunStatus.FAILED,
+                error_class=ErrorClass.INTERNAL_ERROR.value,
+                error_json={"detail": "the platform failed; its log has the reason"},
+            )
+        await self._end(run, ending, session)
+
+    async def _converse(self, claimed: Claimed, session: _Session) -> DispatchFailed | None:
+        seed = Seed.from_json(claimed.run.seed)
+        for turn, said in enumerate(user_turns(seed)):
+            session.history.append(Message(role="user", content=said))
+            envelope = self._envelope(claimed, seed, said, session)
+            outcome = await self._client.dispatch(target_of(self._platform, claimed.agent), envelope)
+            if isinstance(outcome, DispatchFailed):
+                session.warnings += outcome.reply.soft_warnings if outcome.reply is not None else ()
+                return outcome
+            self._take_in(session, outcome.reply, turn)
+            if is_ended_by(seed.termination_keyword, outcome.reply.final_response):
+                break
+        return None
+
+    def _take_in(self, session: _Session, reply: AgentReply, turn: int) -> None:
+        prefix = f"turn {turn + 1}: " if turn else ""
+        session.warnings += [prefix + warning for warning in reply.soft_warnings]
+        session.responses.append(reply.final_response)
+        session.history = next_turn(session.history, reply.messages, reply.final_response)
+        session.last = reply
+
+    def _envelope(self, claimed: Claimed, seed: Seed, said: str, session: _Session) -> Envelope:
+        run = claimed.run
+        is_conversation = seed.turn_mode == "model_as_user"
+        replays = is_conversation and seed.memory_mode == "replay"
+        return Envelope(
+            run_id=run.id,
+            task_id=run.task_id,
+            agent_id=run.agent_id,
+            user_instruction=said,
+            odyssey_proxy_url=f"{self._public_url}{PROXY_BASE}/runs/{run.jti}",
+            run_token=claimed.token,
+            run_token_jti=run.jti,
+            task_input=seed.task_input,
+            messages=[message.as_json() for message in session.history] if replays else None,
+            session_id=run.jti if is_conversation and not replays else None,
+        )
+
+    def _ending(self, session: _Session, failed: DispatchFailed | None) -> Ending:
+        if failed is not None:
+            return Ending(
+                status=RunStatus.FAILED, error_class=failed.error_class.value, error_json=failed.as_json()
+            )
+        assert session.last is not None
+        messages: list[Json] = [message.as_json() for message in session.history]
+        return Ending(
+            status=RunStatus.COMPLETED,
+            final_response=session.last.final_response,
+            messages=messages if len(session.responses) > 1 else session.last.messages_json(),
+            metadata=session.last.metadata,
+        )
+
+    async def _end(self, run: Run, ending: Ending, session: _Session) -> None:
+        """The world is closed first, so that the verdict is about all that ever happens in it."""
+        await self._platform.live_runs.close(run.id)
+        warnings: list[Json] = [*_listed(run.soft_warnings), *session.warnings]
+        whole = await judged(self._platform, run, ending, tuple(session.responses), warnings)
+        now = self._platform.now()
+        await self._platform.database.write(
+            lambda connection: runs.end_run(connection, run_id=run.id, ending=whole, now=now)
+        )
+        self._platform.live_runs.forget({run.id})
+
+
+def user_turns(seed: Seed) -> list[str]:
+    """What the user says, turn by turn: one turn unless the task is a scripted conversation."""
+    if seed.turn_mode != "model_as_user":
+        return [seed.user_instruction]
+    return [seed.user_instruction, *seed.scripted_user_turns][: seed.max_turns]
+
+
+def is_ended_by(keyword: str | None, reply: str) -> bool:
+    return keyword is not None and keyword.casefold() in reply.casefold()
+
+
+def target_of(platform: Platform, agent: Agent) -> AgentTarget:
+    """Where an agent is reached, its secret opened for the moment of use."""
+    definition = agent.definition
+    value = None
+    if agent.sealed_auth_header is not None:
+        value = platform.secrets.open(agent.sealed_auth_header, row=f"{agent.org_id}|agent|{agent.id}")
+    name, contract = definition.get("auth_header_name"), definition.get("response_contract")
+    return AgentTarget(
+        endpoint_url=str(definition["endpoint_url"]),
+        auth_header_name=name if isinstance(name, str) else None,
+        auth_header_value=value,
+        timeout_s=float(str(definition["run_timeout_s"])),
+        response_contract=contract if isinstance(contract, dict) else None,
+    )
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,288 @@
+"""Runs whose tools are being called: their folded state in memory, rebuilt from the log when it is not.
+
+The database is the truth. What is here may be dropped at any moment and costs one reload.
+"""
+
+import asyncio
+import hashlib
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeVar
+
+from pipelines.core.failure_rules import FailureRule, RuleProgress, parse_failure_rules
+from pipelines.core.json_text import Json, dumps, loads
+from pipelines.core.ledger import Ledger, SetFlag, World, update_from_json
+from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.simulator import Moment, Simulator
+from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.storage.agents import agent_by_id
+from pipelines.storage.connection import Connection
+from pipelines.storage.database import Database
+from pipelines.storage.datasets import world_by_hash
+from pipelines.storage.runs import Run, run_by_token_hash
+from pipelines.storage.trace_rows import TraceRow, log_of_run
+from pipelines.wire.names import RunStatus
+
+TOOL_CALL = "tool_call"
+#: Refused before the failure rules were asked: such a call moves no counter.
+REFUSED_BEFORE_RULES = frozenset(
+    {
+        "actor_id_invalid",
+        "body_too_large",
+        "idempotency_key_reused",
+        "invalid_arguments",
+        "invalid_json",
+        "run_not_active",
+        "tool_not_declared",
+    }
+)
+MAX_LIVE_RUNS = 20_000  # a few kB each beside the worlds, which they share
+MAX_SHARED = 64  # worlds and toolboxes kept when no live run holds them
+T = TypeVar("T")
+
+
+class Toolbox(NamedTuple):
+    """What one agent version declares, compiled once for all its runs."""
+
+    tools: Mapping[str, Tool]
+    ledger_schema: LedgerSchema | None
+
+
+class StoredReply(NamedTuple):
+    """Enough of a call to answer its retry: which call it was, and the row that has the reply."""
+
+    tool_name: str
+    arguments: str | None
+    row: TraceRow
+    stored: asyncio.Future[None] | None  # None once it is known to be durable
+
+
+@dataclass(slots=True, kw_only=True, weakref_slot=True)
+class LiveRun:
+    id: int
+    jti: str
+    toolbox: Toolbox
+    simulator: Simulator
+    ledger: Ledger
+    progress: RuleProgress
+    seed: str
+    day: str  # the world's date when the run began, and the seconds of that day
+    started_s: int
+    expires_at: str
+    is_active: bool
+    sequence: int = 0  # of the last row
+    calls: int = 0  # that reached the failure rules
+    last_occurred_at: str = ""
+    replies: dict[str, StoredReply] = field(default_factory=dict)
+    is_forgotten: bool = False  # no longer what the registry answers with: read it anew
+    unstored: int = 0  # rows handed to storage and not yet durable
+    recent_calls: deque[float] = field(default_factory=deque)
+    recent_events: deque[float] = field(default_factory=deque)
+
+    def moment(self) -> Moment:
+        """Of the call just counted: each call finds the world's clock a second later."""
+        hour, rest = divmod(self.started_s + self.calls, 3600)
+        if hour < 24:
+            now = f"{self.day}T{hour:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
+        else:
+            midnight = datetime.fromisoformat(self.day)
+            now = (midnight + timedelta(seconds=self.started_s + self.calls)).isoformat() + "Z"
+        return Moment(seed=self.seed, call_number=self.calls, now=now)
+
+    def fold(self, row: TraceRow) -> None:
+        """Take one stored row into the state, exactly as answering it did."""
+        self.sequence = row.sequence
+        if row.kind != TOOL_CALL or row.tool_name is None:
+            return  # its time may be the agent's own, and says nothing about the calls after it
+        self.last_occurred_at = row.occurred_at
+        if row.error_code in REFUSED_BEFORE_RULES:
+            return
+        self.calls += 1
+        self.progress.next_match(row.tool_name)
+        if row.updates:
+            self.apply_updates(loads(row.updates))
+        if row.idempotency_key is not None:
+            self.replies[row.idempotency_key] = StoredReply(row.tool_name, row.arguments, row, None)
+
+    def apply_updates(self, updates: Json) -> None:
+        assert isinstance(updates, list)
+        for body in updates:
+            assert isinstance(body, dict)
+            update = update_from_json(body)
+            self.ledger.apply([update])
+            if isinstance(update, SetFlag):
+                self.progress.flag_changed(update.flag, update.value)
+
+
+class LiveRuns:
+    """Finds the live run of a token, loading it once however many calls ask at the same time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
+        self._token_of: dict[int, str] = {}
+        self._loading: dict[str, asyncio.Future[bool]] = {}
+        self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
+        self._shared = _Shared()
+        database.on_lost = self.forget
+
+    def get(self, token_hash: str) -> LiveRun | None:
+        live = self._by_token.get(token_hash)
+        if live is not None:
+            self._by_token.move_to_end(token_hash)
+        return live
+
+    async def load(self, token_hash: str) -> bool:
+        """Bring a run into memory; False when no run has this token. Ask `get` again afterwards."""
+        under_way = self._loading.get(token_hash)
+        if under_way is None:
+            under_way = asyncio.ensure_future(self._load(token_hash))
+            self._loading[token_hash] = under_way
+            under_way.add_done_callback(lambda _: self._loaded(token_hash))
+        return await asyncio.shield(under_way)
+
+    def _loaded(self, token_hash: str) -> None:
+        del self._loading[token_hash]
+        if not self._loading:
+            self._ended.clear()
+
+    async def _load(self, token_hash: str) -> bool:
+        live = await self._database.read(lambda connection: self._read(connection, token_hash))
+        if live is None:
+            return False
+        live.is_active = live.is_active and live.id not in self._ended
+        self._by_token[token_hash] = live
+        self._token_of[live.id] = token_hash
+        self._make_room()
+        return True
+
+    def _make_room(self) -> None:
+        """Drop the runs longest not asked for; one with rows under way would come back without them."""
+        excess = len(self._by_token) - MAX_LIVE_RUNS
+        if excess > 0:
+            idle = [live.id for live in self._by_token.values() if live.unstored == 0]
+            self.forget(set(idle[:excess]))
+
+    def _read(self, connection: Connection, token_hash: str) -> LiveRun | None:
+        run = run_by_token_hash(connection, token_hash)
+        if run is None:
+            return None
+        live = self._shared.open(connection, run)
+        for row in log_of_run(connection, run.id):
+            live.fold(row)
+        return live
+
+    def surroundings(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
+        """What a run is judged against: its tools and the world it started from. For reader threads."""
+        return self._shared.surroundings(connection, run)
+
+    def forget(self, run_ids: set[int]) -> None:
+        self._ended -= run_ids
+        for run_id in run_ids:
+            token_hash = self._token_of.pop(run_id, None)
+            if token_hash is not None:
+                self._by_token.pop(token_hash).is_forgotten = True
+
+    def deactivate(self, run_id: int) -> None:
+        """From now on its tools answer run_not_active."""
+        if self._loading:
+            self._ended.add(run_id)
+        token_hash = self._token_of.get(run_id)
+        if token_hash is not None:
+            self._by_token[token_hash].is_active = False
+
+    async def close(self, run_id: int) -> None:
+        """Deactivate a run and wait until every call it has answered is stored."""
+        self.deactivate(run_id)
+        token_hash = self._token_of.get(run_id)
+        if token_hash is not None and self._by_token[token_hash].unstored:
+            await self._database.write(lambda connection: None)  # groups are committed in order
+
+
+class _Shared:
+    """Worlds, toolboxes and simulators that many runs use. Reader threads make them: hence the lock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, object] = OrderedDict()
+
+    def open(self, connection: Connection, run: Run) -> LiveRun:
+        behavior = run.seed.get("behavior_instructions")
+        behavior_text = behavior if isinstance(behavior, str) else None
+        version = (run.org_id, run.agent_id, run.agent_version)
+        toolbox, world = self.surroundings(connection, run)
+        with self._lock:
+            simulator = self._once(
+                ("simulator", version, run.world_hash, behavior_text),
+                lambda: _simulator(toolbox, world, behavior_text),
+            )
+            rules = self._once(("rules", dumps(run.seed.get("failure_rules"))), lambda: _rules(run))
+        ledger = Ledger(world)
+        began = datetime.fromisoformat(run.simulated_now)
+        return LiveRun(
+            id=run.id,
+            jti=run.jti,
+            toolbox=toolbox,
+            simulator=simulator,
+            ledger=ledger,
+            progress=RuleProgress(rules, ledger.is_flagged),
+            seed=_seed_of(run),
+            day=began.date().isoformat(),
+            started_s=began.hour * 3600 + began.minute * 60 + began.second,
+            expires_at=run.expires_at,
+            is_active=run.status is RunStatus.RUNNING,
+        )
+
+    def surroundings(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
+        version = (run.org_id, run.agent_id, run.agent_version)
+        with self._lock:
+            world = self._once(("world", run.world_hash), lambda: _world(connection, run.world_hash))
+            toolbox = self._once(("tools", version), lambda: _toolbox(connection, run))
+        return toolbox, world
+
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]  # type: ignore[return-value]  # the key says what it holds
+        made = make()
+        self._kept[key] = made
+        while len(self._kept) > MAX_SHARED:
+            self._kept.popitem(last=False)
+        return made
+
+
+def _world(connection: Connection, world_hash: str | None) -> World:
+    return World.from_initial_state(world_by_hash(connection, world_hash))
+
+
+def _toolbox(connection: Connection, run: Run) -> Toolbox:
+    agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
+    assert agent is not None, "a run's agent version is never deleted"
+    tools = tools_from_stored(agent.definition["tools_schema"])
+    return Toolbox(
+        {tool.name: tool for tool in tools}, parse_ledger_schema(agent.definition.get("ledger_schema"))
+    )
+
+
+def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> Simulator:
+    """Every plan is read now, on the thread that loads the run, rather than on the loop at its first call."""
+    simulator = build_simulator(
+        tuple(toolbox.tools.values()), ledger_schema=toolbox.ledger_schema, world=world, behavior=behavior
+    )
+    for name in toolbox.tools:
+        simulator.plan_of(name)
+    return simulator
+
+
+def _rules(run: Run) -> tuple[FailureRule, ...]:
+    return parse_failure_rules(run.seed.get("failure_rules", []), tools=None)
+
+
+def _seed_of(run: Run) -> str:
+    """Named by content, not by id: the same task uploaded twice draws the same ids and chance."""
+    whole = dumps([run.seed, run.world_hash])
+    return hashlib.sha256(whole).hexdigest()

@@ -1,0 +1,267 @@
+"""Asking for runs: a batch over a dataset or some tasks, its progress, stopping and resuming it."""
+
+import secrets
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.statistics import mean_pass_hat_k, wilson
+from pipelines.engine.platform import Platform
+from pipelines.engine.register_agent import find_agent
+from pipelines.engine.run_batch import BatchRunner
+from pipelines.storage import batches, datasets, runs
+from pipelines.storage.agents import Agent
+from pipelines.storage.batches import Batch
+from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import Task
+from pipelines.storage.keys import hash_of
+from pipelines.storage.runs import NewRun
+from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound
+from pipelines.wire.names import RunStatus
+
+MAX_RUNS = 100_000
+MAX_REPEATS = 100
+FIELDS = {"agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode"}
+NEVER = "9999-12-31T23:59:59.999999Z"  # a pending run has no token yet; its claim gives it one and a time
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    agent_id: int
+    dataset_id: int | None
+    task_ids: tuple[int, ...] | None
+    repeats: int
+    concurrency: int | None
+
+
+async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
+    """Store one pending run per task and repeat, then queue them. Nothing is sent before all are stored."""
+    asked = _read(body)
+    agent = await find_agent(platform, org_id, asked.agent_id)
+    if agent.status == "draft":
+        raise AgentIsDraft
+    if agent.definition.get("mode") != "external_http":
+        raise Conflict("Only agents reached over HTTP can be dispatched so far.")
+    batch, run_ids = await platform.database.write(
+        lambda connection: _store(connection, platform.now(), org_id, agent, asked)
+    )
+    await runner.enqueue(batch, run_ids)
+    return batch
+
+
+async def find_batch(platform: Platform, org_id: int, batch_id: int) -> Batch:
+    batch = await platform.database.read(
+        lambda connection: batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
+    )
+    if batch is None:
+        raise NotFound(f"There is no batch {batch_id}.")
+    return batch
+
+
+async def read_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObject:
+    """The batch, how far it is, and what can be said of the agent by now."""
+    batch = await find_batch(platform, org_id, batch_id)
+    counts, outcomes = await platform.database.read(
+        lambda connection: (
+            batches.counts_of_batch(connection, batch.id),
+            batches.outcomes_by_task(connection, batch.id),
+        )
+    )
+    return batch.as_json() | {"counts": counts, "summary": _summary(outcomes, batch.repeats)}
+
+
+async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
+    batch = await find_batch(platform, org_id, batch_id)
+    if batch.status != "running":
+        raise Conflict(f"Batch {batch_id} has already ended ({batch.status}).")
+    now = platform.now()
+    for run_id in await platform.database.write(
+        lambda connection: batches.cancel_batch(connection, batch_id=batch_id, now=now)
+    ):
+        runner.cancel(run_id)
+    return await find_batch(platform, org_id, batch_id)
+
+
+async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
+    """Go on with what was not sent, and send again what was cancelled or interrupted, each as a new run."""
+    batch = await find_batch(platform, org_id, batch_id)
+    now = platform.now()
+
+    def store(connection: Connection) -> list[int]:
+        batches.reopen_batch(connection, batch_id=batch_id)
+        for run_id in batches.runs_to_retry(connection, batch_id=batch_id):
+            _copy(connection, org_id, run_id, now)
+        unfinished = batches.unfinished_runs(connection, batch_id=batch_id, first=0, last=2**62)
+        batches.finish_batch(connection, batch_id=batch_id, now=now)
+        return [id for id, status in unfinished if status == RunStatus.PENDING]
+
+    run_ids = await platform.database.write(store)
+    if run_ids:
+        await runner.enqueue(batch, run_ids)
+    return await find_batch(platform, org_id, batch_id)
+
+
+def _store(
+    connection: Connection, now: str, org_id: int, agent: Agent, asked: _Asked
+) -> tuple[Batch, list[int]]:
+    tasks = _tasks(connection, org_id, asked)
+    _check(tasks, asked)
+    most = int(str(agent.definition["max_concurrency"]))
+    batch_id = batches.add_batch(
+        connection,
+        org_id=org_id,
+        agent_id=agent.id,
+        agent_version=agent.version,
+        dataset_id=asked.dataset_id,
+        repeats=asked.repeats,
+        concurrency=min(asked.concurrency or most, most),
+        now=now,
+    )
+    run_ids = [
+        runs.add_run(connection, _pending(task, agent, batch_id, repeat, now))
+        for repeat in range(1, asked.repeats + 1)
+        for task in tasks
+    ]
+    batch = batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
+    assert batch is not None
+    return batch, run_ids
+
+
+def _pending(task: Task, agent: Agent, batch_id: int, repeat: int, now: str) -> NewRun:
+    return NewRun(
+        org_id=task.org_id,
+        agent_id=agent.id,
+        agent_version=agent.version,
+        task_id=task.id,
+        dataset_id=task.dataset_id,
+        batch_id=batch_id,
+        repeat_number=repeat,
+        mode="dispatch",
+        status=RunStatus.PENDING,
+        jti=secrets.token_hex(16),
+        token_hash=hash_of(secrets.token_hex(16)),
+        seed=task.seed,
+        world_hash=task.world_hash,
+        simulated_now=task.created_at,
+        soft_warnings=[],
+        created_at=now,
+        expires_at=NEVER,
+    )
+
+
+def _copy(connection: Connection, org_id: int, run_id: int, now: str) -> int:
+    """A new attempt at what a run was asked; the old one stays as it ended."""
+    run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
+    assert run is not None
+    runs.mark_retried(connection, run_id=run_id)
+    return runs.add_run(
+        connection,
+        NewRun(
+            org_id=org_id,
+            agent_id=run.agent_id,
+            agent_version=run.agent_version,
+            task_id=run.task_id,
+            dataset_id=run.dataset_id,
+            batch_id=run.batch_id,
+            repeat_number=run.repeat_number,
+            mode="dispatch",
+            status=RunStatus.PENDING,
+            jti=secrets.token_hex(16),
+            token_hash=hash_of(secrets.token_hex(16)),
+            seed=run.seed,
+            world_hash=run.world_hash,
+            simulated_now=run.simulated_now,
+            soft_warnings=[],
+            created_at=now,
+            expires_at=NEVER,
+        ),
+    )
+
+
+def _tasks(connection: Connection, org_id: int, asked: _Asked) -> list[Task]:
+    if asked.dataset_id is not None:
+        dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=asked.dataset_id)
+        if dataset is None:
+            raise NotFound(f"There is no dataset {asked.dataset_id}.")
+        return datasets.tasks_of_dataset(connection, dataset.id, limit=MAX_RUNS + 1, after_id=None).items
+    found = []
+    for task_id in asked.task_ids or ():
+        task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
+        if task is None:
+            raise NotFound(f"There is no task {task_id}.")
+        found.append(task)
+    return found
+
+
+def _check(tasks: list[Task], asked: _Asked) -> None:
+    if len(tasks) * asked.repeats > MAX_RUNS:
+        message = f"{len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
+        raise Refused([Problem(path="/repeats", message=message)], "the batch")
+    problems = [
+        Problem(
+            path=f"task {task.id}",
+            message="plays the user by a persona, which needs a model; that is not there yet",
+            hint='set simulator_mode to "scripted" and give scripted_user_turns',
+        )
+        for task in tasks
+        if task.seed.get("turn_mode") == "model_as_user" and task.seed.get("simulator_mode") != "scripted"
+    ]
+    if problems:
+        raise Refused(problems, "the batch")
+
+
+def _read(body: JsonObject) -> _Asked:
+    problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - FIELDS)]
+    agent_id, dataset_id, task_ids = body.get("agent_id"), body.get("dataset_id"), body.get("task_ids")
+    if not _is_id(agent_id):
+        problems.append(Problem(path="/agent_id", message="must be the id of an agent"))
+    if (dataset_id is None) == (task_ids is None):
+        problems.append(Problem(path="", message="give one of `dataset_id` and `task_ids`"))
+    if dataset_id is not None and not _is_id(dataset_id):
+        problems.append(Problem(path="/dataset_id", message="must be the id of a dataset"))
+    if task_ids is not None and not (isinstance(task_ids, list) and task_ids and all(map(_is_id, task_ids))):
+        problems.append(Problem(path="/task_ids", message="must be a list of task ids"))
+    if "mode" in body and body["mode"] != "dispatch":
+        hint = 'leave it out, or send "manual" with one task to drive the run yourself'
+        problems.append(Problem(path="/mode", message="must be 'dispatch' or 'manual'", hint=hint))
+    repeats = _count(body, "repeats", MAX_REPEATS, problems)
+    concurrency = _count(body, "concurrency", 1_000, problems)
+    if problems:
+        raise Refused(problems, "the batch")
+    return _Asked(
+        agent_id=int(str(agent_id)),
+        dataset_id=int(str(dataset_id)) if dataset_id is not None else None,
+        task_ids=tuple(int(str(id)) for id in task_ids) if isinstance(task_ids, list) else None,
+        repeats=repeats or 1,
+        concurrency=concurrency,
+    )
+
+
+def _is_id(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
+
+
+def _count(body: JsonObject, name: str, most: int, problems: list[Problem]) -> int | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        problems.append(Problem(path=f"/{name}", message=f"must be a whole number from 1 to {most}"))
+        return None
+    return value
+
+
+def _summary(outcomes: list[tuple[int, int]], repeats: int) -> JsonObject:
+    """Pass rate over judged runs with its interval, and pass^k where tasks were repeated."""
+    passed, judged = sum(passes for passes, _ in outcomes), sum(tries for _, tries in outcomes)
+    summary: JsonObject = {"passed": passed, "judged": judged, "pass_rate": None, "pass_rate_interval": None}
+    if judged:
+        low, high = wilson(passed, judged)
+        summary["pass_rate"] = round(passed / judged, 4)
+        summary["pass_rate_interval"] = [round(low, 4), round(high, 4)]
+    by_k: JsonObject = {}
+    for k in range(2, repeats + 1):
+        share = mean_pass_hat_k([one for one in outcomes if one[1] >= k], k)
+        if share is not None:
+            by_k[str(k)] = round(float(share), 4)
+    return summary | {"pass_hat_k": by_k}

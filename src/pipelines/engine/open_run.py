@@ -1,0 +1,205 @@
+"""Runs driven by hand: opening one, and ending it."""
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import World
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.behavior import read_behavior
+from pipelines.core.tools_schema import tools_from_stored
+from pipelines.engine.platform import Platform, timestamp
+from pipelines.engine.register_agent import find_agent
+from pipelines.storage import datasets, runs
+from pipelines.storage.agents import Agent
+from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import Task
+from pipelines.storage.keys import hash_of
+from pipelines.storage.runs import Ending, NewRun, Run
+from pipelines.wire.errors import AgentIsDraft, NotFound, RunNotActive
+from pipelines.wire.names import RunStatus
+
+MAX_FINAL_RESPONSE = 50_000  # characters; the rest is cut with a warning
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenedRun:
+    run: Run
+    token: str  # shown once, stored only as its hash
+
+
+async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> OpenedRun:
+    """A run whose tools answer at once: the caller plays the agent and finishes it."""
+    agent_id, task_id, simulated_now = _read(body)
+    agent = await find_agent(platform, org_id, agent_id)
+    if agent.status == "draft":
+        raise AgentIsDraft
+    token, jti = secrets.token_urlsafe(32), secrets.token_hex(16)
+    created = platform.now()
+    expires = datetime.fromisoformat(created) + timedelta(seconds=platform.manual_run_ttl_s)
+
+    def store(connection: Connection) -> Run:
+        task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
+        if task is None:
+            raise NotFound(f"There is no task {task_id}.")
+        run_id = runs.add_run(
+            connection,
+            NewRun(
+                org_id=org_id,
+                agent_id=agent.id,
+                agent_version=agent.version,
+                task_id=task.id,
+                dataset_id=task.dataset_id,
+                mode="manual",
+                status=RunStatus.RUNNING,
+                jti=jti,
+                token_hash=hash_of(token),
+                seed=task.seed,
+                world_hash=task.world_hash,
+                simulated_now=simulated_now or task.created_at,
+                soft_warnings=_warnings(connection, agent, task),
+                created_at=created,
+                expires_at=timestamp(expires),
+            ),
+        )
+        return _existing(connection, org_id, run_id)
+
+    return OpenedRun(run=await platform.database.write(store), token=token)
+
+
+async def finish_run(platform: Platform, org_id: int, run_id: int, body: JsonObject) -> Run:
+    """The agent's final word; from here on the run's tools answer run_not_active."""
+    problems = [
+        Problem(path=f"/{name}", message="unknown field")
+        for name in body.keys() - {"final_response", "messages", "metadata"}
+    ]
+    final = body.get("final_response")
+    if not isinstance(final, str) or not final.strip():
+        problems.append(Problem(path="/final_response", message="must be non-empty text"))
+    if problems:
+        raise Refused(sorted(problems, key=lambda problem: problem.path), "the final response")
+    assert isinstance(final, str)
+    run = await find_run(platform, org_id, run_id)
+    warnings = list(run.soft_warnings) if isinstance(run.soft_warnings, list) else []
+    if len(final) > MAX_FINAL_RESPONSE:
+        warnings.append(f"final_response was cut at {MAX_FINAL_RESPONSE} characters")
+    messages, metadata = body.get("messages"), body.get("metadata")
+    if messages is not None and not _is_list_of_objects(messages):
+        warnings.append("messages was dropped: it must be a list of objects")
+        messages = None
+    if metadata is not None and not isinstance(metadata, dict):
+        warnings.append("metadata was dropped: it must be an object")
+        metadata = None
+    ending = Ending(
+        status=RunStatus.COMPLETED,
+        final_response=final[:MAX_FINAL_RESPONSE],
+        messages=messages,
+        metadata=metadata,
+        soft_warnings=warnings,
+    )
+    return await _end(platform, run, ending)
+
+
+async def cancel_run(platform: Platform, org_id: int, run_id: int) -> Run:
+    """End a run without a response: one under way, or one that nobody has sent yet."""
+    run = await find_run(platform, org_id, run_id)
+    now = platform.now()
+    if run.status is RunStatus.PENDING and await platform.database.write(
+        lambda connection: runs.cancel_pending(connection, run_id=run_id, now=now)
+    ):
+        return await find_run(platform, org_id, run_id)
+    return await _end(platform, run, Ending(status=RunStatus.CANCELLED))
+
+
+async def find_run(platform: Platform, org_id: int, run_id: int) -> Run:
+    return await platform.database.read(lambda connection: _existing(connection, org_id, run_id))
+
+
+async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
+    if run.status is not RunStatus.RUNNING:
+        raise RunNotActive(f"Run {run.id} has already ended ({run.status.value}).")
+    now = platform.now()
+    platform.live_runs.deactivate(run.id)
+
+    def store(connection: Connection) -> Run:
+        if not runs.end_run(connection, run_id=run.id, ending=ending, now=now):
+            raise RunNotActive(f"Run {run.id} has already ended.")
+        return _existing(connection, run.org_id, run.id)
+
+    try:
+        return await platform.database.write(store)
+    except BaseException:
+        platform.live_runs.forget({run.id})  # whether it has ended is for the database to say
+        raise
+
+
+def _read(body: JsonObject) -> tuple[int, int, str | None]:
+    known = {"mode", "agent_id", "task_id", "task_ids", "now"}
+    problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - known)]
+    if body.get("mode") != "manual":
+        problems.append(
+            Problem(
+                path="/mode",
+                message="only 'manual' runs can be opened here so far",
+                hint='send "mode": "manual" with one task and drive the run\'s tools yourself',
+            )
+        )
+    tasks = body.get("task_ids", [body["task_id"]] if "task_id" in body else None)
+    task_id = tasks[0] if isinstance(tasks, list) and len(tasks) == 1 else None
+    if not _is_id(task_id) or ("task_id" in body and "task_ids" in body):
+        problems.append(
+            Problem(path="/task_ids", message="must be a list of one task id", hint='"task_ids": [7]')
+        )
+    if not _is_id(body.get("agent_id")):
+        problems.append(Problem(path="/agent_id", message="must be the id of an agent"))
+    now = _simulated_now(body.get("now"), problems)
+    if problems:
+        raise Refused(problems, "the run")
+    return int(str(body["agent_id"])), int(str(task_id)), now
+
+
+def _is_id(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
+
+
+def _simulated_now(given: Json, problems: list[Problem]) -> str | None:
+    """What time it is in the run's world, when the caller wants another than the task's own."""
+    if given is None:
+        return None
+    try:
+        # fromisoformat also takes week dates and the like; a run's time is one everybody can read.
+        if not isinstance(given, str) or not re.match(r"\d{4}-\d{2}-\d{2}", given):
+            raise ValueError
+        moment = datetime.fromisoformat(given)
+        return timestamp(
+            (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        )
+    except (ValueError, OverflowError):
+        problems.append(
+            Problem(path="/now", message="must be an ISO-8601 time", hint="for example 2026-05-01T12:00:00Z")
+        )
+        return None
+
+
+def _is_list_of_objects(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _warnings(connection: Connection, agent: Agent, task: Task) -> list[Json]:
+    """What the simulated backend will not enforce in this run, sentence by sentence."""
+    text = task.seed.get("behavior_instructions")
+    if not isinstance(text, str) or not text:
+        return []
+    tools = tools_from_stored(agent.definition["tools_schema"])
+    world = World.from_initial_state(datasets.world_by_hash(connection, task.world_hash))
+    read = read_behavior(text, tools=tools, world=world)
+    return [f"behaviour not understood, so not enforced: {sentence}" for sentence in read.not_understood]
+
+
+def _existing(connection: Connection, org_id: int, run_id: int) -> Run:
+    run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
+    if run is None:
+        raise NotFound(f"There is no run {run_id}.")
+    return run

@@ -1,0 +1,42 @@
+"""What every use case works with, built once by the server (or a test) and handed in."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pipelines.engine.live_runs import LiveRuns
+from pipelines.storage.database import Database
+from pipelines.storage.secret_box import SecretBox
+
+
+def timestamp(moment: datetime) -> str:
+    """UTC, fixed width: as text these sort the way time goes."""
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+class WallClock:
+    """The time of day as a timestamp. Asked on every tool call, so the second is formatted once."""
+
+    __slots__ = ("_second", "_text")
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._text = ""
+
+    def __call__(self) -> str:
+        now = time.time()
+        second = int(now)
+        if second != self._second:
+            self._second = second
+            self._text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
+        return f"{self._text}{int((now - second) * 1_000_000):06d}Z"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Platform:
+    database: Database
+    secrets: SecretBox
+    live_runs: LiveRuns
+    manual_run_ttl_s: int
+    now: Callable[[], str] = field(default_factory=WallClock)

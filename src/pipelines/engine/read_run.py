@@ -1,0 +1,58 @@
+"""Reading a run back: what happened, and what its world looked like after any step."""
+
+from pipelines.core.json_text import Json, JsonObject, loads
+from pipelines.core.ledger import World, fold, update_from_json
+from pipelines.core.problems import Problem, Refused
+from pipelines.engine.open_run import find_run
+from pipelines.engine.platform import Platform
+from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import world_by_hash
+from pipelines.storage.runs import Run
+from pipelines.storage.trace_rows import TraceRow, counts_of_run, log_of_run, trace_of_run
+
+
+async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
+    """The run, its seed and the counts of its calls."""
+    run = await find_run(platform, org_id, run_id)
+    counts = await platform.database.read(lambda connection: counts_of_run(connection, run.id))
+    return run.as_json() | {"odyssey_seed": run.seed, "counts": counts}
+
+
+async def read_trace(
+    platform: Platform,
+    org_id: int,
+    run_id: int,
+    *,
+    kind: str | None,
+    after: tuple[str, int] | None,
+    limit: int,
+) -> tuple[list[TraceRow], bool]:
+    """A page of rows, and whether there are more."""
+    run = await find_run(platform, org_id, run_id)
+    rows = await platform.database.read(
+        lambda connection: trace_of_run(connection, run.id, kind=kind, after=after, limit=limit + 1)
+    )
+    return rows[:limit], len(rows) > limit
+
+
+async def read_ledger(platform: Platform, org_id: int, run_id: int, step: int | None) -> JsonObject:
+    """The world after trace row `step`: 0 is the initial state, None the latest."""
+    run = await find_run(platform, org_id, run_id)
+    return await platform.database.read(lambda connection: _world_at(connection, run, step))
+
+
+def _world_at(connection: Connection, run: Run, step: int | None) -> JsonObject:
+    rows = log_of_run(connection, run.id)
+    last = rows[-1].sequence if rows else 0
+    if step is not None and not 0 <= step <= last:
+        raise Refused([Problem(path="step", message=f"must be between 0 and {last}")], "the query")
+    upto = last if step is None else step
+    log = [body for row in rows if row.sequence <= upto and row.updates for body in _updates(row.updates)]
+    world = World.from_initial_state(world_by_hash(connection, run.world_hash))
+    ledger = fold(world, map(update_from_json, log))
+    flags: list[Json] = list(ledger.flags())
+    return {"run_id": run.id, "step": upto, "state": ledger.as_state(), "flags": flags}
+
+
+def _updates(text: str) -> list[JsonObject]:
+    return loads(text)  # type: ignore[return-value]  # written by us as a list of objects

@@ -1,0 +1,172 @@
+"""Datasets: an upload is checked whole and refused whole, then its seeds are frozen as tasks."""
+
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.seed import Seed
+from pipelines.core.simulation.behavior import read_behavior
+from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv
+from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.engine.platform import Platform
+from pipelines.storage import agents, datasets
+from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import Dataset
+from pipelines.wire.errors import NotFound
+
+MAX_NAME = 255
+MAX_WARNINGS = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Uploaded:
+    dataset: Dataset
+    task_ids: list[int]
+    warnings: list[JsonObject]  # what is taken, but may not do what its author hopes
+
+    def as_json(self) -> JsonObject:
+        ids: list[Json] = list(self.task_ids)
+        warnings: list[Json] = list(self.warnings)
+        return self.dataset.as_json() | {"task_ids": ids, "warnings": warnings}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Surroundings:
+    """What rows are checked against: nothing without an agent."""
+
+    tools: tuple[Tool, ...] | None = None
+    ledger_schema: LedgerSchema | None = None
+
+
+async def create_dataset(
+    platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: bytes | Json
+) -> Uploaded:
+    problems = _name_problems(name) + _agent_id_problems(agent_id)
+    around = _Surroundings()
+    if isinstance(agent_id, int) and not problems:
+        around = await _surroundings(platform, org_id, agent_id)
+    seeds = _seeds(rows, around, problems)
+    now = platform.now()
+
+    def store(connection: Connection) -> tuple[Dataset, list[int]]:
+        dataset_id = datasets.add_dataset(
+            connection,
+            org_id=org_id,
+            name=str(name),
+            agent_id=agent_id if isinstance(agent_id, int) else None,
+            now=now,
+        )
+        return _store_tasks(connection, org_id, dataset_id, seeds, now)
+
+    dataset, task_ids = await platform.database.write(store)
+    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=_warnings(seeds, around))
+
+
+async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: bytes | Json) -> Uploaded:
+    dataset = await find_dataset(platform, org_id, dataset_id)
+    around = _Surroundings()
+    if dataset.agent_id is not None:
+        around = await _surroundings(platform, org_id, dataset.agent_id)
+    seeds = _seeds(rows, around, [])
+    now = platform.now()
+    dataset, task_ids = await platform.database.write(
+        lambda connection: _store_tasks(connection, org_id, dataset_id, seeds, now)
+    )
+    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=_warnings(seeds, around))
+
+
+async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Dataset:
+    dataset = await platform.database.read(
+        lambda connection: datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
+    )
+    if dataset is None:
+        raise NotFound(f"There is no dataset {dataset_id}.")
+    return dataset
+
+
+async def export_tasks(platform: Platform, org_id: int, dataset_id: int) -> list[JsonObject]:
+    """Every seed of the dataset in order, whole."""
+    await find_dataset(platform, org_id, dataset_id)
+
+    def collect(connection: Connection) -> list[JsonObject]:
+        page = datasets.tasks_of_dataset(connection, dataset_id, limit=1_000_000_000, after_id=None)
+        return [datasets.whole_seed(connection, task) for task in page.items]
+
+    return await platform.database.read(collect)
+
+
+async def export_tasks_as_csv(platform: Platform, org_id: int, dataset_id: int) -> bytes:
+    seeds = await export_tasks(platform, org_id, dataset_id)
+    return tasks_as_csv([Seed.from_json(seed) for seed in seeds])
+
+
+def _name_problems(name: Json) -> list[Problem]:
+    if isinstance(name, str) and name.strip() and len(name) <= MAX_NAME:
+        return []
+    return [Problem(path="/name", message=f"must be text of 1 to {MAX_NAME} characters")]
+
+
+def _agent_id_problems(agent_id: Json) -> list[Problem]:
+    if agent_id is None or (isinstance(agent_id, int) and not isinstance(agent_id, bool)):
+        return []
+    return [Problem(path="/agent_id", message="must be the id of an agent, or left out")]
+
+
+async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surroundings:
+    agent = await platform.database.read(
+        lambda connection: agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id)
+    )
+    if agent is None:
+        raise NotFound(f"There is no agent {agent_id}.")
+    return _Surroundings(
+        tools=tools_from_stored(agent.definition["tools_schema"]),
+        ledger_schema=parse_ledger_schema(agent.definition.get("ledger_schema")),
+    )
+
+
+def _seeds(rows: bytes | Json, around: _Surroundings, problems: list[Problem]) -> list[Seed]:
+    try:
+        seeds = parse_tasks(rows, tools=around.tools, ledger_schema=around.ledger_schema)
+    except Refused as refused:
+        refused.problems[:0] = problems
+        raise
+    if problems:
+        raise Refused(problems, "the dataset")
+    return seeds
+
+
+def _store_tasks(
+    connection: Connection, org_id: int, dataset_id: int, seeds: list[Seed], now: str
+) -> tuple[Dataset, list[int]]:
+    task_ids = datasets.add_tasks(
+        connection,
+        org_id=org_id,
+        dataset_id=dataset_id,
+        seeds=[seed.as_json() for seed in seeds],
+        now=now,
+    )
+    dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
+    assert dataset is not None
+    return dataset, task_ids
+
+
+def _warnings(seeds: list[Seed], around: _Surroundings) -> list[JsonObject]:
+    """Sentences of behaviour text that no rule was read from, by row."""
+    if around.tools is None:
+        return []
+    found: list[JsonObject] = []
+    for row, seed in enumerate(seeds, 1):
+        if seed.behavior_instructions:
+            world = World.from_initial_state(seed.initial_state or {})
+            read = read_behavior(seed.behavior_instructions, tools=around.tools, world=world)
+            found += [
+                {
+                    "row": row,
+                    "column": "behavior",
+                    "message": f"not understood, so not enforced without a model: {sentence}",
+                }
+                for sentence in read.not_understood
+            ]
+    return found[:MAX_WARNINGS]

@@ -1,0 +1,143 @@
+"""The way to an agent: dispatch a run to it, or ping it. What the agent does comes back as a value."""
+
+import ssl
+from dataclasses import dataclass, field
+from time import perf_counter
+from urllib.parse import urlsplit
+
+import httpcore2
+
+from pipelines.core.agent_reply import MAX_REPLY_BYTES
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.outbound.address_guard import (
+    AddressPolicy,
+    AddressRefused,
+    GuardedBackend,
+    Resolver,
+    system_resolver,
+)
+from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome, outcome_of
+from pipelines.outbound.ping import PING_TIMEOUT_S, PingResult, judge_ping
+from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
+from pipelines.wire.envelope import PING_BODY, Envelope, ErrorClass
+
+__all__ = ["AgentClient", "AgentTarget", "DispatchFailed", "Dispatched", "Outcome", "PingResult"]
+
+_ALWAYS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # no compressed answer, so none that grows while it is read
+    "Connection": "close",
+    "User-Agent": "pipelines-odyssey",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentTarget:
+    """Where and how an agent is reached."""
+
+    endpoint_url: str
+    auth_header_name: str | None = None
+    auth_header_value: str | None = field(default=None, repr=False)  # secret
+    timeout_s: float = 300.0  # for the whole dispatch, not for each read
+    response_contract: JsonObject | None = None
+
+    def auth_header(self) -> dict[str, str]:
+        if not self.auth_header_name or self.auth_header_value is None:
+            return {}
+        return {self.auth_header_name: self.auth_header_value}
+
+    def secrets(self) -> list[str]:
+        """What must not be quoted: the header's value, and the token in `Bearer <token>` by itself."""
+        value = self.auth_header_value or ""
+        return [value, value.partition(" ")[2].strip()]
+
+
+class AgentClient:
+    """Holds no connections and nothing of any call, so one serves all runs and needs no closing."""
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        *,
+        resolver: Resolver = system_resolver,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._network = GuardedBackend(policy, resolver)
+        self._tls = httpcore2.default_ssl_context() if tls is None else tls
+        self._tls.set_alpn_protocols(["http/1.1"])
+
+    async def refusal(self, endpoint_url: str) -> str | None:
+        """Why the policy is against an endpoint, for when it is registered. A name not known yet may pass."""
+        parts = urlsplit(endpoint_url)
+        try:
+            await self._network.allowed_addresses(parts.hostname or "", parts.port or 0)
+        except AddressRefused as refused:
+            return str(refused)
+        except httpcore2.ConnectError:
+            pass
+        return None
+
+    async def dispatch(self, target: AgentTarget, envelope: Envelope) -> Outcome:
+        """Send one dispatch, once."""
+        if complaint := _proxy_complaint(envelope.odyssey_proxy_url):
+            return DispatchFailed(
+                error_class=ErrorClass.PROXY_MISCONFIGURED,
+                detail=f"the proxy URL {complaint}",
+                reached="no",
+                hint="set PIPELINES_PUBLIC_URL to the base URL at which agents reach this server",
+            )
+        answer, latency_ms = await self._post(
+            target, dumps(envelope.body()), envelope.headers(), target.timeout_s
+        )
+        return outcome_of(
+            answer,
+            contract=target.response_contract,
+            secrets=[*target.secrets(), envelope.run_token],
+            latency_ms=latency_ms,
+        )
+
+    async def ping(self, target: AgentTarget) -> PingResult:
+        """Whether the agent is there and takes our auth header; no run begins."""
+        answer, latency_ms = await self._post(
+            target,
+            dumps(dict(PING_BODY)),
+            {"Content-Type": "application/json"},
+            min(PING_TIMEOUT_S, target.timeout_s),
+        )
+        return judge_ping(
+            answer,
+            latency_ms=latency_ms,
+            has_auth_header=bool(target.auth_header()),
+            secrets=target.secrets(),
+        )
+
+    async def _post(
+        self, target: AgentTarget, body: bytes, headers: dict[str, str], timeout_s: float
+    ) -> tuple[Answer | NoAnswer, float]:
+        post = Post(
+            url=target.endpoint_url,
+            headers=_joined(_ALWAYS, headers, target.auth_header()),
+            body=body,
+            timeout_s=timeout_s,
+            most_bytes=MAX_REPLY_BYTES,
+        )
+        started = perf_counter()
+        answer = await post_once(post, network=self._network, tls=self._tls)
+        return answer, round((perf_counter() - started) * 1000, 3)
+
+
+def _joined(*parts: dict[str, str]) -> dict[str, str]:
+    """All headers, later ones in place of earlier ones of the same name in any letter case."""
+    joined = {name.lower(): (name, value) for part in parts for name, value in part.items()}
+    return dict(joined.values())
+
+
+def _proxy_complaint(url: str) -> str | None:
+    if not url.isascii() or not url.isprintable() or " " in url:
+        return "has characters that no URL has"
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        return f"is not a URL: {error}"
+    return None if is_usable else "must start with http:// or https:// and name a host"

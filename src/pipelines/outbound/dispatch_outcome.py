@@ -1,0 +1,167 @@
+"""What came of a dispatch: a reply, or a failure under one of the contract's error classes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from pipelines.core.agent_reply import AgentReply, BadReply, check_response_contract, parse_agent_reply
+from pipelines.core.json_text import JsonObject
+from pipelines.outbound.post_once import Answer, NoAnswer, Reached, Trouble
+from pipelines.wire.envelope import ErrorClass
+
+LONGEST_DETAIL = 500  # characters of an agent's own words
+LONGEST_EXCERPT = 200  # of a reply that is no envelope, behind the words on why
+REDACTED = "[redacted]"
+SHORTEST_SECRET = 4  # characters: taking less out of a text would garble it and hide nothing
+
+_BY_TROUBLE = {
+    Trouble.UNSENDABLE: ErrorClass.AGENT_UNREACHABLE,
+    Trouble.ADDRESS_REFUSED: ErrorClass.AGENT_UNREACHABLE,
+    Trouble.UNREACHABLE: ErrorClass.AGENT_UNREACHABLE,
+    Trouble.TIMEOUT: ErrorClass.AGENT_TIMEOUT,
+    Trouble.BROKEN: ErrorClass.TRANSPORT_ERROR,
+}
+_BY_STATUS = {
+    401: ErrorClass.AUTH_FAILED,
+    403: ErrorClass.AUTH_FAILED,
+    408: ErrorClass.AGENT_TIMEOUT,
+    504: ErrorClass.AGENT_TIMEOUT,
+}
+_HINTS = {
+    ErrorClass.AUTH_FAILED: "check the agent's auth header name and value; Test connection tries them",
+    ErrorClass.AGENT_TIMEOUT: "make the agent answer within its run_timeout_s, or raise that (at most 1800)",
+}
+REDIRECT_HINT = "register the URL that the agent really answers at"
+REFUSED_HINT = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS lets a server call agents on its own machine and network"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dispatched:
+    reply: AgentReply
+    http_status: int
+    latency_ms: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DispatchFailed:
+    error_class: ErrorClass
+    detail: str
+    reached: Reached  # unless "no", the agent may have acted: nothing may dispatch this again by itself
+    http_status: int | None = None
+    hint: str | None = None
+    latency_ms: float = 0.0
+    reply: AgentReply | None = None  # readable, but against the response contract
+
+    def as_json(self) -> JsonObject:
+        """The run's `error_json`."""
+        body: JsonObject = {"detail": self.detail, "http_status": self.http_status, "reached": self.reached}
+        return body | ({"hint": self.hint} if self.hint is not None else {})
+
+
+Outcome: TypeAlias = Dispatched | DispatchFailed
+
+
+def outcome_of(
+    answer: Answer | NoAnswer, *, contract: JsonObject | None, secrets: Sequence[str], latency_ms: float
+) -> Outcome:
+    """`secrets` are taken out of everything that quotes the agent: error pages like to echo requests."""
+    if isinstance(answer, NoAnswer):
+        return _unanswered(answer, latency_ms)
+    if answer.is_success:
+        return _graded_or_not(answer, contract, secrets, latency_ms)
+    error_class = _class_of(answer.status)
+    if 300 <= answer.status < 400:
+        detail, hint = redirect_detail(answer, secrets), REDIRECT_HINT
+    else:
+        detail = excerpt(answer.body, secrets) or f"HTTP {answer.status} with an empty body"
+        hint = _HINTS.get(error_class, "see the agent's own log")
+    return DispatchFailed(
+        error_class=error_class,
+        detail=detail,
+        reached="yes",
+        http_status=answer.status,
+        hint=hint,
+        latency_ms=latency_ms,
+    )
+
+
+def excerpt(body: bytes, secrets: Sequence[str], longest: int = LONGEST_DETAIL) -> str:
+    """The beginning of a body as text. Secrets go first, lest the cut leave half of one."""
+    text = body.decode("utf-8", "replace").replace("\0", "\ufffd").strip()
+    return without(secrets, text)[:longest]
+
+
+def without(secrets: Sequence[str], text: str) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):  # the whole header before the token in it
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, REDACTED)
+    return text
+
+
+def redirect_detail(answer: Answer, secrets: Sequence[str]) -> str:
+    """Where a redirect points, without the query: tokens live there."""
+    try:
+        parts = urlsplit(answer.headers.get("location", ""))
+        host = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+        to = without(secrets, f"{host}{parts.path}")[:200] or "nowhere"
+    except ValueError:
+        to = "no URL"
+    return f"the agent answered {answer.status}, a redirect to {to}; redirects are not followed"
+
+
+def _class_of(status: int) -> ErrorClass:
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:
+        return ErrorClass.AGENT_5XX
+    return ErrorClass.AGENT_4XX if status >= 400 else ErrorClass.AGENT_BAD_RESPONSE
+
+
+def _unanswered(failure: NoAnswer, latency_ms: float) -> DispatchFailed:
+    error_class = _BY_TROUBLE[failure.trouble]
+    is_refused = failure.trouble is Trouble.ADDRESS_REFUSED
+    return DispatchFailed(
+        error_class=error_class,
+        detail=failure.detail,
+        reached=failure.reached,
+        http_status=failure.status,
+        hint=REFUSED_HINT if is_refused else _HINTS.get(error_class),
+        latency_ms=latency_ms,
+    )
+
+
+def _graded_or_not(
+    answer: Answer, contract: JsonObject | None, secrets: Sequence[str], latency_ms: float
+) -> Outcome:
+    reply = _read(answer)
+    error_class = ErrorClass.AGENT_BAD_RESPONSE
+    if isinstance(reply, BadReply):
+        begins = excerpt(answer.body, secrets, LONGEST_EXCERPT)
+        detail = without(secrets, reply.detail) + (f"; it begins: {begins}" if begins else "")
+        hint, kept = reply.hint, None
+    else:
+        violation = check_response_contract(reply, contract)
+        if violation is None:
+            return Dispatched(reply=reply, http_status=answer.status, latency_ms=latency_ms)
+        error_class = ErrorClass.RESPONSE_CONTRACT_VIOLATION
+        detail, hint, kept = without(secrets, violation.detail), violation.hint, reply
+    return DispatchFailed(
+        error_class=error_class,
+        detail=detail,
+        reached="yes",
+        http_status=answer.status,
+        hint=hint,
+        latency_ms=latency_ms,
+        reply=kept,
+    )
+
+
+def _read(answer: Answer) -> AgentReply | BadReply:
+    encoding = answer.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        return BadReply(
+            detail=f"the reply is compressed ({encoding[:40]}), though Accept-Encoding asked for identity",
+            hint="switch compression off for this route",
+        )
+    return parse_agent_reply(answer.body, answer.headers.get("content-type"))

@@ -1,0 +1,110 @@
+"""Agents: what is tested. Every change makes a new version; runs keep the one they ran on."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from pipelines.engine import check_plans, register_agent, test_connection
+from pipelines.server.api import schemas
+from pipelines.server.api.common import (
+    MAX_ID,
+    Contributor,
+    Cursor,
+    Id,
+    Limit,
+    Ours,
+    Viewer,
+    answer,
+    answer_page,
+    id_cursor,
+    json_body,
+    read_json_object,
+)
+from pipelines.storage.agents import agents_of_org
+
+router = APIRouter(prefix="/api/agents", tags=["agents"])
+
+
+@router.post("", status_code=201, openapi_extra=json_body(schemas.AGENT))
+async def create_agent(request: Request, platform: Ours, key: Contributor) -> Response:
+    """Register an agent. It is published unless the body says `"status": "draft"`."""
+    agent = await register_agent.create_agent(platform, key.org_id, await read_json_object(request))
+    return answer(agent.as_json(), 201)
+
+
+@router.get("")
+async def list_agents(
+    platform: Ours,
+    key: Viewer,
+    status: Literal["draft", "published"] | None = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """The org's agents, newest first."""
+    before_id = id_cursor(cursor)
+    page = await platform.database.read(
+        lambda connection: agents_of_org(
+            connection, key.org_id, status=status, limit=limit, before_id=before_id
+        )
+    )
+    return answer_page(page, lambda agent: agent.as_json())
+
+
+@router.get("/{agent_id}")
+async def get_agent(
+    agent_id: Id,
+    platform: Ours,
+    key: Viewer,
+    version: Annotated[int | None, Query(ge=1, le=MAX_ID, description="as it was then")] = None,
+) -> Response:
+    agent = await register_agent.find_agent(platform, key.org_id, agent_id, version)
+    return answer(agent.as_json())
+
+
+@router.put("/{agent_id}", openapi_extra=json_body(schemas.AGENT_CHANGE))
+async def change_agent(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Replace the fields given; the others stay. The result is checked whole and is a new version."""
+    body = await read_json_object(request)
+    agent = await register_agent.change_agent(platform, key.org_id, agent_id, body)
+    return answer(agent.as_json())
+
+
+@router.delete("/{agent_id}", status_code=204)
+async def delete_agent(agent_id: Id, platform: Ours, key: Contributor) -> Response:
+    """Take the agent off every list. Its runs keep the version they ran on."""
+    await register_agent.delete_agent(platform, key.org_id, agent_id)
+    return Response(status_code=204)
+
+
+@router.post("/{agent_id}/publish")
+async def publish_agent(agent_id: Id, platform: Ours, key: Contributor) -> Response:
+    """Make a draft one that can be run."""
+    agent = await register_agent.publish_agent(platform, key.org_id, agent_id)
+    return answer(agent.as_json())
+
+
+@router.post("/{agent_id}/test-connection")
+async def post_test_connection(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Ping the agent with its auth header: is it there, does it let us in, and if not, what to change."""
+    client = request.app.state.agent_client
+    return answer(await test_connection.test_connection(platform, client, key.org_id, agent_id))
+
+
+@router.get("/{agent_id}/plans")
+async def get_plans(
+    agent_id: Id,
+    platform: Ours,
+    key: Viewer,
+    task_id: Annotated[
+        int | None, Query(ge=1, le=MAX_ID, description="read the plans over this task's world and behaviour")
+    ] = None,
+) -> Response:
+    """What each tool does in the sandbox: its plan, who wrote it, and what was not understood."""
+    return answer(await check_plans.read_plans(platform, key.org_id, agent_id, task_id))
+
+
+@router.post("/{agent_id}/plans/check", openapi_extra=json_body(schemas.PLANS_CHECK))
+async def post_plans_check(agent_id: Id, request: Request, platform: Ours, key: Viewer) -> Response:
+    """Check plans without saving them: every problem with its place."""
+    body = await read_json_object(request)
+    return answer(await check_plans.check_plans(platform, key.org_id, agent_id, body))

@@ -1,0 +1,149 @@
+"""Batches: their progress, stopping, resuming, judging again, comparing, exporting."""
+
+import asyncio
+import csv
+import io
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
+
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.engine import open_batch, review_runs
+from pipelines.engine.platform import Platform
+from pipelines.server.api.common import (
+    MAX_ID,
+    Contributor,
+    Cursor,
+    Id,
+    Limit,
+    OptionalId,
+    Ours,
+    Runner,
+    Viewer,
+    answer,
+    answer_page,
+    id_cursor,
+)
+from pipelines.storage.batches import batches_of_org
+from pipelines.storage.paging import Filter
+from pipelines.storage.runs import runs_of_org
+
+router = APIRouter(prefix="/api/batches", tags=["batches"])
+POLL_S = 0.3  # how often progress is looked at while someone watches: any node may be working
+EXPORTED = (
+    "id",
+    "task_id",
+    "repeat_number",
+    "status",
+    "verdict",
+    "failure_mode",
+    "error_class",
+    "final_response",
+)
+
+
+@router.get("")
+async def list_batches(
+    platform: Ours, key: Viewer, agent_id: OptionalId = None, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """The org's batches, newest first."""
+    before_id = id_cursor(cursor)
+    page = await platform.database.read(
+        lambda connection: batches_of_org(
+            connection, key.org_id, agent_id=agent_id, limit=limit, before_id=before_id
+        )
+    )
+    return answer_page(page, lambda batch: batch.as_json())
+
+
+@router.get("/{batch_id}")
+async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
+    """The batch, its counts by status and verdict, the pass rate with its interval, and pass^k."""
+    return answer(await open_batch.read_batch(platform, key.org_id, batch_id))
+
+
+@router.get("/{batch_id}/events")
+async def get_events(batch_id: Id, platform: Ours, key: Viewer) -> Response:
+    """Progress as server-sent events: one `progress` at each change, `end` with the last."""
+    await open_batch.find_batch(platform, key.org_id, batch_id)
+    return StreamingResponse(
+        _events(platform, key.org_id, batch_id),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-cache"},
+    )
+
+
+@router.post("/{batch_id}/cancel")
+async def cancel_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contributor) -> Response:
+    """Send nothing more and stop waiting for what was sent."""
+    batch = await open_batch.cancel_batch(platform, runner, key.org_id, batch_id)
+    return answer(batch.as_json())
+
+
+@router.post("/{batch_id}/resume")
+async def resume_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contributor) -> Response:
+    """Go on: send what was not sent, and make a new attempt at what was cancelled or interrupted."""
+    batch = await open_batch.resume_batch(platform, runner, key.org_id, batch_id)
+    return answer(batch.as_json(), 202)
+
+
+@router.post("/{batch_id}/judge")
+async def judge_batch(batch_id: Id, platform: Ours, key: Contributor) -> Response:
+    """Judge every ended run anew; nothing is sent to the agent."""
+    return answer(await review_runs.rejudge_batch(platform, key.org_id, batch_id))
+
+
+@router.get("/{batch_id}/compare")
+async def compare_batches(
+    batch_id: Id,
+    platform: Ours,
+    key: Viewer,
+    to: Annotated[int, Query(ge=1, le=MAX_ID, description="the later batch")],
+) -> Response:
+    """What flipped from this batch to another: same task, same repeat."""
+    return answer(await review_runs.compare_batches(platform, key.org_id, batch_id, to))
+
+
+@router.get("/{batch_id}/export")
+async def export_batch(
+    batch_id: Id, platform: Ours, key: Viewer, format: Annotated[Literal["csv", "json"], Query()] = "json"
+) -> Response:
+    """Every run with its verdict."""
+    await open_batch.find_batch(platform, key.org_id, batch_id)
+    page = await platform.database.read(
+        lambda connection: runs_of_org(
+            connection,
+            filters=[Filter("org_id", key.org_id), Filter("batch_id", batch_id)],
+            limit=1_000_000_000,
+            before_id=None,
+        )
+    )
+    shown = [run.as_json() for run in reversed(page.items)]
+    if format == "json":
+        return answer({"items": shown})
+    name = f'attachment; filename="batch-{batch_id}.csv"'
+    return Response(_csv(shown), headers={"content-disposition": name}, media_type="text/csv")
+
+
+def _csv(shown: list[JsonObject]) -> str:
+    text = io.StringIO()
+    table = csv.DictWriter(text, EXPORTED, extrasaction="ignore")
+    table.writeheader()
+    table.writerows(shown)
+    return text.getvalue()
+
+
+async def _events(platform: Platform, org_id: int, batch_id: int) -> AsyncIterator[bytes]:
+    last = b""
+    while True:
+        batch = await open_batch.read_batch(platform, org_id, batch_id)
+        now = dumps(batch)
+        if batch["status"] != "running":
+            yield b"event: end\ndata: " + now + b"\n\n"
+            return
+        if now != last:
+            yield b"event: progress\ndata: " + now + b"\n\n"
+            last = now
+        await asyncio.sleep(POLL_S)

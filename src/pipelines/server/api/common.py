@@ -1,0 +1,139 @@
+"""What every endpoint needs: who is asking, the body read strictly, lists a page at a time."""
+
+import base64
+import binascii
+from collections.abc import AsyncGenerator, Callable
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Query, Request, Response
+from fastapi.params import Depends as DependsOn
+from fastapi.params import Path as PathParam
+
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.problems import Problem, Refused
+from pipelines.engine.platform import Platform
+from pipelines.engine.run_batch import BatchRunner
+from pipelines.storage.keys import ApiKey, key_by_secret
+from pipelines.storage.paging import Page
+from pipelines.wire.errors import (
+    BodyTooLarge,
+    Forbidden,
+    InvalidApiKey,
+    InvalidCursor,
+    InvalidJsonBody,
+    MissingApiKey,
+    UnsupportedMediaType,
+)
+from pipelines.wire.names import MAX_BODY_BYTES, Role
+
+T = TypeVar("T")
+MAX_ID = 2**63 - 1
+MAX_PAGE = 500
+
+_RANK = {Role.VIEWER: 0, Role.CONTRIBUTOR: 1, Role.ADMIN: 2, Role.OWNER: 3}
+
+
+def platform_of(request: Request) -> Platform:
+    platform: Platform = request.app.state.platform
+    return platform
+
+
+async def _key_of(request: Request) -> ApiKey:
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    secret = credentials.strip() if scheme.lower() == "bearer" else ""
+    secret = secret or request.headers.get("x-api-key", "").strip()
+    if not secret:
+        raise MissingApiKey
+    key = await platform_of(request).database.read(lambda connection: key_by_secret(connection, secret))
+    if key is None:
+        raise InvalidApiKey
+    return key
+
+
+def _at_least(role: Role) -> DependsOn:
+    async def check(request: Request) -> ApiKey:
+        key = await _key_of(request)
+        if _RANK[key.role] < _RANK[role]:
+            raise Forbidden(f"This key is a {key.role.value}'s; this needs a {role.value}'s.")
+        return key
+
+    return Depends(check)  # type: ignore[no-any-return]
+
+
+def runner_of(request: Request) -> BatchRunner:
+    runner: BatchRunner = request.app.state.runner
+    return runner
+
+
+Runner = Annotated[BatchRunner, Depends(runner_of)]
+Ours = Annotated[Platform, Depends(platform_of)]
+Viewer = Annotated[ApiKey, _at_least(Role.VIEWER)]
+Contributor = Annotated[ApiKey, _at_least(Role.CONTRIBUTOR)]
+Admin = Annotated[ApiKey, _at_least(Role.ADMIN)]
+Id = Annotated[int, PathParam(ge=1, le=MAX_ID)]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="rows in a page")]
+Cursor = Annotated[str | None, Query(description="next_cursor of the page before")]
+OptionalId = Annotated[int | None, Query(ge=1, le=MAX_ID)]
+
+
+def json_body(schema: JsonObject, *, required: bool = True) -> dict[str, Any]:
+    """The OpenAPI side of a body that `read_json` reads: `openapi_extra=json_body(…)`."""
+    return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
+
+
+async def read_json(request: Request, *, limit: int = MAX_BODY_BYTES) -> Json:
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise UnsupportedMediaType(f"The body must be application/json, not {kind[:100]}.")
+    raw = b"".join([part async for part in limited(request, limit)])
+    try:
+        return loads(raw)
+    except InvalidJson as error:
+        raise InvalidJsonBody(f"The body is {error}.") from None
+
+
+async def read_json_object(request: Request) -> JsonObject:
+    body = await read_json(request)
+    if not isinstance(body, dict):
+        raise Refused([Problem(path="", message="must be a JSON object")], "the body")
+    return body
+
+
+async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+    """The body in parts, stopped at the limit: a sender of too much is not read to the end."""
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise BodyTooLarge(f"The body is over {limit // (1024 * 1024)} MiB.")
+        yield part
+
+
+def answer(value: object, status: int = 200) -> Response:
+    return Response(dumps(value), status, media_type="application/json")
+
+
+def answer_page(page: Page[T], shown: Callable[[T], Json]) -> Response:
+    cursor = encode_cursor(str(page.last_id)) if page.last_id is not None else None
+    return answer({"items": [shown(item) for item in page.items], "next_cursor": cursor})
+
+
+def encode_cursor(place: str) -> str:
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str) -> str:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        return base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True).decode("ascii")
+    except (binascii.Error, UnicodeError):
+        raise InvalidCursor from None
+
+
+def id_cursor(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    place = decode_cursor(cursor)
+    if not place.isdigit() or int(place) > MAX_ID:
+        raise InvalidCursor
+    return int(place)

@@ -1,0 +1,154 @@
+"""Runs: opening one by hand, ending it, and reading what happened."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from pipelines.core.json_text import JsonObject
+from pipelines.engine import open_batch, open_run, read_run, review_runs
+from pipelines.server.api import schemas
+from pipelines.server.api.common import (
+    MAX_ID,
+    Contributor,
+    Cursor,
+    Id,
+    Limit,
+    OptionalId,
+    Ours,
+    Runner,
+    Viewer,
+    answer,
+    answer_page,
+    decode_cursor,
+    encode_cursor,
+    id_cursor,
+    json_body,
+    read_json_object,
+)
+from pipelines.storage.paging import Filter
+from pipelines.storage.runs import runs_of_org
+from pipelines.wire.errors import InvalidCursor
+from pipelines.wire.names import PROXY_BASE, RunStatus, TraceEventType
+
+router = APIRouter(prefix="/api/runs", tags=["runs"])
+TRACE_KINDS = ["tool_call", *TraceEventType]
+
+
+@router.post("", status_code=202, openapi_extra=json_body(schemas.RUN), responses={201: {}})
+async def post_run(request: Request, platform: Ours, runner: Runner, key: Contributor) -> Response:
+    """Send tasks to an agent: 202 with the batch.
+
+    With `"mode": "manual"` and one task, open a run to be driven by hand: 201, and the token is in this
+    answer and nowhere else.
+    """
+    body = await read_json_object(request)
+    if body.get("mode") != "manual":
+        batch = await open_batch.open_batch(platform, runner, key.org_id, body)
+        return answer(batch.as_json() | {"batch_id": batch.id}, 202)
+    opened = await open_run.open_manual_run(platform, key.org_id, body)
+    base = request.app.state.public_url or str(request.base_url).rstrip("/")
+    connect: JsonObject = {
+        "odyssey_proxy_url": f"{base}{PROXY_BASE}/runs/{opened.run.jti}",
+        "run_token": opened.token,
+        "run_token_jti": opened.run.jti,
+    }
+    return answer(opened.run.as_json() | connect, 201)
+
+
+@router.get("")
+async def list_runs(
+    platform: Ours,
+    key: Viewer,
+    agent_id: OptionalId = None,
+    dataset_id: OptionalId = None,
+    task_id: OptionalId = None,
+    batch_id: OptionalId = None,
+    verdict: Literal["PASS", "FAIL", "PENDING", "NOT_APPLICABLE"] | None = None,
+    status: RunStatus | None = None,
+    mode: Annotated[str | None, Query(max_length=32)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """The org's runs, newest first."""
+    before_id = id_cursor(cursor)
+    filters = [
+        Filter("org_id", key.org_id),
+        Filter("agent_id", agent_id),
+        Filter("dataset_id", dataset_id),
+        Filter("task_id", task_id),
+        Filter("batch_id", batch_id),
+        Filter("verdict", verdict),
+        Filter("status", status.value if status is not None else None),
+        Filter("mode", mode),
+    ]
+    page = await platform.database.read(
+        lambda connection: runs_of_org(connection, filters=filters, limit=limit, before_id=before_id)
+    )
+    return answer_page(page, lambda run: run.as_json())
+
+
+@router.get("/{run_id}")
+async def get_run(run_id: Id, platform: Ours, key: Viewer) -> Response:
+    """The run, the seed it was given, and the counts of its calls."""
+    return answer(await read_run.read_run(platform, key.org_id, run_id))
+
+
+@router.post("/{run_id}/finish", openapi_extra=json_body(schemas.FINISH))
+async def finish_run(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """End a run driven by hand with the agent's final response."""
+    run = await open_run.finish_run(platform, key.org_id, run_id, await read_json_object(request))
+    return answer(run.as_json())
+
+
+@router.post("/{run_id}/cancel")
+async def cancel_run(run_id: Id, platform: Ours, runner: Runner, key: Contributor) -> Response:
+    """End a run without a final response; one that was not yet sent never is."""
+    run = await open_run.cancel_run(platform, key.org_id, run_id)
+    runner.cancel(run_id)
+    return answer(run.as_json())
+
+
+@router.post("/{run_id}/judge")
+async def judge_run(run_id: Id, platform: Ours, key: Contributor) -> Response:
+    """Judge an ended run anew; nothing is sent to the agent."""
+    run = await review_runs.rejudge_run(platform, key.org_id, run_id)
+    return answer(run.as_json())
+
+
+@router.get("/{run_id}/trace")
+async def get_trace(
+    run_id: Id,
+    platform: Ours,
+    key: Viewer,
+    kind: Annotated[str | None, Query(max_length=64, description=f"one of {', '.join(TRACE_KINDS)}")] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """What happened, in the order it happened."""
+    rows, more = await read_run.read_trace(
+        platform, key.org_id, run_id, kind=kind, after=_trace_cursor(cursor), limit=limit
+    )
+    place = encode_cursor(f"{rows[-1].occurred_at}|{rows[-1].sequence}") if more else None
+    return answer({"items": [row.as_json() for row in rows], "next_cursor": place})
+
+
+@router.get("/{run_id}/ledger")
+async def get_ledger(
+    run_id: Id,
+    platform: Ours,
+    key: Viewer,
+    step: Annotated[
+        int | None, Query(ge=0, le=MAX_ID, description="after this trace row; 0: at the start")
+    ] = None,
+) -> Response:
+    """The run's world after a step; without one, as it is now."""
+    return answer(await read_run.read_ledger(platform, key.org_id, run_id, step))
+
+
+def _trace_cursor(cursor: str | None) -> tuple[str, int] | None:
+    if cursor is None:
+        return None
+    occurred_at, _, sequence = decode_cursor(cursor).partition("|")
+    if not sequence.isdigit() or int(sequence) > MAX_ID:
+        raise InvalidCursor
+    return occurred_at, int(sequence)

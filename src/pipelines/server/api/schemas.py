@@ -1,0 +1,150 @@
+"""Request bodies as the OpenAPI document shows them. The real checks, with all their hints, are core's."""
+
+from typing import Any
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.tasks_csv import COLUMNS
+from pipelines.wire.names import Role
+
+_TEXT: JsonObject = {"type": "string"}
+_OBJECT: JsonObject = {"type": "object"}
+_ID: JsonObject = {"type": "integer", "minimum": 1}
+
+TOOL: JsonObject = {
+    "type": "object",
+    "required": ["name", "input_schema"],
+    "properties": {
+        "name": {"type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_\-]{0,127}$"},
+        "description": _TEXT,
+        "input_schema": {"type": "object", "description": "JSON Schema of the arguments"},
+        "output_schema": {"type": "object", "description": "JSON Schema of the response"},
+        "default_execution_mode": {"enum": ["sandbox", "passthrough"]},
+        "passthrough_binding": _OBJECT,
+        "ledger_write_policy": {"enum": ["record_only", "adapter", "none"]},
+        "ledger_adapter": _OBJECT,
+        "simulation": {"description": "an authored plan: a list of steps"},
+    },
+    "additionalProperties": False,
+}
+
+_AGENT_FIELDS: JsonObject = {
+    "name": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": {"type": "string", "maxLength": 5000},
+    "mode": {"enum": ["external_http", "code"]},
+    "endpoint_url": {"type": "string", "format": "uri"},
+    "auth_header_name": _TEXT,
+    "auth_header_value": {"type": "string", "writeOnly": True},
+    "run_timeout_s": {"type": "integer", "minimum": 1, "maximum": 1800, "default": 300},
+    "tools_schema": {"type": "array", "items": TOOL},
+    "ledger_schema": {"type": ["object", "null"]},
+    "response_contract": {"type": ["object", "null"]},
+    "config": _OBJECT,
+    "max_concurrency": {"type": "integer", "minimum": 1, "default": 8},
+    "status": {"enum": ["draft", "published"], "default": "published"},
+}
+AGENT: JsonObject = {
+    "type": "object",
+    "required": ["name"],
+    "properties": _AGENT_FIELDS,
+    "additionalProperties": False,
+}
+AGENT_CHANGE: JsonObject = {"type": "object", "properties": _AGENT_FIELDS, "additionalProperties": False}
+
+_ROW: JsonObject = {
+    "type": "object",
+    "required": ["user"],
+    "properties": {column.name: {"description": column.help} for column in COLUMNS},
+    "additionalProperties": False,
+}
+_ROWS: JsonObject = {"type": "array", "items": _ROW, "minItems": 1, "maxItems": 5000}
+_FILE: JsonObject = {"type": "string", "format": "binary", "description": "a CSV file"}
+
+
+def _upload(json_schema: JsonObject, form: JsonObject) -> dict[str, Any]:
+    kinds = {"application/json": {"schema": json_schema}, "multipart/form-data": {"schema": form}}
+    return {"requestBody": {"required": True, "content": kinds}}
+
+
+UPLOAD = _upload(
+    {
+        "type": "object",
+        "required": ["name", "rows"],
+        "properties": {"name": _TEXT, "agent_id": _ID, "rows": _ROWS},
+        "additionalProperties": False,
+    },
+    {
+        "type": "object",
+        "required": ["file"],
+        "properties": {"file": _FILE, "name": _TEXT, "agent_id": _ID},
+    },
+)
+TASK_ROWS = _upload(
+    {
+        "type": "object",
+        "required": ["rows"],
+        "properties": {"rows": _ROWS},
+        "additionalProperties": False,
+    },
+    {"type": "object", "required": ["file"], "properties": {"file": _FILE}},
+)
+RUN: JsonObject = {
+    "oneOf": [
+        {
+            "type": "object",
+            "description": "send tasks to the agent",
+            "required": ["agent_id"],
+            "properties": {
+                "agent_id": _ID,
+                "dataset_id": _ID,
+                "task_ids": {"type": "array", "items": _ID, "minItems": 1},
+                "repeats": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1},
+                "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000},
+                "mode": {"const": "dispatch"},
+            },
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "description": "open one run to be driven by hand",
+            "required": ["mode", "agent_id", "task_ids"],
+            "properties": {
+                "mode": {"const": "manual"},
+                "agent_id": _ID,
+                "task_ids": {"type": "array", "items": _ID, "minItems": 1, "maxItems": 1},
+                "now": {
+                    "type": "string",
+                    "format": "date-time",
+                    "description": "the time in the run's world",
+                },
+            },
+            "additionalProperties": False,
+        },
+    ]
+}
+FINISH: JsonObject = {
+    "type": "object",
+    "required": ["final_response"],
+    "properties": {
+        "final_response": {"type": "string", "minLength": 1},
+        "messages": {"type": "array", "items": _OBJECT},
+        "metadata": _OBJECT,
+    },
+    "additionalProperties": False,
+}
+KEY: JsonObject = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 255},
+        "role": {"enum": [role.value for role in Role], "default": "contributor"},
+    },
+    "additionalProperties": False,
+}
+PLANS_CHECK: JsonObject = {
+    "type": "object",
+    "properties": {
+        "plans": {"type": "object", "description": "steps by tool name"},
+        "text": {"type": "string", "description": "the same as YAML; problems then carry line numbers"},
+    },
+    "additionalProperties": False,
+}

@@ -1,0 +1,53 @@
+"""A fresh data directory: one org, one key, shown once and kept where only this user can read it."""
+
+import os
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.server.settings import Settings
+from pipelines.storage.connection import transaction
+from pipelines.storage.keys import add_key, add_org, has_orgs, new_key
+from pipelines.storage.migrations import migrate
+from pipelines.wire.names import Role
+
+KEY_FILE = "api-key"
+
+
+class FirstStart(NamedTuple):
+    key: str | None  # the new key, when this was the first start
+    key_file: Path
+
+
+def prepare(settings: Settings) -> FirstStart:
+    """Make the directory, the schema and, on the first start, the org and its key."""
+    directory = settings.data_dir
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")  # keys and databases do not belong in anyone's repository
+    settings.database_path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(settings.database_path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        migrate(connection)
+        key = None
+        with transaction(connection):
+            if not has_orgs(connection):
+                key = settings.api_key or new_key()
+                now = datetime.now(UTC).isoformat()
+                org_id = add_org(connection, "default", now)
+                add_key(connection, org_id=org_id, name="first key", role=Role.OWNER, key=key, now=now)
+    finally:
+        connection.close()
+    if key is not None:
+        _write_private(directory / KEY_FILE, key + "\n")
+    return FirstStart(key, directory / KEY_FILE)
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)

@@ -1,0 +1,135 @@
+"""Every setting in one table: its variable, default and meaning. The reference page is tested against it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.core.problems import Problem, Refused
+
+DATABASE_FILE = "odyssey.db"
+DURABLE_FILE = "durable.db"
+
+
+class Setting(NamedTuple):
+    variable: str
+    field: str
+    default: Any
+    help: str
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("PIPELINES_HOST", "host", "127.0.0.1", "address to listen on; loopback unless told otherwise"),
+    Setting("PIPELINES_PORT", "port", 8420, "port to listen on; 0 takes a free one"),
+    Setting("PIPELINES_DATA_DIR", "data_dir", ".pipelines", "where the database and the keys live"),
+    Setting("PIPELINES_DATABASE_URL", "database_url", "", "sqlite:///PATH; empty: a file in the data dir"),
+    Setting("PIPELINES_SYNCHRONOUS", "synchronous", "full", "full survives a power cut; normal, a kill"),
+    Setting("PIPELINES_API_KEY", "api_key", "", "at the first start, becomes the first API key"),
+    Setting("PIPELINES_SECRET_KEY", "secret_key", "", "32 bytes in base64, for secrets; empty: a key file"),
+    Setting("PIPELINES_PUBLIC_URL", "public_url", "", "base URL for agents; empty: the request's"),
+    Setting("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", "auto", "yes, no, or auto"),
+    Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", 60, "tool calls a minute per run; 0: no limit"),
+    Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
+    Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    host: str
+    port: int
+    data_dir: Path
+    database_url: str
+    synchronous: str
+    api_key: str
+    secret_key: str
+    public_url: str
+    allow_private_endpoints: str
+    proxy_rate_limit: int
+    manual_run_ttl_s: int
+    upload_limit_mb: int
+
+    @property
+    def database_path(self) -> Path:
+        if not self.database_url:
+            return self.data_dir / DATABASE_FILE
+        return Path(self.database_url.removeprefix("sqlite:///"))
+
+    @property
+    def allows_private_endpoints(self) -> bool:
+        """Agents on one's own machine are the normal case while the server itself is only there."""
+        if self.allow_private_endpoints == "auto":
+            return is_loopback(self.host)
+        return self.allow_private_endpoints == "yes"
+
+    @property
+    def durable_url(self) -> str:
+        return f"sqlite:///{self.data_dir.resolve() / DURABLE_FILE}"
+
+    @property
+    def worker_id(self) -> str:
+        """One process works on a SQLite database, so a restart is the same worker going on."""
+        return "local"
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
+    """Flags that were given, else the environment, else the defaults; Refused with all problems."""
+    problems: list[Problem] = []
+    values: dict[str, Any] = {}
+    for setting in SETTINGS:
+        given = flags.get(setting.field)
+        text = environment.get(setting.variable) if given is None else str(given)
+        values[setting.field] = setting.default if text is None else _value(setting, text, problems)
+    values["data_dir"] = Path(values["data_dir"])
+    problems += _problems(values)
+    if problems:
+        raise Refused(problems, "the settings")
+    return Settings(**values)
+
+
+def _value(setting: Setting, text: str, problems: list[Problem]) -> Any:
+    if not isinstance(setting.default, int):
+        return text
+    if not text.isascii() or not text.isdigit():
+        problems.append(Problem(path=setting.variable, message=f"must be a whole number, not {text!r}"))
+        return setting.default
+    return int(text)
+
+
+def _problems(values: Mapping[str, Any]) -> list[Problem]:
+    found = []
+    if values["port"] > 65_535:
+        found.append(Problem(path="PIPELINES_PORT", message="must be at most 65535"))
+    if values["synchronous"] not in ("full", "normal"):
+        found.append(Problem(path="PIPELINES_SYNCHRONOUS", message="must be 'full' or 'normal'"))
+    if values["database_url"] and not values["database_url"].startswith("sqlite:///"):
+        found.append(
+            Problem(
+                path="PIPELINES_DATABASE_URL",
+                message="only SQLite databases are supported so far",
+                hint="sqlite:///odyssey.db, or sqlite:////absolute/path.db",
+            )
+        )
+    if values["allow_private_endpoints"] not in ("auto", "yes", "no"):
+        found.append(
+            Problem(path="PIPELINES_ALLOW_PRIVATE_ENDPOINTS", message="must be 'auto', 'yes' or 'no'")
+        )
+    key = values["api_key"]
+    if key and (len(key) < 8 or not key.isascii() or not key.isprintable() or " " in key):
+        found.append(
+            Problem(
+                path="PIPELINES_API_KEY", message="must be at least 8 visible ASCII characters, no spaces"
+            )
+        )
+    if values["manual_run_ttl_s"] < 1 or values["upload_limit_mb"] < 1:
+        found.append(Problem(path="settings", message="times and sizes must be at least 1"))
+    return found

@@ -1,0 +1,116 @@
+"""Agents and every version they had. Definitions are stored as checked; nothing is ever overwritten."""
+
+from dataclasses import dataclass
+
+from pipelines.core.json_text import JsonObject, dumps, loads
+from pipelines.storage.connection import Connection, Row, insert
+from pipelines.storage.paging import Filter, Page, page_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agent:
+    id: int
+    org_id: int
+    name: str
+    version: int
+    status: str  # draft, published
+    definition: JsonObject  # core.agent_definition's form, without the auth header's value
+    sealed_auth_header: bytes | None
+    created_at: str
+    updated_at: str
+
+    def as_json(self) -> JsonObject:
+        own: JsonObject = {"id": self.id, "version": self.version, "status": self.status}
+        times: JsonObject = {"created_at": self.created_at, "updated_at": self.updated_at}
+        return own | self.definition | {"has_auth_header_value": self.sealed_auth_header is not None} | times
+
+
+def add_agent(connection: Connection, *, org_id: int, name: str, status: str, now: str) -> int:
+    """The agent without a version yet; the caller adds one in the same transaction."""
+    return insert(
+        connection,
+        "INSERT INTO agents (org_id, name, version, status, created_at, updated_at)"
+        " VALUES (?, ?, 0, ?, ?, ?)",
+        (org_id, name, status, now, now),
+    )
+
+
+def add_version(
+    connection: Connection,
+    *,
+    agent_id: int,
+    definition: JsonObject,
+    sealed_auth_header: bytes | None,
+    status: str,
+    now: str,
+) -> int:
+    """Make a new version the current one; its number."""
+    (version,) = connection.execute("SELECT version + 1 FROM agents WHERE id = ?", (agent_id,)).fetchone()
+    connection.execute(
+        "INSERT INTO agent_versions (agent_id, version, definition, auth_header_value, created_at)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (agent_id, version, dumps(definition).decode(), sealed_auth_header, now),
+    )
+    connection.execute(
+        "UPDATE agents SET version = ?, name = ?, status = ?, updated_at = ? WHERE id = ?",
+        (version, definition["name"], status, now, agent_id),
+    )
+    return int(version)
+
+
+def agent_by_id(
+    connection: Connection, *, org_id: int, agent_id: int, version: int | None = None
+) -> Agent | None:
+    """The agent at its current version, or as it was at another. Deleted agents answer only by version."""
+    row = connection.execute(
+        "SELECT a.id, a.org_id, v.version, a.status, v.definition, v.auth_header_value,"
+        " a.created_at, a.updated_at FROM agents a"
+        " JOIN agent_versions v ON v.agent_id = a.id AND v.version = COALESCE(?, a.version)"
+        " WHERE a.id = ? AND a.org_id = ? AND (a.deleted_at IS NULL OR ? IS NOT NULL)",
+        (version, agent_id, org_id, version),
+    ).fetchone()
+    return _agent(row) if row else None
+
+
+def agents_of_org(
+    connection: Connection, org_id: int, *, status: str | None, limit: int, before_id: int | None
+) -> Page[Agent]:
+    rows = page_of(
+        connection,
+        "(SELECT a.id, a.org_id, v.version, a.status, v.definition, v.auth_header_value, a.created_at,"
+        " a.updated_at FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version"
+        " WHERE a.deleted_at IS NULL)",
+        filters=[Filter("org_id", org_id), Filter("status", status)],
+        limit=limit,
+        before_id=before_id,
+    )
+    return Page([_agent(row) for row in rows.items], rows.last_id)
+
+
+def publish_agent(connection: Connection, *, agent_id: int, now: str) -> None:
+    connection.execute("UPDATE agents SET status = 'published', updated_at = ? WHERE id = ?", (now, agent_id))
+
+
+def delete_agent(connection: Connection, *, org_id: int, agent_id: int, now: str) -> bool:
+    """Gone from every list; its versions stay for the runs that used them."""
+    done = connection.execute(
+        "UPDATE agents SET deleted_at = ? WHERE id = ? AND org_id = ? AND deleted_at IS NULL",
+        (now, agent_id, org_id),
+    )
+    return done.rowcount == 1
+
+
+def _agent(row: Row) -> Agent:
+    definition = loads(row["definition"])
+    assert isinstance(definition, dict)
+    return Agent(
+        id=row["id"],
+        org_id=row["org_id"],
+        name=str(definition["name"]),
+        version=row["version"],
+        status=row["status"],
+        definition=definition,
+        sealed_auth_header=row["auth_header_value"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

@@ -1,0 +1,237 @@
+"""Batches: many runs asked for at once. The runs carry their own state; a batch only names them."""
+
+from dataclasses import dataclass
+
+from pipelines.core.json_text import JsonObject
+from pipelines.storage.connection import Connection, Row, insert
+from pipelines.storage.paging import Filter, Page, page_of
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    id: int
+    org_id: int
+    agent_id: int
+    agent_version: int
+    dataset_id: int | None
+    repeats: int
+    concurrency: int
+    status: str  # running, completed, cancelled
+    created_at: str
+    ended_at: str | None
+
+    def as_json(self) -> JsonObject:
+        return {
+            "id": self.id,
+            "agent_id": self.agent_id,
+            "agent_version": self.agent_version,
+            "dataset_id": self.dataset_id,
+            "repeats": self.repeats,
+            "concurrency": self.concurrency,
+            "status": self.status,
+            "created_at": self.created_at,
+            "ended_at": self.ended_at,
+        }
+
+
+def add_batch(
+    connection: Connection,
+    *,
+    org_id: int,
+    agent_id: int,
+    agent_version: int,
+    dataset_id: int | None,
+    repeats: int,
+    concurrency: int,
+    now: str,
+) -> int:
+    return insert(
+        connection,
+        "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, status,"
+        " created_at) VALUES (?, ?, ?, ?, ?, ?, 'running', ?)",
+        (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, now),
+    )
+
+
+def batch_by_id(connection: Connection, *, org_id: int, batch_id: int) -> Batch | None:
+    row = connection.execute(
+        "SELECT * FROM batches WHERE id = ? AND org_id = ?", (batch_id, org_id)
+    ).fetchone()
+    return _batch(row) if row else None
+
+
+def batches_of_org(
+    connection: Connection, org_id: int, *, agent_id: int | None, limit: int, before_id: int | None
+) -> Page[Batch]:
+    rows = page_of(
+        connection,
+        "batches",
+        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id)],
+        limit=limit,
+        before_id=before_id,
+    )
+    return Page([_batch(row) for row in rows.items], rows.last_id)
+
+
+def counts_of_batch(connection: Connection, batch_id: int) -> JsonObject:
+    """How many runs stand where, and what they were judged."""
+    by_status: JsonObject = {}
+    by_verdict: JsonObject = {}
+    total = 0
+    for status, verdict, count in connection.execute(
+        "SELECT status, verdict, COUNT(*) FROM runs WHERE batch_id = ? AND retried = 0"
+        " GROUP BY 1, 2 ORDER BY 1, 2",
+        (batch_id,),
+    ):
+        total += count
+        by_status[status] = count + int(str(by_status.get(status, 0)))
+        if verdict is not None:
+            by_verdict[verdict] = count + int(str(by_verdict.get(verdict, 0)))
+    return {"total": total, "by_status": by_status, "by_verdict": by_verdict}
+
+
+def outcomes_by_task(connection: Connection, batch_id: int) -> list[tuple[int, int]]:
+    """(passes, judged runs) of each task with a PASS or a FAIL: what cannot be decided counts for neither."""
+    rows = connection.execute(
+        "SELECT SUM(CASE WHEN verdict = 'PASS' THEN 1 ELSE 0 END), COUNT(*) FROM runs"
+        " WHERE batch_id = ? AND verdict IN ('PASS', 'FAIL') GROUP BY task_id ORDER BY task_id",
+        (batch_id,),
+    )
+    return [(int(row[0]), int(row[1])) for row in rows]
+
+
+def ended_runs(connection: Connection, *, batch_id: int) -> list[int]:
+    rows = connection.execute(
+        "SELECT id FROM runs WHERE batch_id = ? AND status IN ('completed', 'failed') ORDER BY id",
+        (batch_id,),
+    )
+    return [row[0] for row in rows]
+
+
+def verdicts(connection: Connection, *, batch_id: int) -> list[tuple[int, int, int, str | None, str | None]]:
+    """(task, repeat, run, verdict, failure mode) of every run that stands for its place in the batch."""
+    rows = connection.execute(
+        "SELECT task_id, repeat_number, id, verdict, failure_mode FROM runs"
+        " WHERE batch_id = ? AND retried = 0 ORDER BY id",
+        (batch_id,),
+    )
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
+
+
+def runs_to_retry(connection: Connection, *, batch_id: int) -> list[int]:
+    """Runs that were cut off or cancelled after they were sent, and have no new attempt yet."""
+    rows = connection.execute(
+        "SELECT id FROM runs WHERE batch_id = ? AND retried = 0 AND dispatched_at IS NOT NULL"
+        " AND (status = 'cancelled' OR (status = 'failed' AND error_class = ?)) ORDER BY id",
+        (batch_id, INTERRUPTED),
+    )
+    return [row[0] for row in rows]
+
+
+def unfinished_runs(connection: Connection, *, batch_id: int, first: int, last: int) -> list[tuple[int, str]]:
+    """(id, status) of the runs of a shard that have not ended, in order."""
+    rows = connection.execute(
+        "SELECT id, status FROM runs WHERE batch_id = ? AND id BETWEEN ? AND ?"
+        " AND status IN ('pending', 'running') ORDER BY id",
+        (batch_id, first, last),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def batch_for_work(connection: Connection, batch_id: int) -> Batch:
+    """For a worker, which was handed the id by the queue and asks for no org."""
+    return _batch(connection.execute("SELECT * FROM batches WHERE id = ?", (batch_id,)).fetchone())
+
+
+def claims(connection: Connection, *, batch_id: int) -> dict[int, str | None]:
+    """Which worker has each run that is under way; None for a worker that is no longer listed."""
+    rows = connection.execute(
+        "SELECT r.id, w.id FROM runs r LEFT JOIN workers w ON w.id = r.claimed_by"
+        " WHERE r.batch_id = ? AND r.status = 'running'",
+        (batch_id,),
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def unfinished_batches(connection: Connection) -> list[int]:
+    rows = connection.execute("SELECT id FROM batches WHERE status = 'running' ORDER BY id")
+    return [row[0] for row in rows]
+
+
+def interrupt_run(connection: Connection, *, run_id: int, now: str) -> None:
+    """A run whose dispatch was cut off: the agent may have acted on it, so it is not sent again."""
+    connection.execute(
+        "UPDATE runs SET status = 'failed', ended_at = ?, error_class = ?, error_json = ?,"
+        " verdict = 'NOT_APPLICABLE' WHERE id = ? AND status = 'running'",
+        (
+            now,
+            INTERRUPTED,
+            '{"detail":"the server stopped while the agent was working; retry the run to send it again"}',
+            run_id,
+        ),
+    )
+
+
+def finish_batch(connection: Connection, *, batch_id: int, now: str) -> bool:
+    """Close a batch once no run of it is left to do."""
+    done = connection.execute(
+        "UPDATE batches SET status = 'completed', ended_at = ? WHERE id = ? AND status = 'running'"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE batch_id = ? AND status IN ('pending', 'running'))",
+        (now, batch_id, batch_id),
+    )
+    return done.rowcount == 1
+
+
+def cancel_batch(connection: Connection, *, batch_id: int, now: str) -> list[int]:
+    """Nothing more is sent; the ids of the runs under way, which their workers stop."""
+    connection.execute(
+        "UPDATE batches SET status = 'cancelled', ended_at = ? WHERE id = ? AND status = 'running'",
+        (now, batch_id),
+    )
+    connection.execute(
+        "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE batch_id = ? AND status = 'pending'",
+        (now, batch_id),
+    )
+    running = connection.execute("SELECT id FROM runs WHERE batch_id = ? AND status = 'running'", (batch_id,))
+    return [row[0] for row in running]
+
+
+def reopen_batch(connection: Connection, *, batch_id: int) -> None:
+    """Runs that were cancelled before anyone sent them are pending again."""
+    connection.execute(
+        "UPDATE runs SET status = 'pending', ended_at = NULL"
+        " WHERE batch_id = ? AND status = 'cancelled' AND dispatched_at IS NULL",
+        (batch_id,),
+    )
+    connection.execute("UPDATE batches SET status = 'running', ended_at = NULL WHERE id = ?", (batch_id,))
+
+
+def beat(connection: Connection, *, worker: str, now: str) -> None:
+    connection.execute(
+        "INSERT INTO workers (id, seen_at) VALUES (?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
+        (worker, now),
+    )
+
+
+def take_silent_workers(connection: Connection, *, before: str) -> list[str]:
+    """Workers not heard of since, taken off the list: whoever asks first has them all."""
+    rows = connection.execute("DELETE FROM workers WHERE seen_at < ? RETURNING id", (before,))
+    return [row[0] for row in rows.fetchall()]
+
+
+def _batch(row: Row) -> Batch:
+    return Batch(
+        id=row["id"],
+        org_id=row["org_id"],
+        agent_id=row["agent_id"],
+        agent_version=row["agent_version"],
+        dataset_id=row["dataset_id"],
+        repeats=row["repeats"],
+        concurrency=row["concurrency"],
+        status=row["status"],
+        created_at=row["created_at"],
+        ended_at=row["ended_at"],
+    )

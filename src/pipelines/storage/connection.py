@@ -1,0 +1,38 @@
+"""What the statements need of a database, so that one set of them serves more than one.
+
+Statements use `?` for parameters and keep to what SQLite and Postgres share.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeAlias
+
+Row: TypeAlias = Any  # by name (`row["id"]`), by position, and unpacked
+
+
+class Cursor(Protocol):
+    @property
+    def rowcount(self) -> int: ...
+    def fetchone(self) -> Row: ...
+    def fetchall(self) -> list[Row]: ...
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+class Connection(Protocol):
+    def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Cursor: ...
+
+
+def insert(connection: Connection, statement: str, parameters: Sequence[Any]) -> int:
+    """Run an INSERT of one row; the id it was given."""
+    return int(connection.execute(statement + " RETURNING id", parameters).fetchone()[0])
+
+
+@contextmanager
+def transaction(connection: Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

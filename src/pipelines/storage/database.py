@@ -1,0 +1,193 @@
+"""One SQLite file: a writer thread that commits in groups, and readers beside it.
+
+Everything that changes the file goes through the one writer, so nothing waits on a lock. What arrives while
+a commit is under way forms the next group: one thread switch and one sync for all of it.
+"""
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from pipelines.storage.connection import Connection, transaction
+from pipelines.storage.migrations import migrate
+from pipelines.storage.trace_rows import TraceRow, insert_rows
+from pipelines.wire.errors import StorageUnavailable
+
+Synchronous: TypeAlias = Literal["full", "normal"]
+T = TypeVar("T")
+
+READERS = 2  # the machine's cores are for the server; more readers only take turns with it
+BUSY_TIMEOUT_S = 10.0  # another process (a backup, a shell) may hold the file for a moment
+
+
+@dataclass(slots=True)
+class _Group:
+    """What one turn of the writer takes: rows first, then the changes in their order."""
+
+    rows: list[tuple[TraceRow, asyncio.Future[None]]] = field(default_factory=list)
+    changes: list[tuple[Callable[[Connection], Any], asyncio.Future[Any]]] = field(default_factory=list)
+    lost: dict[int, Exception] = field(default_factory=dict)  # position in rows -> why it is not stored
+    results: list[tuple[bool, Any]] = field(default_factory=list)  # one (succeeded, value) per change
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.changes)
+
+
+class Database:
+    """Open it inside a running event loop; `close` waits for what is under way."""
+
+    def __init__(self, path: Path, *, synchronous: Synchronous = "full") -> None:
+        self._path = path
+        self._synchronous = synchronous
+        self._loop = asyncio.get_running_loop()
+        self._next = _Group()
+        self._busy = False
+        self._scheduled = False
+        self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
+        self._local = threading.local()
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._reading: list[sqlite3.Connection] = []
+        #: Told, before anyone waiting hears of it, which runs lost a row: their state in memory is void.
+        self.on_lost: Callable[[set[int]], None] = lambda run_ids: None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._writing = self._connect()
+        migrate(self._writing)
+        self._writer = threading.Thread(target=self._write_groups, name="writer", daemon=True)
+        self._writer.start()
+
+    def append(self, row: TraceRow) -> asyncio.Future[None]:
+        """Store one row of a run's log; the future is done when it is durable."""
+        stored: asyncio.Future[None] = self._loop.create_future()
+        self._next.rows.append((row, stored))
+        self._wake()
+        return stored
+
+    async def write(self, change: Callable[[Connection], T]) -> T:
+        """Run a change in one transaction of its own on the writer thread."""
+        done: asyncio.Future[T] = self._loop.create_future()
+        self._next.changes.append((change, done))
+        self._wake()
+        return await done
+
+    async def read(self, question: Callable[[Connection], T]) -> T:
+        """Run a query on a reader thread; it sees everything committed before."""
+        return await self._loop.run_in_executor(self._readers, lambda: question(self._reader()))
+
+    async def close(self) -> None:
+        while self._busy or self._next:
+            await self.write(lambda connection: None)
+        self._groups.put(None)
+        await self._loop.run_in_executor(self._readers, self._writer.join)
+        self._readers.shutdown()
+        for connection in [*self._reading, self._writing]:
+            connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=BUSY_TIMEOUT_S,
+            cached_statements=256,
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Checkpoints copy each page once however often it was written since the last: seldom is cheaper.
+        connection.execute("PRAGMA wal_autocheckpoint = 8000")
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    def _reader(self) -> Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            connection.execute("PRAGMA query_only = ON")
+            self._local.connection = connection
+            self._reading.append(connection)
+        return connection
+
+    # -- on the event loop: gather, hand over, hear back
+
+    def _wake(self) -> None:
+        if not self._busy and not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        self._scheduled = False
+        if self._next and not self._busy:
+            group, self._next = self._next, _Group()
+            self._busy = True
+            self._groups.put(group)
+
+    def _heard_back(self, group: _Group) -> None:
+        self._busy = False
+        if group.lost:
+            self._void_runs(group)
+        for position, (_, stored) in enumerate(group.rows):
+            if stored.done():  # its caller hung up and no longer waits
+                continue
+            if position in group.lost:
+                stored.set_exception(group.lost[position])
+            else:
+                stored.set_result(None)
+        for (succeeded, value), (_, done) in zip(group.results, group.changes, strict=True):
+            if not done.done():
+                done.set_result(value) if succeeded else done.set_exception(value)
+        self._hand_over()
+
+    def _void_runs(self, group: _Group) -> None:
+        """A row that follows a lost one would leave a gap in its run's log: it is lost with it."""
+        voided = {group.rows[position][0].run_id for position in group.lost}
+        self.on_lost(voided)
+        waiting, self._next.rows = self._next.rows, []
+        for row, stored in waiting:
+            if row.run_id not in voided:
+                self._next.rows.append((row, stored))
+            elif not stored.done():
+                stored.set_exception(StorageUnavailable())
+
+    # -- on the writer thread
+
+    def _write_groups(self) -> None:
+        while (group := self._groups.get()) is not None:
+            group.lost = self._insert([row for row, _ in group.rows])
+            group.results = [self._change(change) for change, _ in group.changes]
+            self._loop.call_soon_threadsafe(self._heard_back, group)
+
+    def _insert(self, rows: Sequence[TraceRow]) -> dict[int, Exception]:
+        try:
+            insert_rows(self._writing, rows)
+        except Exception:  # noqa: BLE001 - also what is no SQL error: the writer must outlive any row
+            return self._insert_one_by_one(rows)
+        return {}
+
+    def _insert_one_by_one(self, rows: Sequence[TraceRow]) -> dict[int, Exception]:
+        """The group failed as a whole: find which rows are at fault and keep the others."""
+        lost: dict[int, Exception] = {}
+        voided: set[int] = set()
+        for position, row in enumerate(rows):
+            try:
+                if row.run_id in voided:
+                    raise StorageUnavailable
+                insert_rows(self._writing, [row])
+            except Exception as error:  # noqa: BLE001 - told to whoever waits for the row
+                voided.add(row.run_id)
+                lost[position] = StorageUnavailable(f"The call could not be stored: {error}")
+        return lost
+
+    def _change(self, change: Callable[[Connection], Any]) -> tuple[bool, Any]:
+        try:
+            with transaction(self._writing):
+                return True, change(self._writing)
+        except sqlite3.OperationalError as error:
+            return False, StorageUnavailable(f"The change could not be stored: {error}")
+        except Exception as error:  # noqa: BLE001 - raised again where the change was asked for
+            return False, error

@@ -1,0 +1,173 @@
+"""The schema as a list of steps. A step that has shipped is never edited: a change is a new step."""
+
+import sqlite3
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    (
+        "0001_start",
+        """
+        CREATE TABLE orgs (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL,
+            created_at TEXT NOT NULL
+        );
+        CREATE TABLE api_keys (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            role TEXT NOT NULL,
+            key_hash TEXT NOT NULL UNIQUE,
+            preview TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            revoked_at TEXT
+        );
+        CREATE TABLE agents (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            deleted_at TEXT
+        );
+        CREATE INDEX agents_of_org ON agents (org_id, id);
+        CREATE TABLE agent_versions (
+            agent_id INTEGER NOT NULL REFERENCES agents (id),
+            version INTEGER NOT NULL,
+            definition TEXT NOT NULL,
+            auth_header_value BLOB,
+            created_at TEXT NOT NULL,
+            PRIMARY KEY (agent_id, version)
+        );
+        CREATE TABLE datasets (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            agent_id INTEGER REFERENCES agents (id),
+            created_at TEXT NOT NULL
+        );
+        CREATE INDEX datasets_of_org ON datasets (org_id, id);
+        -- A world is kept once however many tasks and runs start from it; its name is its content.
+        CREATE TABLE worlds (
+            hash TEXT PRIMARY KEY,
+            state TEXT NOT NULL
+        );
+        CREATE TABLE tasks (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            dataset_id INTEGER NOT NULL REFERENCES datasets (id),
+            row_number INTEGER NOT NULL,
+            seed TEXT NOT NULL,
+            world_hash TEXT REFERENCES worlds (hash),
+            created_at TEXT NOT NULL,
+            UNIQUE (dataset_id, row_number)
+        );
+        CREATE TABLE batches (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            agent_id INTEGER NOT NULL REFERENCES agents (id),
+            agent_version INTEGER NOT NULL,
+            dataset_id INTEGER REFERENCES datasets (id),
+            repeats INTEGER NOT NULL,
+            concurrency INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            ended_at TEXT
+        );
+        CREATE INDEX batches_of_org ON batches (org_id, id);
+        CREATE TABLE runs (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            batch_id INTEGER REFERENCES batches (id),
+            repeat_number INTEGER NOT NULL DEFAULT 1,
+            retried INTEGER NOT NULL DEFAULT 0,
+            agent_id INTEGER NOT NULL REFERENCES agents (id),
+            agent_version INTEGER NOT NULL,
+            task_id INTEGER NOT NULL REFERENCES tasks (id),
+            dataset_id INTEGER NOT NULL REFERENCES datasets (id),
+            mode TEXT NOT NULL,
+            status TEXT NOT NULL,
+            jti TEXT NOT NULL UNIQUE,
+            token_hash TEXT NOT NULL UNIQUE,
+            seed TEXT NOT NULL,
+            world_hash TEXT REFERENCES worlds (hash),
+            simulated_now TEXT NOT NULL,
+            final_response TEXT,
+            messages TEXT,
+            metadata TEXT,
+            error_class TEXT,
+            error_json TEXT,
+            soft_warnings TEXT NOT NULL DEFAULT '[]',
+            verdict TEXT,
+            failure_mode TEXT,
+            judgement TEXT,
+            judge_error TEXT,
+            created_at TEXT NOT NULL,
+            started_at TEXT,
+            claimed_by TEXT,
+            dispatched_at TEXT,
+            ended_at TEXT,
+            expires_at TEXT NOT NULL
+        );
+        CREATE INDEX runs_of_org ON runs (org_id, id);
+        CREATE INDEX runs_of_agent ON runs (agent_id, id);
+        CREATE INDEX runs_of_dataset ON runs (dataset_id, id);
+        CREATE INDEX runs_of_task ON runs (task_id, id);
+        CREATE INDEX runs_of_batch ON runs (batch_id, id);
+        CREATE TABLE workers (
+            id TEXT PRIMARY KEY,
+            seen_at TEXT NOT NULL
+        );
+        -- Rows are appended in the order they arrive, whatever run they belong to: a table clustered by
+        -- (run, sequence) would touch a page per run in every commit. The index refuses a double.
+        CREATE TABLE trace_rows (
+            run_id INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            tool_name TEXT,
+            source TEXT,
+            http_status INTEGER,
+            error_code TEXT,
+            matched_rule_index INTEGER,
+            latency_ms REAL,
+            actor_id TEXT,
+            idempotency_key TEXT,
+            occurred_at TEXT NOT NULL,
+            arguments TEXT,
+            response TEXT,
+            updates TEXT,
+            validation TEXT,
+            payload TEXT
+        );
+        CREATE UNIQUE INDEX trace_rows_in_order ON trace_rows (run_id, sequence);
+        """,
+    ),
+)
+
+
+def migrate(connection: sqlite3.Connection) -> list[str]:
+    """Bring the schema up to date, each step with its record in one transaction; the names of those run."""
+    connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
+    done = _recorded(connection)
+    return [name for name, script in MIGRATIONS if name not in done and _run(connection, name, script)]
+
+
+def _run(connection: sqlite3.Connection, name: str, script: str) -> bool:
+    """False when another process, started at the same moment, ran the step first."""
+    try:
+        # The record comes first: its key is what stops the slower of two.
+        connection.executescript(
+            f"BEGIN IMMEDIATE; INSERT INTO migrations (name) VALUES ('{name}'); {script}; COMMIT;"
+        )
+    except sqlite3.Error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if name in _recorded(connection):
+            return False
+        raise
+    return True
+
+
+def _recorded(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM migrations")}

@@ -1,0 +1,44 @@
+"""Lists a page at a time, by the id of the last row seen: stable while rows are added."""
+
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from pipelines.storage.connection import Connection, Row
+
+T = TypeVar("T")
+
+
+class Page(NamedTuple, Generic[T]):
+    items: list[T]
+    last_id: int | None  # where the next page starts; None when this is the last
+
+
+class Filter(NamedTuple):
+    """Column names come from our own code, values from anyone."""
+
+    column: str
+    value: Any
+
+
+def page_of(
+    connection: Connection,
+    table: str,
+    *,
+    filters: list[Filter],
+    limit: int,
+    before_id: int | None,
+    newest_first: bool = True,
+) -> Page[Row]:
+    """Rows of a table whose filters with a value all hold."""
+    asked = [part for part in filters if part.value is not None]
+    conditions = [f"{part.column} = ?" for part in asked]
+    values = [part.value for part in asked]
+    if before_id is not None:
+        conditions.append("id < ?" if newest_first else "id > ?")
+        values.append(before_id)
+    where = " AND ".join(conditions) or "1 = 1"
+    order = "DESC" if newest_first else "ASC"
+    rows = connection.execute(
+        f"SELECT * FROM {table} WHERE {where} ORDER BY id {order} LIMIT ?", (*values, limit + 1)
+    ).fetchall()
+    more = len(rows) > limit
+    return Page(rows[:limit], rows[limit - 1]["id"] if more else None)

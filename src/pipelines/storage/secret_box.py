@@ -1,0 +1,56 @@
+"""Write-only values at rest: AES-256-GCM, bound to the row they belong to."""
+
+import base64
+import os
+import secrets
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+_VERSION = b"\x01"
+_NONCE_BYTES = 12  # what GCM is specified for
+
+
+class UnreadableSecret(Exception):
+    """A stored secret does not open with this key and row: the key was changed, or the row was moved."""
+
+
+class SecretBox:
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+
+    def seal(self, text: str, *, row: str) -> bytes:
+        """Encrypted for one row (`org|agent|field`); the same bytes under another row do not open."""
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return _VERSION + nonce + self._cipher.encrypt(nonce, text.encode(), row.encode())
+
+    def open(self, sealed: bytes, *, row: str) -> str:
+        nonce, body = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        if sealed[:1] != _VERSION or len(nonce) != _NONCE_BYTES:
+            raise UnreadableSecret
+        try:
+            return self._cipher.decrypt(nonce, body, row.encode()).decode()
+        except InvalidTag as error:
+            raise UnreadableSecret from error
+
+
+def load_or_make_key(path: Path, given: str | None) -> bytes:
+    """The operator's key (32 bytes in base64), else the one in a file only this user can read."""
+    if given:
+        return _decoded(given, "PIPELINES_SECRET_KEY")
+    if not path.exists():
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
+    return _decoded(path.read_text(), path.name)
+
+
+def _decoded(text: str, where: str) -> bytes:
+    try:
+        key = base64.b64decode(text.strip(), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise ValueError(f"{where} must be 32 bytes in base64, for example from `openssl rand -base64 32`")
+    return key

@@ -1,0 +1,114 @@
+"""The rows of a run's log, in and out."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from pipelines.core.json_text import Json, JsonObject, loads
+from pipelines.storage.connection import Connection, transaction
+
+CHUNK = 64  # rows in one statement: past this the cost per row no longer falls
+
+
+class TraceRow(NamedTuple):
+    """One thing that happened in a run. JSON values are held as text, the way they are stored and sent."""
+
+    run_id: int
+    sequence: int  # 1, 2, 3 … without a gap
+    kind: str  # tool_call, or one of the trace event types
+    tool_name: str | None
+    source: str | None
+    http_status: int | None
+    error_code: str | None  # our own code, when the call was refused or could not be answered
+    matched_rule_index: int | None
+    latency_ms: float | None
+    actor_id: str | None
+    idempotency_key: str | None
+    occurred_at: str
+    arguments: str | None
+    response: str | None
+    updates: str | None
+    validation: str | None
+    payload: str | None  # of a trace event: what the agent sent
+
+    def as_json(self) -> JsonObject:
+        """What a reader of the trace gets."""
+        return {
+            "sequence": self.sequence,
+            "kind": self.kind,
+            "tool_name": self.tool_name,
+            "arguments": _value(self.arguments),
+            "response": _value(self.response),
+            "source": self.source,
+            "http_status": self.http_status,
+            "error_code": self.error_code,
+            "matched_rule_index": self.matched_rule_index,
+            "latency_ms": self.latency_ms,
+            "updates": _value(self.updates) or [],
+            "validation": _value(self.validation),
+            "payload": _value(self.payload),
+            "actor_id": self.actor_id,
+            "idempotency_key": self.idempotency_key,
+            "occurred_at": self.occurred_at,
+        }
+
+
+def insert_rows(connection: Connection, rows: Sequence[TraceRow]) -> None:
+    """All rows of a call in one statement, hence one commit and one release of the interpreter's lock."""
+    if len(rows) <= CHUNK:
+        if rows:
+            connection.execute(_insert_statement(len(rows)), [value for row in rows for value in row])
+        return
+    with transaction(connection):
+        for start in range(0, len(rows), CHUNK):
+            insert_rows(connection, rows[start : start + CHUNK])
+
+
+def log_of_run(connection: Connection, run_id: int) -> list[TraceRow]:
+    """Every row in the order it was stored: what a run's state is folded from."""
+    found = connection.execute("SELECT * FROM trace_rows WHERE run_id = ? ORDER BY sequence", (run_id,))
+    return [TraceRow(*row) for row in found]
+
+
+def trace_of_run(
+    connection: Connection,
+    run_id: int,
+    *,
+    kind: str | None,
+    after: tuple[str, int] | None,
+    limit: int,
+) -> list[TraceRow]:
+    """A page of the trace in the order things happened, which an agent's own reports may shift."""
+    found = connection.execute(
+        "SELECT * FROM trace_rows WHERE run_id = ? AND (? IS NULL OR kind = ?)"
+        " AND (occurred_at, sequence) > (?, ?) ORDER BY occurred_at, sequence LIMIT ?",
+        (run_id, kind, kind, *(after or ("", 0)), limit),
+    )
+    return [TraceRow(*row) for row in found]
+
+
+def counts_of_run(connection: Connection, run_id: int) -> JsonObject:
+    """How often each source answered, and how many replies failed their check."""
+    sources: JsonObject = {}
+    total = violations = 0
+    for source, validation_failed, count in connection.execute(
+        "SELECT source, validation LIKE '{\"ok\":false%', COUNT(*) FROM trace_rows"
+        " WHERE run_id = ? AND kind = 'tool_call' GROUP BY 1, 2",
+        (run_id,),
+    ):
+        total += count
+        violations += count if validation_failed else 0
+        before = sources.get(source, 0)
+        sources[source] = count + (before if isinstance(before, int) else 0)
+    return {"tool_calls": total, "by_source": sources, "validation_failures": violations}
+
+
+@lru_cache(maxsize=CHUNK)
+def _insert_statement(rows: int) -> str:
+    names = ", ".join(TraceRow._fields)
+    one = "(" + ", ".join("?" * len(TraceRow._fields)) + ")"
+    return f"INSERT INTO trace_rows ({names}) VALUES " + ", ".join([one] * rows)
+
+
+def _value(text: str | None) -> Json:
+    return loads(text) if text is not None else None

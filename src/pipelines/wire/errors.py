@@ -1,0 +1,232 @@
+"""Every error that crosses the network, by its stable code. The docstring is the default message.
+
+OdysseyError
+  BadRequest                      the request itself cannot be read
+    InvalidJsonBody
+    UnsupportedMediaType
+    BodyTooLarge
+      ReplyTooLarge
+    InvalidCursor
+    ActorIdInvalid
+    TraceEventTypeInvalid
+  Unauthorized                    who is asking is not known
+    MissingApiKey
+    InvalidApiKey
+    InvalidRunToken
+  Forbidden                       known, but not allowed
+  NotFound                        not there, or another org's
+    ToolNotDeclared
+  MethodNotAllowed
+  Conflict                        right request, wrong moment
+    RunNotActive
+    AgentIsDraft
+    IdempotencyKeyReused
+  Invalid                         read, understood, and wrong: details list every problem
+    InvalidRequest
+    InvalidArguments
+  RateLimited
+  SimulationError                 the simulated backend could not answer
+  StorageUnavailable              worth a retry
+  InternalError                   our fault
+"""
+
+from typing import Any, ClassVar
+
+
+class OdysseyError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str | None = None, *, details: Any = None) -> None:
+        super().__init__(message or " ".join((type(self).__doc__ or "").split()))
+        self.details = details
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+    def as_json(self) -> dict[str, Any]:
+        """The error object of the wire: `{code, message, details?, retryable?}`."""
+        body: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.details is not None:
+            body["details"] = self.details
+        if self.retryable:
+            body["retryable"] = True
+        return body
+
+
+class BadRequest(OdysseyError):
+    """The request cannot be read."""
+
+    code = "bad_request"
+
+
+class InvalidJsonBody(BadRequest):
+    """The body is not JSON that can be read in only one way."""
+
+    code = "invalid_json"
+
+
+class UnsupportedMediaType(BadRequest):
+    """Send a JSON body (application/json), or a CSV file as multipart/form-data where one is taken."""
+
+    code = "unsupported_media_type"
+
+
+class BodyTooLarge(BadRequest):
+    """The body is over the size limit."""
+
+    code = "body_too_large"
+
+
+class ReplyTooLarge(BodyTooLarge):
+    """The tool's reply is over 1 MiB, so it is not sent and nothing was changed."""
+
+    code = "reply_too_large"
+
+
+class InvalidCursor(BadRequest):
+    """The cursor is not one that this list handed out; start again without it."""
+
+    code = "invalid_cursor"
+
+
+class ActorIdInvalid(BadRequest):
+    """X-Pipelines-Actor-Id must be 1-8 segments of [A-Za-z0-9_.-]{1,64} joined by '/'."""
+
+    code = "actor_id_invalid"
+
+
+class TraceEventTypeInvalid(BadRequest):
+    """No such trace event type."""
+
+    code = "trace_event_type_invalid"
+
+
+class Unauthorized(OdysseyError):
+    """Who is asking is not known."""
+
+    code = "unauthorized"
+
+
+class MissingApiKey(Unauthorized):
+    """Send an API key as 'Authorization: Bearer pk_live_…' or 'X-API-Key: pk_live_…'."""
+
+    code = "missing_api_key"
+
+
+class InvalidApiKey(Unauthorized):
+    """This API key is unknown or revoked."""
+
+    code = "invalid_api_key"
+
+
+class InvalidRunToken(Unauthorized):
+    """The run token is missing or unknown. Send the token of this run as 'Authorization: Bearer …'."""
+
+    code = "invalid_run_token"
+
+
+class Forbidden(OdysseyError):
+    """This key's role does not allow it."""
+
+    code = "forbidden"
+
+
+class NotFound(OdysseyError):
+    """There is no such thing here."""
+
+    code = "not_found"
+
+
+class ToolNotDeclared(NotFound):
+    """The agent's tools_schema has no tool of this name."""
+
+    code = "tool_not_declared"
+
+
+class MethodNotAllowed(OdysseyError):
+    """This path does not take this method."""
+
+    code = "method_not_allowed"
+
+
+class Conflict(OdysseyError):
+    """This cannot be done in the present state."""
+
+    code = "conflict"
+
+
+class RunNotActive(Conflict):
+    """The run has ended; its tools no longer answer."""
+
+    code = "run_not_active"
+
+
+class AgentIsDraft(Conflict):
+    """A draft agent cannot be run; publish it first."""
+
+    code = "agent_is_draft"
+
+
+class IdempotencyKeyReused(Conflict):
+    """This Idempotency-Key came before with another tool or other arguments."""
+
+    code = "idempotency_key_reused"
+
+
+class Invalid(OdysseyError):
+    """The content is wrong; details list every problem."""
+
+    code = "invalid"
+
+
+class InvalidRequest(Invalid):
+    """The request has problems; details list every one."""
+
+    code = "invalid_request"
+
+
+class InvalidArguments(Invalid):
+    """The arguments do not fit the tool's input_schema."""
+
+    code = "invalid_arguments"
+
+
+class RateLimited(OdysseyError):
+    """Too many calls with this run token; wait and try again."""
+
+    code = "rate_limited"
+    retryable = True
+
+
+class SimulationError(OdysseyError):
+    """The simulated backend could not answer this call."""
+
+    code = "simulation_failed"
+
+
+class StorageUnavailable(OdysseyError):
+    """The call could not be stored, so it did not happen; try again."""
+
+    code = "storage_unavailable"
+    retryable = True
+
+
+class InternalError(OdysseyError):
+    """Something broke on our side; the log has it."""
+
+    code = "internal_error"
+
+
+def every_error() -> list[type[OdysseyError]]:
+    """All error classes, for the documentation and its test."""
+    found: list[type[OdysseyError]] = []
+    pending: list[type[OdysseyError]] = [OdysseyError]
+    while pending:
+        for kind in pending.pop(0).__subclasses__():
+            found.append(kind)
+            pending.append(kind)
+    return found

@@ -1,0 +1,39 @@
+"""Fixtures for every room above core: a server in this process, and its first org.
+
+The server is imported by the fixtures that need it: core's tests do not hang on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from desk import DrivenRun, House, Org
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def house(tmp_path: Path, anyio_backend: str) -> AsyncIterator[House]:
+    from desk import open_house
+
+    async with open_house(tmp_path / "house") as opened:
+        yield opened
+
+
+@pytest.fixture
+def org(house: House) -> Org:
+    return house.owner
+
+
+@pytest.fixture
+async def run(org: Org) -> DrivenRun:
+    """A run of the desk's own task, no failures in it."""
+    return await org.run()

@@ -1,0 +1,116 @@
+"""The simulator of one agent: authored plans win, the rest is read, rules are woven in, nothing is shared."""
+
+from dataclasses import replace
+
+import pytest
+from invented_backends import DEVOPS, LIBRARY, NOTHING, Backend, tool
+
+from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.ledger import Ledger, World, fold
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+
+NOW = "2026-01-15T10:30:00Z"
+AUTHORED: Json = [{"return": {"by": "'the author'"}}]
+
+
+def simulator(backend: Backend, behavior: str | None = None, **plans: Json) -> PlannedSimulator:
+    tools = [replace(one, simulation=plans.get(one.name)) for one in backend.tools]
+    world = World.from_initial_state(backend.state)
+    return build_simulator(tools, ledger_schema=backend.ledger_schema, world=world, behavior=behavior)
+
+
+def answer(given: PlannedSimulator, backend: Backend, name: str, arguments: JsonObject) -> SimulatedReply:
+    ledger = Ledger(World.from_initial_state(backend.state))
+    return given.answer(name, arguments, ledger, Moment(seed="s", call_number=1, now=NOW))
+
+
+def test_an_authored_plan_wins_over_a_read_one() -> None:
+    built = simulator(LIBRARY, count_books=AUTHORED)
+    assert answer(built, LIBRARY, "count_books", {}).response == {"by": "the author"}
+    assert built.plans["count_books"].origin == "authored"
+    assert built.plans["findBooks"].origin == "read"
+
+
+def test_an_authored_plan_may_be_a_mapping_with_steps() -> None:
+    built = simulator(LIBRARY, count_books={"steps": AUTHORED})
+    assert answer(built, LIBRARY, "count_books", {}).response == {"by": "the author"}
+
+
+def test_a_plan_that_cannot_be_read_fails_the_call_and_says_where() -> None:
+    built = simulator(LIBRARY, count_books=[{"retrun": 1}])
+    assert built.plans["count_books"].plan is None
+    with pytest.raises(SimulationFailed, match="retrun") as failed:
+        answer(built, LIBRARY, "count_books", {})
+    assert failed.value.code == "no_plan"
+
+
+def test_a_tool_that_is_not_declared_is_named() -> None:
+    with pytest.raises(SimulationFailed, match="zap") as failed:
+        answer(simulator(LIBRARY), LIBRARY, "zap", {})
+    assert failed.value.code == "tool_not_declared"
+
+
+def test_plans_lists_every_tool_and_compiles_each_once() -> None:
+    built = simulator(LIBRARY)
+    assert list(built.plans) == [one.name for one in LIBRARY.tools]
+    assert len(built.plans) == len(LIBRARY.tools)
+    assert built.plans["count_books"] is built.plans["count_books"]
+    assert "zap" not in built.plans
+
+
+def test_what_was_not_understood_comes_with_the_reply() -> None:
+    shop = Backend(state={"stock": {"A": {"price": 1}}}, tools=(tool("search_stocks", sector="text"),))
+    assert any(
+        "sector" in note for note in answer(simulator(shop), shop, "search_stocks", {"sector": "x"}).notes
+    )
+
+
+def test_rules_of_the_behaviour_text_are_woven_in() -> None:
+    behavior = (
+        "create_loan only succeeds when the book's year is at least 1900; "
+        "otherwise it returns a 409 too_old error."
+    )
+    built = simulator(LIBRARY, behavior)
+    assert built.not_understood == ()
+    old = answer(built, LIBRARY, "create_loan", {"book_id": "b-2", "member_id": "m-7"})
+    assert (old.status, old.response["error"]["code"]) == (409, "too_old")  # type: ignore[index,call-overload]
+    assert answer(built, LIBRARY, "create_loan", {"book_id": "b-1", "member_id": "m-7"}).status == 200
+
+
+def test_a_sentence_that_is_not_understood_is_named_and_the_rest_goes_on() -> None:
+    built = simulator(LIBRARY, "Bananas are yellow.")
+    assert built.not_understood == ("Bananas are yellow.",)
+    assert answer(built, LIBRARY, "count_books", {}).response == {"count": 3}
+
+
+def test_a_reply_proposes_its_changes_and_leaves_the_ledger_alone() -> None:
+    world = World.from_initial_state(DEVOPS.state)
+    ledger = Ledger(world)
+    built = simulator(DEVOPS)
+    before = dumps(ledger.as_state())
+    reply = built.answer(
+        "create_deployment", {"service": "web"}, ledger, Moment(seed="s", call_number=1, now=NOW)
+    )
+    assert dumps(ledger.as_state()) == before
+    ledger.apply(reply.updates)
+    assert dumps(ledger.as_state()) == dumps(fold(world, reply.updates).as_state())
+
+
+def test_the_same_calls_get_byte_equal_replies_from_two_simulators() -> None:
+    calls: list[tuple[str, JsonObject]] = [
+        ("create_task", {"title": "t"}),
+        ("complete_task", {"task_id": "1"}),
+        ("list_tasks", {}),
+        ("frobnicate_widget", {"size": 2}),
+    ]
+
+    def replies() -> bytes:
+        built, ledger, said = simulator(NOTHING), Ledger(World.from_initial_state({})), []
+        for number, (name, arguments) in enumerate(calls, start=1):
+            reply = built.answer(name, arguments, ledger, Moment(seed="s", call_number=number, now=NOW))
+            ledger.apply(reply.updates)
+            said.append([reply.response, [update.as_json() for update in reply.updates]])
+        return dumps(said)
+
+    assert replies() == replies()

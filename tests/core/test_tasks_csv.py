@@ -1,0 +1,395 @@
+"""Uploads: CSV and JSON rows become seeds, and every bad cell is named by its row and column."""
+
+import csv
+import io
+from dataclasses import fields
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.core import csv_text
+from pipelines.core.failure_rules import parse_failure_rules
+from pipelines.core.ledger_schema import parse_ledger_schema
+from pipelines.core.problems import Refused
+from pipelines.core.seed import Seed, TrackedConstraint
+from pipelines.core.tasks_csv import COLUMNS, MAX_ROWS, parse_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.tools_schema import parse_tools_schema
+
+# As the documentation has it
+BEHAVIOR = (
+    "The refund_order tool rejects any order whose shipped_at is more than 90 days before the run date and "
+    "returns it unchanged."
+)
+EXAMPLE = (
+    "user,behavior,state,failure_rules\n"
+    '"Refund order #4521 if it shipped more than 30 days ago.",'
+    f'"{BEHAVIOR}",'
+    '"{""order"":{""4521"":{""status"":""shipped"",""shipped_at"":""2026-04-01"",""amount"":79.50}}}",'
+    '"[{""trigger"":""after_n_calls"",""tool"":""refund_order"",""n"":1,""duration"":1,'
+    '""error"":{""code"":502,""message"":""Payment processor unavailable""}}]"\n'
+).encode()
+TOOLS = parse_tools_schema([{"name": "refund_order", "input_schema": {"type": "object"}}])
+LEDGER = parse_ledger_schema({"entities": [{"type": "order", "id_field": "id"}]})
+
+
+def refused(source, **around):
+    with pytest.raises(Refused) as found:
+        parse_tasks(source, **around)
+    return found.value
+
+
+def problems(source, **around):
+    return refused(source, **around).problems
+
+
+def rows(*lines):
+    return "\n".join(lines).encode()
+
+
+# What is accepted
+
+
+def test_the_documented_example():
+    (seed,) = parse_tasks(EXAMPLE, tools=TOOLS, ledger_schema=LEDGER)
+    assert seed.as_json() == {
+        "user_instruction": "Refund order #4521 if it shipped more than 30 days ago.",
+        "behavior_instructions": BEHAVIOR,
+        "initial_state": {
+            "order": {"4521": {"status": "shipped", "shipped_at": "2026-04-01", "amount": 79.5}}
+        },
+        "failure_rules": [
+            {
+                "trigger": "after_n_calls",
+                "tool": "refund_order",
+                "n": 1,
+                "duration": 1,
+                "error": {"code": 502, "message": "Payment processor unavailable"},
+            }
+        ],
+    }
+
+
+def test_json_rows_use_the_columns_names_with_json_values():
+    rows = [
+        {"user": "Hi.", "state": {"order": {}}, "max_turns": 3, "tags": ["a", "b"]},
+        {"user": "Hi.", "state": '{"order": {}}', "max_turns": "3", "tags": "a, b", "behavior": None},
+    ]
+    first, second = parse_tasks(rows)
+    assert first == second
+    assert (first.initial_state, first.max_turns, first.tags) == ({"order": {}}, 3, ("a", "b"))
+
+
+FILES = {
+    "byte order mark": b"\xef\xbb\xbfuser\nHi.",
+    "CRLF": b"user\r\nHi.\r\n",
+    "CR": b"user\rHi.\r",
+    "quoted header": b'"user"\n"Hi."\n',
+    "spaces around the header": b" user \nHi.\n",
+    "blank lines before and after": b"\n\nuser\n\nHi.\n\n\n",
+    "an empty row": b"user,behavior\n,\nHi.,\n , \n",
+    "an unnamed column without content": b"user,,\nHi.,,\n",
+}
+
+
+@pytest.mark.parametrize("data", FILES.values(), ids=FILES)
+def test_files_as_programs_write_them(data):
+    assert parse_tasks(data) == [Seed(user_instruction="Hi.")]
+
+
+def test_a_cell_may_hold_line_breaks_commas_and_quotes():
+    (seed,) = parse_tasks(b'user,tags\n"Say ""hi"",\r\nthen\nstop.",x\n')
+    assert seed.user_instruction == 'Say "hi",\r\nthen\nstop.'
+
+
+def test_a_quote_within_an_unquoted_cell_is_a_character():
+    assert parse_tasks(b'user,state\nThe 19" rack,{}\n')[0].user_instruction == 'The 19" rack'
+
+
+def test_a_cell_may_be_far_larger_than_the_csv_modules_limit():
+    state = {"order": {str(i): {"note": "x" * 1_000} for i in range(500)}}
+    (seed,) = parse_tasks(tasks_as_csv([Seed(user_instruction="Hi.", initial_state=state)]))
+    assert seed.initial_state == state
+    assert csv.field_size_limit() == 131_072, "the process-wide limit is left alone"
+
+
+def test_rows_with_one_world_share_it():
+    first, second = parse_tasks(b'user,state\na,"{""order"": {}}"\nb,"{""order"": {}}"\n')
+    assert first.initial_state is second.initial_state
+
+
+# What is refused
+
+
+def test_a_header_that_is_an_axis_name_gets_the_columns_name():
+    found = problems(b"user_instruction,initial_state,behavior_instructions\na,{},b\n")
+    assert [(problem.column, problem.hint) for problem in found[:3]] == [
+        ("user_instruction", "did you mean `user`?"),
+        ("initial_state", "did you mean `state`?"),
+        ("behavior_instructions", "did you mean `behavior`?"),
+    ]
+    assert [problem.column for problem in found[3:]] == ["user"], "and the missing column is told once"
+
+
+def test_unknown_headers_are_all_listed():
+    found = problems(b"user,behaviour,colour,expected\na,b,c,d\n")
+    assert [problem.column for problem in found] == ["behaviour", "colour", "expected"]
+    assert found[0].hint == "did you mean `behavior`?"
+    assert "`user`" in found[1].hint
+
+
+def test_unknown_keys_of_json_rows_are_all_listed():
+    found = problems([{"user": "a", "user_instruction": "b"}, {"user": "a", "colour": 1}])
+    assert [(problem.row, problem.path, problem.column) for problem in found] == [
+        (1, "/rows/0/user_instruction", "user_instruction"),
+        (2, "/rows/1/colour", "colour"),
+    ]
+    assert found[0].hint == "did you mean `user`?"
+
+
+WHOLE_FILES = {
+    "empty": (b"", "the file is empty"),
+    "only line breaks": (b"\n\r\n", "the file is empty"),
+    "only commas": (b",,\n", "the file is empty"),
+    "a header only": (b"user\n", "there are no rows"),
+    "empty rows only": (b"user,state\n,\n\n", "there are no rows"),
+    "UTF-16": ("user\nHi.".encode("utf-16"), "UTF-16"),
+    "UTF-16 without a mark": ("user\nHi.".encode("utf-16-be"), "UTF-16"),
+    "Latin-1": ("user\nÉtat".encode("latin-1"), "not UTF-8 (line 2, byte 5)"),
+    "semicolons": (b"user;state\na;{}\n", "unknown column `user;state`"),
+    "a quote that is never closed": (b'user,state\na,{}\n"b,{}\nc,{}\n', "never closed"),
+    "quotes that are not doubled": (b'user,state\na,"{"order": {}}"\n', "closing quote"),
+    "a column twice": (b"user,user\na,b\n", "column `user` stands 2 times"),
+    "no user column": (b"state\n{}\n", "the column `user` is missing"),
+    "a cell under no header": (b"user,\na,b\n", "no name above it"),
+}
+
+
+@pytest.mark.parametrize(("data", "says"), WHOLE_FILES.values(), ids=WHOLE_FILES)
+def test_files_that_cannot_be_taken(data, says):
+    assert says in problems(data)[0].message
+
+
+def test_semicolons_are_recognised():
+    assert "semicolons" in problems(b"user;state\na;{}\n")[1].hint
+
+
+@pytest.mark.parametrize("rows", [None, {}, "x", 5])
+def test_rows_that_are_no_list(rows):
+    assert [problem.path for problem in problems(rows)] == ["/rows"]
+
+
+def test_structural_problems_name_their_row():
+    assert [problem.row for problem in problems(b'user,state\na,{}\n"b,{}\n')] == [2]
+    assert [problem.row for problem in problems(b'user,state\na,{}\n\nb,"{"a"}"\n')] == [3]
+
+
+CELLS = {
+    "blank user": (b"user,tags\n ,x\n", 1, "user", "missing"),
+    "single quotes": (b"user,state\na,{'order': {}}\n", 1, "state", "not valid JSON"),
+    "cut off": (b'user,state\na,"{""order"": "\n', 1, "state", "not valid JSON"),
+    "NaN": (b'user,state\na,"{""order"": {""1"": {""total"": NaN}}}"\n', 1, "state", "NaN"),
+    "a key twice": (b'user,state\na,"{""order"": {}, ""order"": {}}"\n', 1, "state", "twice"),
+    "JSON of the wrong kind": (b"user,state\na,[]\n", 1, "state", "must be a JSON object"),
+    "not a whole number": (b"user,max_turns\na,3.5\n", 1, "max_turns", "3.5"),
+    "a number out of range": (b"user,max_turns\na,51\n", 1, "max_turns", "from 1 to 50"),
+    "a word that is no choice": (b"user,turn_mode\na,chat\n", 1, "turn_mode", "`single_shot`"),
+    "a NUL": (b"user,tags\na\0b,x\n", 1, "user", "NUL"),
+    "a NUL in JSON": (b'user,state\na,"{""o\0"": {}}"\n', 1, "state", "not valid JSON"),
+    "too many cells": (b"user,state\na,{},x\n", 1, None, "has 3 cells, the header 2"),
+    "too few cells": (b"user,state\na,{}\nb\n", 2, None, "has 1 cells, the header 2"),
+    "after an empty row": (b"user,max_turns\na,1\n,\nb,x\n", 3, "max_turns", "`x`"),
+}
+
+
+@pytest.mark.parametrize(("data", "row", "column", "says"), CELLS.values(), ids=CELLS)
+def test_a_bad_cell_is_named_by_row_and_column(data, row, column, says):
+    (problem,) = problems(data)
+    assert (problem.row, problem.column) == (row, column)
+    assert says in problem.message
+    assert problem.path == (f"row {row}, column {column}" if column else f"row {row}")
+
+
+HINTS = {
+    "single quotes": ("{'order': {}}", "double quotes"),
+    "typographic quotes": ("{“order”: {}}", "straight"),
+    "Python's words": ('{"order": {"1": {"gift": True}}}', "true, false and null"),
+    "a comma too many": ('{"order": {},}', "comma"),
+    "no JSON at all": ("order 1 is paid", "starts with {"),
+    "cut off by Excel": ('{"order": "' + "x" * 32_756, "32,767"),
+}
+
+
+@pytest.mark.parametrize(("cell", "hint"), HINTS.values(), ids=HINTS)
+def test_the_usual_slips_in_json_cells_get_a_hint(cell, hint):
+    (problem,) = problems([{"user": "a", "state": cell}])
+    assert hint in problem.hint
+    assert (problem.path, problem.row, problem.column) == ("/rows/0/state", 1, "state")
+
+
+def test_a_problem_inside_a_cell_says_where_in_both_forms():
+    wrong = {"order": {"4521": "paid"}}
+    (in_csv,) = problems(b'user,state\na,"{""order"": {""4521"": ""paid""}}"\n')
+    (in_json,) = problems([{"user": "a", "state": wrong}])
+    assert in_csv.path == "row 1, column state, at /order/4521"
+    assert in_json.path == "/rows/0/state/order/4521"
+
+
+def test_messages_speak_of_columns_not_axes():
+    (problem,) = problems([{"user": ""}])
+    assert problem.message == "`user` is missing"
+
+
+def test_rules_and_states_are_checked_against_the_agent():
+    found = problems(EXAMPLE.replace(b"refund_order", b"refnd_order").replace(b"order", b"ordr"), tools=TOOLS)
+    assert [(problem.row, problem.column) for problem in found] == [(1, "failure_rules")]
+    found = problems(b'user,state\na,"{""orders"": {}}"\n', ledger_schema=LEDGER)
+    assert [(problem.column, problem.hint) for problem in found] == [("state", "did you mean `order`?")]
+
+
+def test_every_bad_cell_of_every_row_is_listed_in_order():
+    found = problems(b"user,state,max_turns,tags\na,{,0,x\n,[],x,y\nb,{},1\n")
+    assert [(problem.row, problem.column) for problem in found] == [
+        (1, "state"),
+        (1, "max_turns"),
+        (2, "max_turns"),
+        (2, "user"),
+        (2, "state"),
+        (3, None),
+    ]
+
+
+def test_the_first_thousand_problems_are_listed_and_all_are_counted():
+    found = refused(b"user,max_turns\n" + b"a,x\n" * 1_500)
+    assert (len(found.problems), found.total) == (1_000, 1_500)
+    entities = {str(i): i for i in range(3_000)}
+    found = refused([{"user": "a", "state": {"order": entities}}])
+    assert (len(found.problems), found.total) == (1_000, 3_000)
+
+
+def test_five_thousand_rows_and_no_more():
+    row = {"user": "a"}
+    assert len(parse_tasks([row] * MAX_ROWS)) == 5_000
+    assert "5,001" in problems([row] * (MAX_ROWS + 1))[0].message
+    assert "5,001" in problems(b"user\n" + b"a\n" * (MAX_ROWS + 1))[0].message
+    assert problems([])[0].message == "there are no rows"
+
+
+# Columns and axes
+
+
+def test_every_axis_has_exactly_one_column():
+    assert sorted(column.axis for column in COLUMNS) == sorted(field.name for field in fields(Seed))
+    assert len({column.name for column in COLUMNS}) == len(COLUMNS)
+    assert all(column.help.endswith(".") for column in COLUMNS)
+
+
+# Round trips
+
+texts = st.text(min_size=1, max_size=20).filter(lambda text: text.strip() and "\0" not in text)
+tricky = st.sampled_from(
+    ['"', ",", "\r\n", '{"a"', "[1]", '"x"', " x ", "=1+1", "\ufeff", "ends\n", "5", "null"]
+)
+texts = (texts | tricky).filter(str.strip)
+free = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(texts, free, max_size=3)
+either = objects | st.lists(free, max_size=3)
+maybe = st.none() | texts
+rules = st.lists(
+    st.builds(
+        lambda tool, n, response: {
+            "trigger": "after_n_calls",
+            "tool": tool,
+            "n": n,
+            "error": {"code": 200, "response": response},
+        },
+        texts,
+        st.integers(1, 9),
+        free,
+    ),
+    max_size=2,
+).map(lambda body: parse_failure_rules(body, tools=None))
+seeds = st.builds(
+    Seed,
+    user_instruction=texts,
+    failure_rules=rules,
+    behavior_instructions=maybe,
+    initial_state=st.dictionaries(
+        texts.filter(lambda name: name != "initial_state"),
+        st.dictionaries(texts, objects, max_size=2),
+        max_size=2,
+    ),
+    expected_outcome=st.sampled_from([None, "completion", "refusal"]),
+    turn_mode=st.sampled_from(["single_shot", "model_as_user"]),
+    max_turns=st.integers(1, 50),
+    memory_mode=st.sampled_from(["replay", "stateful"]),
+    user_simulator_persona=maybe,
+    scripted_user_turns=st.lists(texts, max_size=2).map(tuple),
+    tracked_constraints=st.lists(
+        st.builds(TrackedConstraint, id=texts, description=texts, check=free),
+        max_size=2,
+        unique_by=lambda c: c.id,
+    ).map(tuple),
+    workspace_seed=st.none() | texts | either,
+    setup_command=maybe,
+    eval=st.none() | texts | either,
+    expected_state=st.none() | either,
+    expected_calls=st.none() | either,
+    task_input=st.none() | either,
+    tags=st.lists(texts.map(str.strip), max_size=3, unique=True).map(tuple),
+)
+
+
+@given(st.lists(seeds, min_size=1, max_size=3))
+@settings(deadline=None)
+def test_an_export_uploaded_again_gives_equal_seeds(some):
+    assert parse_tasks(tasks_as_csv(some)) == some
+    assert parse_tasks(tasks_as_rows(some)) == some
+
+
+def test_an_export_has_only_the_columns_in_use():
+    assert tasks_as_csv([Seed(user_instruction="a"), Seed(user_instruction="b", tags=("x", "y"))]) == (
+        b'user,tags\r\na,\r\nb,"[""x"",""y""]"\r\n'
+    )
+    assert tasks_as_csv([]) == b"user\r\n"
+
+
+cells = st.text(st.sampled_from('ab,"\r\n; é'), max_size=6)
+records = st.lists(st.lists(cells, min_size=1, max_size=4), max_size=5)
+
+
+@given(records)
+def test_records_are_read_as_they_were_written(some):
+    assert csv_text.read_records(csv_text.write_records(some).decode()) == some
+
+
+@given(records)
+def test_the_standard_library_reads_what_we_write_and_we_what_it_writes(some):
+    written = csv_text.write_records(some).decode()
+    theirs = [record or [""] for record in csv.reader(io.StringIO(written, newline=""), strict=True)]
+    assert theirs == some
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows(some)
+    assert csv_text.read_records(out.getvalue()) == some
+
+
+@given(st.binary(max_size=60) | st.text(st.sampled_from('user,"\r\n{}[]1 '), max_size=60).map(str.encode))
+def test_any_bytes_give_seeds_or_problems(data):
+    try:
+        parsed = parse_tasks(b"user,state\n" + data)
+    except Refused as error:
+        parsed = error.problems
+    assert parsed
+
+
+def test_a_quote_that_is_never_closed_costs_one_pass():
+    data = b'user\n"' + b'a""' * 300_000
+    assert "never closed" in problems(data)[0].message

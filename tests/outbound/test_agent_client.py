@@ -1,0 +1,377 @@
+"""Dispatch over real sockets: whatever an agent does, one POST, and just one error class for it."""
+
+import asyncio
+import gzip
+import json
+import logging
+import socket
+import time
+
+import pytest
+from raw_agents import (
+    REPLY,
+    Caller,
+    Request,
+    answers,
+    answers_too_late,
+    closes_in_the_middle,
+    fails_and_never_ends,
+    hangs,
+    raw_agent,
+    replies,
+    resets_at_once,
+    resets_in_the_middle,
+    sends,
+    sends_for_ever,
+    trickles,
+)
+
+from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
+from pipelines.wire.envelope import Envelope, ErrorClass
+
+pytestmark = pytest.mark.anyio
+
+TOKEN, SECRET = "run-token-77f0", "agent-secret-4711"
+ENVELOPE = Envelope(
+    run_id=17,
+    task_id=42,
+    agent_id=8,
+    user_instruction="Refund order #4521.",
+    task_input={"customer_id": "cust_99"},
+    odyssey_proxy_url="http://127.0.0.1:8420/api/odyssey-proxy/runs/abc",
+    run_token=TOKEN,
+    run_token_jti="abc",
+)
+SHORT_S = 0.25  # for agents that do not answer; long enough to connect on a busy machine
+
+
+@pytest.fixture(scope="module")
+def client():
+    return AgentClient(AddressPolicy(allow_private=True))
+
+
+def target(url, **changes):
+    return AgentTarget(**{"endpoint_url": url, "timeout_s": 20.0, **changes})
+
+
+async def test_an_agent_gets_the_dispatch_and_its_reply_comes_back(client):
+    async with raw_agent(replies) as agent:
+        auth = {"auth_header_name": "Authorization", "auth_header_value": f"Bearer {SECRET}"}
+        outcome = await client.dispatch(target(agent.url(path="/a%20b?x=1"), **auth), ENVELOPE)
+    assert isinstance(outcome, Dispatched)
+    assert (outcome.reply.final_response, outcome.reply.soft_warnings) == ("Refunded.", ())
+    assert outcome.http_status == 200
+    assert outcome.latency_ms > 0
+    [request] = agent.requests
+    assert request.line == "POST /a%20b?x=1 HTTP/1.1"
+    assert request.json() == ENVELOPE.body()
+    assert request.headers == {
+        "host": f"127.0.0.1:{agent.port}",
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "connection": "close",
+        "user-agent": "pipelines-odyssey",
+        "content-type": "application/json",
+        "content-length": str(len(request.body)),
+        "authorization": f"Bearer {SECRET}",
+        "x-pipelines-run-token": TOKEN,
+        "x-pipelines-odyssey-proxy-url": ENVELOPE.odyssey_proxy_url,
+        "x-pipelines-run-id": "17",
+        "x-pipelines-task-id": "42",
+        "x-pipelines-run-token-jti": "abc",
+    }
+    assert TOKEN.encode() not in request.body
+
+
+async def test_the_agents_own_header_takes_the_place_of_one_of_ours(client):
+    async with raw_agent(replies) as agent:
+        auth = {"auth_header_name": "user-agent", "auth_header_value": SECRET}
+        await client.dispatch(target(agent.url(), **auth), ENVELOPE)
+    assert agent.requests[0].raw_head.lower().count("user-agent") == 1
+    assert agent.requests[0].headers["user-agent"] == SECRET
+
+
+LONG_PAGE = b"Traceback: " + b"x" * 100_000
+HTML = b"<!DOCTYPE html><html><title>Sign in</title></html>"
+JSON = "Content-Type: application/json"
+METADATA = "Location: http://169.254.169.254/latest/meta-data/?token=t0p"
+TEN_MB = b'{"final_response": "' + b"x" * 10_000_000 + b'"}'
+
+# What the agent does: the error class, the HTTP status, whether it was reached, and words of the detail.
+FAULTS = {
+    "401": (answers(401, b"who are you?"), "auth_failed", 401, "yes", "who are you?"),
+    "403": (answers(403, b""), "auth_failed", 403, "yes", "HTTP 403 with an empty body"),
+    "408": (answers(408, b"slow"), "agent_timeout", 408, "yes", "slow"),
+    "504": (answers(504, b"gateway"), "agent_timeout", 504, "yes", "gateway"),
+    "500": (answers(500, LONG_PAGE), "agent_5xx", 500, "yes", "Traceback: " + "x" * 489),
+    "503, which is not tried again": (
+        answers(503, b"busy", "Retry-After: 0"),
+        "agent_5xx",
+        503,
+        "yes",
+        "busy",
+    ),
+    "404": (answers(404, b"no such route"), "agent_4xx", 404, "yes", "no such route"),
+    "422": (answers(422, b"{}"), "agent_4xx", 422, "yes", "{}"),
+    "429": (answers(429, b"slow down", "Retry-After: 0"), "agent_4xx", 429, "yes", "slow down"),
+    "500 that never ends": (fails_and_never_ends, "agent_5xx", 500, "yes", "Traceback"),
+    "redirect to a metadata address": (
+        answers(307, b"", METADATA),
+        "agent_bad_response",
+        307,
+        "yes",
+        "the agent answered 307, a redirect to http://169.254.169.254/latest/meta-data/; "
+        "redirects are not followed",
+    ),
+    "304": (answers(304, b""), "agent_bad_response", 304, "yes", "redirect to nowhere"),
+    "200 with HTML": (answers(200, HTML), "agent_bad_response", 200, "yes", "an HTML page titled “Sign in”"),
+    "200 with nothing": (answers(200, b""), "agent_bad_response", 200, "yes", "the body is empty"),
+    "204": (sends(b"HTTP/1.1 204 No\r\n\r\n"), "agent_bad_response", 204, "yes", "the body is empty"),
+    "200 with another envelope": (
+        answers(200, b'{"output": "Refunded."}', JSON),
+        "agent_bad_response",
+        200,
+        "yes",
+        'no `final_response`, only `output`; it begins: {"output": "Refunded."}',
+    ),
+    "the answer to a ping": (
+        answers(200, b'{"ok": true}'),
+        "agent_bad_response",
+        200,
+        "yes",
+        "that to a ping",
+    ),
+    "invalid UTF-8": (
+        answers(200, b'{"final_response": "\xff"}'),
+        "agent_bad_response",
+        200,
+        "yes",
+        "not UTF-8",
+    ),
+    "compressed": (
+        answers(200, gzip.compress(json.dumps(REPLY).encode()), "Content-Encoding: gzip"),
+        "agent_bad_response",
+        200,
+        "yes",
+        "compressed (gzip)",
+    ),
+    "10 MB": (answers(200, TEN_MB), "agent_bad_response", 200, "yes", "over 8 MiB"),
+    "without end": (sends_for_ever, "agent_bad_response", 200, "yes", "over 8 MiB"),
+    "nested too deep": (
+        answers(200, b'{"final_response": "x", "messages": ' + b"[" * 500 + b"]" * 500 + b"}"),
+        "agent_bad_response",
+        200,
+        "yes",
+        "nested deeper",
+    ),
+    "hangs": (hangs, "agent_timeout", None, "maybe", "there was no answer within 0.25 s"),
+    "answers after the timeout": (answers_too_late, "agent_timeout", None, "maybe", "no answer within"),
+    "trickles past the deadline": (trickles, "agent_timeout", 200, "yes", "the answer began"),
+    "resets at once": (resets_at_once, "transport_error", None, "maybe", "closed before there was an answer"),
+    "closes at once": (sends(b""), "transport_error", None, "maybe", "closed before there was an answer"),
+    "resets in the middle": (resets_in_the_middle, "transport_error", 200, "yes", "broke while"),
+    "closes in the middle": (closes_in_the_middle, "transport_error", 200, "yes", "broke while"),
+    "speaks no HTTP": (sends(b"SSH-2.0-OpenSSH\r\n\r\n"), "transport_error", None, "maybe", "is not HTTP"),
+    "headers without end": (
+        sends(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000),
+        "transport_error",
+        None,
+        "maybe",
+        "is not HTTP",
+    ),
+    "switches protocols": (
+        sends(b"HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+        "transport_error",
+        None,
+        "maybe",
+        "is not HTTP",
+    ),
+}
+SLOW = {"hangs", "answers after the timeout", "trickles past the deadline", "500 that never ends"}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_each_fault_has_its_error_class_and_is_posted_once(client, name):
+    script, error_class, status, reached, words = FAULTS[name]
+    async with raw_agent(script) as agent:
+        timeout_s = SHORT_S if name in SLOW else 20.0
+        outcome = await client.dispatch(target(agent.url(), timeout_s=timeout_s), ENVELOPE)
+    assert isinstance(outcome, DispatchFailed)
+    assert (outcome.error_class, outcome.http_status, outcome.reached) == (error_class, status, reached)
+    assert words in outcome.detail
+    assert len(outcome.detail) <= 500
+    assert (agent.connections, len(agent.requests)) == (1, 1)
+
+
+async def test_the_deadline_is_for_the_whole_and_not_for_each_read(client):
+    started = time.monotonic()
+    async with raw_agent(trickles) as agent:
+        await client.dispatch(target(agent.url(), timeout_s=SHORT_S), ENVELOPE)
+        assert time.monotonic() - started < SHORT_S + 1
+        await asyncio.wait_for(agent.left.wait(), 5)
+
+
+async def test_reading_stops_at_the_limit_instead_of_draining_the_agent(client):
+    async with raw_agent(sends_for_ever) as agent:
+        await client.dispatch(target(agent.url()), ENVELOPE)
+        await asyncio.wait_for(agent.left.wait(), 5)
+
+
+async def test_early_hints_and_an_unusual_2xx_are_no_fault(client):
+    body = json.dumps(REPLY).encode()
+    hinted = b"HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 202 Fine\r\nContent-Length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
+    async with raw_agent(sends(hinted)) as agent:
+        outcome = await client.dispatch(target(agent.url()), ENVELOPE)
+    assert isinstance(outcome, Dispatched)
+    assert outcome.http_status == 202
+
+
+async def test_a_kept_alive_connection_is_never_used_again(client):
+    async def keeps_it_open(caller: Caller, request: Request) -> None:
+        await caller.answer(200, json.dumps(REPLY).encode(), "Connection: keep-alive")
+        await caller.until_it_hangs_up()
+
+    async with raw_agent(keeps_it_open) as agent:
+        for _ in range(3):
+            assert isinstance(await client.dispatch(target(agent.url()), ENVELOPE), Dispatched)
+            await asyncio.wait_for(agent.left.wait(), 5)
+            agent.left.clear()
+    assert (agent.connections, len(agent.requests)) == (3, 3)
+
+
+async def test_no_cookie_of_one_dispatch_is_sent_with_the_next(client):
+    async with raw_agent(answers(200, json.dumps(REPLY).encode(), "Set-Cookie: session=1; Path=/")) as agent:
+        for _ in range(2):
+            await client.dispatch(target(agent.url()), ENVELOPE)
+    assert "cookie" not in agent.requests[1].headers
+
+
+async def test_a_proxy_of_the_environment_is_not_used(client, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with raw_agent(replies) as agent:
+        assert isinstance(await client.dispatch(target(agent.url()), ENVELOPE), Dispatched)
+
+
+def closed_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+UNSENT = {
+    "nobody listens": ({}, {"port": True}, "agent_unreachable", "Connection refused"),
+    "no such name": ({}, {"url": "http://no-such-host.invalid/"}, "agent_unreachable", "name cannot be"),
+    "an empty label": ({}, {"url": "http://a..b/"}, "agent_unreachable", "cannot be"),
+    "no URL": ({}, {"url": "dispatch"}, "agent_unreachable", "the URL cannot be used"),
+    "another scheme": ({}, {"url": "ftp://127.0.0.1/"}, "agent_unreachable", "must start with http"),
+    "no such port": ({}, {"url": "http://127.0.0.1:70000/"}, "agent_unreachable", "port"),
+    "a metadata address": ({}, {"url": "http://169.254.169.254/"}, "agent_unreachable", "metadata address"),
+    "a line break in the auth header": (
+        {},
+        {"auth_header_name": "Authorization", "auth_header_value": f"{SECRET}\r\nX: y"},
+        "agent_unreachable",
+        "a header cannot be sent",
+    ),
+    "a proxy URL without host": ({"odyssey_proxy_url": "http://"}, {}, "proxy_misconfigured", "name a host"),
+    "a proxy URL of another scheme": (
+        {"odyssey_proxy_url": "localhost:8420"},
+        {},
+        "proxy_misconfigured",
+        "must start with http",
+    ),
+    "a proxy URL with a line break": (
+        {"odyssey_proxy_url": "http://h/\r\nX-Evil: 1"},
+        {},
+        "proxy_misconfigured",
+        "characters that no URL has",
+    ),
+    "a proxy URL with a bad port": (
+        {"odyssey_proxy_url": "http://h:http/"},
+        {},
+        "proxy_misconfigured",
+        "is not a URL",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSENT)
+async def test_what_cannot_be_sent_is_known_not_to_have_reached_the_agent(client, name):
+    envelope_changes, how, error_class, words = UNSENT[name]
+    envelope = Envelope(
+        **{field: getattr(ENVELOPE, field) for field in ENVELOPE.__slots__} | envelope_changes
+    )
+    async with raw_agent(replies) as agent:
+        url = f"http://127.0.0.1:{closed_port()}/" if "port" in how else how.get("url", agent.url())
+        auth = {key: value for key, value in how.items() if key.startswith("auth")}
+        outcome = await client.dispatch(target(url, **auth), envelope)
+    assert isinstance(outcome, DispatchFailed)
+    assert (outcome.error_class, outcome.reached, outcome.http_status) == (error_class, "no", None)
+    assert words in outcome.detail
+    assert not agent.requests
+
+
+async def test_a_dispatch_that_is_cancelled_closes_its_connection(client):
+    async with raw_agent(hangs) as agent:
+        task = asyncio.create_task(client.dispatch(target(agent.url()), ENVELOPE))
+        await asyncio.wait_for(agent.asked.wait(), 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(agent.left.wait(), 5)
+
+
+async def test_no_secret_is_in_an_error_a_log_or_a_repr(client, caplog):
+    async def echoes(caller: Caller, request: Request) -> None:
+        await caller.answer(500, request.raw_head.encode() + request.body)
+
+    caplog.set_level(logging.DEBUG)
+    auth = {"auth_header_name": "Authorization", "auth_header_value": f"Bearer {SECRET}"}
+    async with raw_agent(echoes) as agent:
+        where = target(agent.url(), **auth)
+        outcome = await client.dispatch(where, ENVELOPE)
+        pinged = await client.ping(where)
+        bad_header = target(agent.url(), auth_header_name="X-Key", auth_header_value=f"{SECRET}\n")
+        unsendable = await client.dispatch(bad_header, ENVELOPE)
+    assert isinstance(outcome, DispatchFailed)
+    assert "[redacted]" in outcome.detail
+    for text in (repr(outcome), repr(pinged), repr(unsendable), repr(where), repr(ENVELOPE), caplog.text):
+        assert SECRET not in text
+        assert TOKEN not in text
+
+
+CONTRACT = {"response_mode": "rich", "strictness": "strict"}
+RICH = REPLY | {"messages": [{"role": "assistant", "content": "Refunded."}]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "contract", "error_class"),
+    [
+        (REPLY, None, None),
+        (RICH, CONTRACT, None),
+        (REPLY, CONTRACT, "response_contract_violation"),
+        (RICH | {"messages": [{"role": "bot"}]}, CONTRACT, "response_contract_violation"),
+        (RICH | {"messages": [{"role": "bot"}]}, None, None),
+    ],
+    ids=["no contract", "kept", "no messages", "malformed messages", "malformed, no contract"],
+)
+async def test_the_response_contract(client, reply, contract, error_class):
+    async with raw_agent(answers(200, json.dumps(reply).encode())) as agent:
+        outcome = await client.dispatch(target(agent.url(), response_contract=contract), ENVELOPE)
+    if error_class is None:
+        assert isinstance(outcome, Dispatched)
+    else:
+        assert isinstance(outcome, DispatchFailed)
+        assert (outcome.error_class, outcome.http_status) == (error_class, 200)
+        assert outcome.reply is not None
+        assert outcome.reply.final_response == "Refunded."
+
+
+def test_every_error_class_of_a_dispatch_is_tried_here():
+    tried = {fault[1] for fault in FAULTS.values()} | {unsent[2] for unsent in UNSENT.values()}
+    tried.add("response_contract_violation")
+    assert tried == {each.value for each in ErrorClass} - {"interrupted", "internal_error"}

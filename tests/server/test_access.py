@@ -1,0 +1,288 @@
+"""Who may do what: keys, roles, and other orgs' things, over every operation of the OpenAPI document."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+
+from desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
+from pipelines.server.app import App
+from pipelines.server.settings import load_settings
+from pipelines.wire.names import PROXY_BASE, Role
+
+pytestmark = pytest.mark.anyio
+DOCUMENT: Row = App(load_settings({})).api.openapi()
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+class Operation(NamedTuple):
+    method: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.method.upper()} {self.path}"
+
+    @property
+    def ids(self) -> list[str]:
+        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+
+
+def operations() -> Iterator[Operation]:
+    """The management API, as the document has it: a new endpoint is covered the day it appears."""
+    for path, methods in DOCUMENT["paths"].items():
+        if path.startswith("/api/") and not path.startswith(PROXY_BASE):
+            for method in methods:
+                if method in METHODS:
+                    yield Operation(method, path)
+
+
+EVERY = list(operations())
+#: Bodies with which each operation would go through, so that only who is asking decides.
+BODIES: dict[str, Any] = {
+    "POST /api/agents": AGENT,
+    "PUT /api/agents/{agent_id}": {"description": "changed"},
+    "POST /api/agents/{agent_id}/plans/check": {"plans": {}},
+    "POST /api/datasets": {"name": "x", "rows": [TASK]},
+    "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
+    "POST /api/runs/{run_id}/finish": {"final_response": "Done."},
+    "POST /api/keys": {"name": "x"},
+}
+
+
+async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> httpx2.Response:
+    body = BODIES.get(str(operation))
+    if str(operation) == "POST /api/runs":
+        body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
+    return await client.request(operation.method, operation.path.format(**ids), json=body)
+
+
+async def things_of(org: Org) -> Row:
+    """One of everything an org can have, by the name of its path parameter."""
+    agent = await org.agent()
+    dataset = await org.dataset(agent_id=agent["id"])
+    run = await org.open_run(agent["id"], dataset["task_ids"][0])
+    answered(await run.call("refund_order", {"order_id": "4521"}))
+    key = answered(await org.client.post("/api/keys", json={"name": "k"}), 201)
+    return {
+        "agent_id": agent["id"],
+        "dataset_id": dataset["id"],
+        "task_id": dataset["task_ids"][0],
+        "run_id": run.id,
+        "key_id": key["id"],
+    }
+
+
+def test_the_document_names_the_operations_of_this_part() -> None:
+    assert len(EVERY) >= 22
+    assert {name for operation in EVERY for name in operation.ids} == {
+        "agent_id",
+        "dataset_id",
+        "task_id",
+        "run_id",
+        "key_id",
+    }
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=str)
+async def test_without_a_key_nothing_is_answered(house: House, operation: Operation) -> None:
+    ids = dict.fromkeys(("agent_id", "dataset_id", "task_id", "run_id", "key_id"), 1)
+    reply = await send(house.stranger, operation, ids)
+    refused(reply, 401, "missing_api_key")
+    assert reply.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "Bearer pk_live_" + "0" * 40},
+        {"X-API-Key": "pk_live_" + "0" * 40},
+        {"Authorization": "Bearer x", "X-API-Key": ""},
+        {"X-API-Key": "\xff"},
+    ],
+)
+async def test_an_unknown_key_is_refused(house: House, headers: dict[str, str]) -> None:
+    raw: Any = {name: value.encode("latin-1") for name, value in headers.items()}
+    refused(await house.stranger.get("/api/agents", headers=raw), 401, "invalid_api_key")
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer"}])
+async def test_no_key_at_all_is_told_how_to_send_one(house: House, headers: dict[str, str]) -> None:
+    error = refused(await house.stranger.get("/api/agents", headers=headers), 401, "missing_api_key")
+    assert "X-API-Key" in error["message"]
+
+
+async def test_a_key_is_taken_in_either_header(house: House, org: Org) -> None:
+    for headers in ({"Authorization": f"Bearer {org.key}"}, {"X-API-Key": org.key}):
+        answered(await house.stranger.get("/api/agents", headers=headers))
+
+
+async def test_a_run_token_is_no_api_key(house: House, org: Org) -> None:
+    run = await org.run()
+    refused(await house.stranger.get("/api/agents", headers=run.auth), 401, "invalid_api_key")
+
+
+@pytest.mark.parametrize("operation", [each for each in EVERY if each.ids], ids=str)
+async def test_another_orgs_ids_are_not_there(house: House, org: Org, operation: Operation) -> None:
+    ids = await things_of(org)
+    another = await house.another_org()
+    before = [
+        answered(await org.client.get(path.format(**ids)))
+        for path in ("/api/agents/{agent_id}", "/api/datasets/{dataset_id}", "/api/runs/{run_id}")
+    ]
+    refused(await send(another.client, operation, ids), 404, "not_found")
+    nowhere = dict.fromkeys(ids, 10**6)
+    theirs = (await send(another.client, operation, ids)).json()["error"]["message"]
+    missing = (await send(another.client, operation, nowhere)).json()["error"]["message"]
+    ours = theirs
+    for name in ids:
+        ours = ours.replace(str(ids[name]), "N")
+    assert ours == missing.replace(str(10**6), "N"), "the refusal tells that the thing exists"
+    after = [
+        answered(await org.client.get(path.format(**ids)))
+        for path in ("/api/agents/{agent_id}", "/api/datasets/{dataset_id}", "/api/runs/{run_id}")
+    ]
+    assert after == before
+    assert [key["revoked_at"] for key in await every_item(org.client, "/api/keys")] == [None, None]
+
+
+async def test_another_orgs_ids_are_not_there_in_bodies_either(house: House, org: Org) -> None:
+    ids = await things_of(org)
+    another = await house.another_org()
+    own = await things_of(another)
+    refused(
+        await another.client.post(
+            "/api/datasets", json={"name": "x", "agent_id": ids["agent_id"], "rows": [TASK]}
+        ),
+        404,
+        "not_found",
+    )
+    for agent_id, task_id in ((ids["agent_id"], own["task_id"]), (own["agent_id"], ids["task_id"])):
+        body = {"mode": "manual", "agent_id": agent_id, "task_ids": [task_id]}
+        refused(await another.client.post("/api/runs", json=body), 404, "not_found")
+    plans = f"/api/agents/{own['agent_id']}/plans"
+    refused(await another.client.get(plans, params={"task_id": ids["task_id"]}), 404, "not_found")
+
+
+@pytest.mark.parametrize("path", ["/api/agents", "/api/datasets", "/api/runs", "/api/keys"])
+async def test_lists_show_only_the_orgs_own(house: House, org: Org, path: str) -> None:
+    ids = await things_of(org)
+    another = await house.another_org()
+    own = await things_of(another)
+    mine = {item["id"] for item in await every_item(org.client, path)}
+    theirs = {item["id"] for item in await every_item(another.client, path)}
+    assert mine
+    assert theirs
+    assert not mine & theirs
+    for name in ("agent_id", "dataset_id", "task_id"):
+        reply = await another.client.get(path, params={name: ids[name]})
+        assert not {item["id"] for item in answered(reply)["items"]} & mine
+    assert own
+
+
+# Roles
+
+READS = {str(each) for each in EVERY if each.method == "get"} - {"GET /api/keys"}
+READS |= {"POST /api/agents/{agent_id}/plans/check"}  # changes nothing
+ADMINS = {str(each) for each in EVERY if each.path.startswith("/api/keys")}
+
+
+def least_role(operation: Operation) -> Role:
+    if str(operation) in READS:
+        return Role.VIEWER
+    return Role.ADMIN if str(operation) in ADMINS else Role.CONTRIBUTOR
+
+
+RANKS = [Role.VIEWER, Role.CONTRIBUTOR, Role.ADMIN, Role.OWNER]
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=str)
+async def test_a_role_may_do_what_it_may_and_no_more(house: House, org: Org, operation: Operation) -> None:
+    least = RANKS.index(least_role(operation))
+    for rank, role in enumerate(RANKS):
+        ids = await things_of(org)
+        reply = await send((await org.key_of(role)).client, operation, ids)
+        if rank < least:
+            refused(reply, 403, "forbidden")
+        else:
+            assert reply.is_success, f"{role}: {reply.status_code} {reply.text}"
+
+
+# Keys
+
+
+async def test_a_new_key_is_shown_once_and_stored_as_a_hash(house: House, org: Org) -> None:
+    made = answered(await org.client.post("/api/keys", json={"name": "ci"}), 201)
+    secret = made["api_key"]
+    assert secret.startswith("pk_live_")
+    assert len(secret) == len("pk_live_") + 40
+    assert (made["name"], made["role"], made["revoked_at"]) == ("ci", "contributor", None)
+    listed = await every_item(org.client, "/api/keys", limit=1)
+    assert [key["id"] for key in listed] == [made["id"], 1]
+    assert "api_key" not in listed[0]
+    assert secret not in str(listed)
+    for path in house.settings.data_dir.iterdir():
+        if path.name != "api-key":
+            assert secret.encode() not in path.read_bytes(), path.name
+            assert org.key.encode() not in path.read_bytes(), path.name
+
+
+async def test_a_revoked_key_is_refused_from_then_on(org: Org) -> None:
+    viewer = await org.key_of(Role.VIEWER)
+    answered(await viewer.client.get("/api/agents"))
+    newest = answered(await org.client.get("/api/keys"))["items"][0]
+    assert (await org.client.delete(f"/api/keys/{newest['id']}")).status_code == 204
+    refused(await viewer.client.get("/api/agents"), 401, "invalid_api_key")
+    refused(await org.client.delete(f"/api/keys/{newest['id']}"), 404, "not_found")
+    assert answered(await org.client.get("/api/keys"))["items"][0]["revoked_at"] is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"name": ""},
+        {"name": " "},
+        {"name": "x" * 256},
+        {"name": 7},
+        {"name": "x", "role": "king"},
+        {"name": "x", "role": None},
+        {"name": "x", "role": ["owner"]},
+        {"name": "x", "api_key": "pk_live_mine"},
+    ],
+)
+async def test_a_key_that_cannot_be_made_says_why(org: Org, body: Row) -> None:
+    assert refused(await org.client.post("/api/keys", json=body), 422, "invalid_request")["details"]
+    assert len(await every_item(org.client, "/api/keys")) == 1
+
+
+async def test_nobody_hands_out_or_takes_away_more_than_they_have(org: Org) -> None:
+    admin = await org.key_of(Role.ADMIN)
+    refused(await admin.client.post("/api/keys", json={"name": "x", "role": "owner"}), 403, "forbidden")
+    answered(await admin.client.post("/api/keys", json={"name": "x", "role": "admin"}), 201)
+    refused(await admin.client.delete("/api/keys/1"), 403, "forbidden")  # the owner's
+    answered(await org.client.get("/api/agents"))
+
+
+async def test_an_org_is_never_left_without_an_owner(org: Org) -> None:
+    refused(await org.client.delete("/api/keys/1"), 409, "conflict")
+    answered(await org.client.get("/api/agents"))
+    second = await org.key_of(Role.OWNER)
+    assert (await second.client.delete("/api/keys/1")).status_code == 204
+    answered(await second.client.get("/api/agents"))
+
+
+async def test_keys_survive_a_restart(tmp_path: Any) -> None:
+    async with open_house(tmp_path) as house:
+        viewer = await house.owner.key_of(Role.VIEWER)
+    async with open_house(tmp_path) as house:
+        headers = {"Authorization": f"Bearer {viewer.key}"}
+        answered(await house.stranger.get("/api/agents", headers=headers))
+        refused(await house.stranger.post("/api/agents", json=AGENT, headers=headers), 403, "forbidden")
+
+
+async def test_health_docs_and_the_document_need_no_key(house: House) -> None:
+    assert answered(await house.stranger.get("/health"))["status"] == "ok"
+    assert (await house.stranger.get("/docs")).status_code == 200
+    document = answered(await house.stranger.get("/openapi.json"))
+    assert f"{PROXY_BASE}/tools/{{tool_name}}" in document["paths"]

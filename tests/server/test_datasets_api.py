@@ -1,0 +1,271 @@
+"""Datasets over HTTP: checked whole, refused whole, given back as they came."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desk import STATE, TASK, Org, Row, answered, every_item, open_house, outage, refused
+
+pytestmark = pytest.mark.anyio
+
+#: Every column once, under the names of the CSV.
+FULL_ROW: Row = {
+    "user": "Refund order #4521,\r\nif it “shipped” \"late\".",
+    "behavior": "The refund_order tool rejects any order whose status is pending.",
+    "state": STATE | {"flags": {"vip": True}},
+    "failure_rules": [outage("refund_order", n=1)],
+    "expected_outcome": "refusal",
+    "turn_mode": "model_as_user",
+    "max_turns": 4,
+    "memory_mode": "stateful",
+    "simulator_mode": "scripted",
+    "user_simulator_persona": "Impatient",
+    "scripted_user_turns": ["Yes, go ahead.", "=1+1"],
+    "tracked_constraints": ["never asks twice", {"id": "c", "description": "stays polite"}],
+    "termination_keyword": "goodbye",
+    "scenario_ref": "repo-1",
+    "workspace_seed": {"repo": "x"},
+    "setup_command": "make",
+    "eval": "pytest -q",
+    "expected_state": {"order": {"4521": {"status": "refunded"}}},
+    "expected_calls": [{"tool": "refund_order"}],
+    "task_input": {"customer_id": "cust_99"},
+    "tags": ["a", "b,c"],
+}
+
+
+def as_csv(*rows: Row) -> bytes:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    for row in rows:
+        cells = [row.get(name, "") for name in columns]
+        writer.writerow([cell if isinstance(cell, str) else json.dumps(cell) for cell in cells])
+    return text.getvalue().encode()
+
+
+async def upload(org: Org, data: bytes, **fields: str) -> Any:
+    return await org.client.post("/api/datasets", files={"file": ("tasks.csv", data)}, data=fields)
+
+
+async def seeds_of(org: Org, dataset_id: int) -> list[Row]:
+    tasks = await every_item(org.client, f"/api/datasets/{dataset_id}/tasks", limit=2)
+    whole = [answered(await org.client.get(f"/api/tasks/{task['id']}")) for task in tasks]
+    return [task["odyssey_seed"] for task in whole]
+
+
+async def test_a_csv_becomes_tasks_whose_seeds_use_the_axis_names(org: Org) -> None:
+    agent = await org.agent()
+    made = answered(await upload(org, as_csv(FULL_ROW, TASK), name="mine", agent_id=str(agent["id"])), 201)
+    assert (made["name"], made["agent_id"], made["task_count"]) == ("mine", agent["id"], 2)
+    seed, plain = await seeds_of(org, made["id"])
+    assert seed == {
+        "user_instruction": FULL_ROW["user"],
+        "behavior_instructions": FULL_ROW["behavior"],
+        "initial_state": FULL_ROW["state"],
+        "tracked_constraints": [
+            {"id": "constraint_1", "description": "never asks twice"},
+            {"id": "c", "description": "stays polite"},
+        ],
+        **{name: FULL_ROW[name] for name in FULL_ROW.keys() - {"user", "behavior", "state", "tracked_constraints"}},
+    }
+    assert plain == {"user_instruction": TASK["user"], "initial_state": STATE}
+
+
+async def test_json_rows_and_their_csv_make_the_same_seeds(org: Org) -> None:
+    by_json = await org.dataset(FULL_ROW, TASK)
+    by_csv = answered(await upload(org, as_csv(FULL_ROW, TASK), name="csv"), 201)
+    assert await seeds_of(org, by_json["id"]) == await seeds_of(org, by_csv["id"])
+
+
+async def test_an_exported_csv_uploads_to_the_same_seeds(org: Org) -> None:
+    made = await org.dataset(FULL_ROW, TASK, {"user": "  spaces kept, \"quotes\" too\n"})
+    reply = await org.client.get(f"/api/datasets/{made['id']}/export")
+    assert reply.headers["content-type"].startswith("text/csv")
+    assert "attachment" in reply.headers["content-disposition"]
+    again = answered(await upload(org, reply.content, name="again"), 201)
+    assert await seeds_of(org, again["id"]) == await seeds_of(org, made["id"])
+    twice = await org.client.get(f"/api/datasets/{again['id']}/export")
+    assert twice.content == reply.content
+
+
+async def test_an_exported_json_has_every_whole_seed_in_order(org: Org) -> None:
+    made = await org.dataset(FULL_ROW, TASK)
+    reply = await org.client.get(f"/api/datasets/{made['id']}/export", params={"format": "json"})
+    assert answered(reply)["items"] == await seeds_of(org, made["id"])
+    bad = await org.client.get(f"/api/datasets/{made['id']}/export", params={"format": "xml"})
+    refused(bad, 422, "invalid_request")
+
+
+async def test_a_bad_upload_names_every_bad_cell_and_stores_nothing(org: Org) -> None:
+    agent = await org.agent()
+    rows: list[Row] = [
+        {"user": "fine"},
+        {"user": "", "state": "{'order': 1}"},
+        {"user": "x", "failure_rules": [outage("refund_ordr", n=0)]},
+        {"user": "x", "expected_outcome": "maybe", "max_turns": "many"},
+    ]
+    reply = await upload(org, as_csv(*rows), name="bad", agent_id=str(agent["id"]))
+    details = refused(reply, 422, "invalid_request")["details"]
+    cells = {(problem.get("row"), problem.get("column")) for problem in details}
+    assert {
+        (2, "user"),
+        (2, "state"),
+        (3, "failure_rules"),
+        (4, "expected_outcome"),
+        (4, "max_turns"),
+    } <= cells
+    assert (1, "user") not in cells
+    rules = [problem for problem in details if problem.get("column") == "failure_rules"]
+    assert any("refund_order" in problem.get("hint", "") for problem in rules)
+    assert len(rules) == 2
+    assert answered(await org.client.get("/api/datasets"))["items"] == []
+
+
+async def test_an_axis_name_as_header_is_answered_with_the_column(org: Org) -> None:
+    reply = await upload(org, b"user_instruction,colour\nhi,red\n", name="x")
+    details = refused(reply, 422, "invalid_request")["details"]
+    assert any(problem.get("hint") == "did you mean `user`?" for problem in details)
+    assert any("colour" in problem["message"] for problem in details)
+
+
+async def test_an_upload_without_an_agent_takes_any_tool_name(org: Org) -> None:
+    made = await org.dataset(TASK | {"failure_rules": [outage("anything", n=1)]})
+    assert (made["agent_id"], made["task_count"]) == (None, 1)
+
+
+async def test_rows_are_checked_against_the_agents_ledger_schema(org: Org) -> None:
+    schema = {"entities": [{"type": "order", "id_field": "order_id"}]}
+    agent = await org.agent(ledger_schema=schema)
+    body = {"name": "x", "agent_id": agent["id"], "rows": [TASK]}  # has items too
+    details = refused(await org.client.post("/api/datasets", json=body), 422, "invalid_request")["details"]
+    assert [(problem["row"], problem["column"]) for problem in details] == [(1, "state")]
+
+
+async def test_rows_can_be_added_and_a_bad_addition_adds_nothing(org: Org) -> None:
+    made = await org.dataset(TASK)
+    path = f"/api/datasets/{made['id']}/tasks"
+    added = answered(await org.client.post(path, json={"rows": [{"user": "b"}, {"user": "c"}]}), 201)
+    assert (added["task_count"], len(added["task_ids"])) == (3, 2)
+    more = answered(await org.client.post(path, files={"file": ("more.csv", b"user\nd\n")}), 201)
+    assert more["task_count"] == 4
+    refused(await org.client.post(path, json={"rows": [{"user": "e"}, {"user": ""}]}), 422, "invalid_request")
+    tasks = await every_item(org.client, path, limit=3)
+    assert [task["row_number"] for task in tasks] == [1, 2, 3, 4]
+    seeds = await seeds_of(org, made["id"])
+    assert [seed["user_instruction"] for seed in seeds] == [TASK["user"], "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "code"),
+    [({"name": "x"}, "invalid_request"), ({"agent_id": 1}, "invalid_request"), ({"x": 1}, "invalid_request")],
+)
+async def test_an_addition_takes_rows_and_nothing_else(org: Org, extra: Row, code: str) -> None:
+    made = await org.dataset(TASK)
+    reply = await org.client.post(f"/api/datasets/{made['id']}/tasks", json={"rows": [TASK]} | extra)
+    refused(reply, 422, code)
+
+
+async def test_additions_at_the_same_moment_each_get_their_own_places(org: Org) -> None:
+    import asyncio
+
+    made = await org.dataset(TASK)
+    path = f"/api/datasets/{made['id']}/tasks"
+    replies = await asyncio.gather(
+        *(org.client.post(path, json={"rows": [{"user": f"{n}"}] * 3}) for n in range(10))
+    )
+    assert {reply.status_code for reply in replies} == {201}
+    tasks = await every_item(org.client, path, limit=7)
+    assert [task["row_number"] for task in tasks] == list(range(1, 32))
+
+
+@pytest.mark.parametrize(("count", "status"), [(1, 201), (5000, 201), (5001, 422), (0, 422)])
+async def test_one_call_takes_one_to_five_thousand_rows(org: Org, count: int, status: int) -> None:
+    reply = await org.client.post("/api/datasets", json={"name": "x", "rows": [{"user": "u"}] * count})
+    assert reply.status_code == status, reply.text[:300]
+
+
+async def test_only_the_first_thousand_problems_are_listed_and_all_are_counted(org: Org) -> None:
+    reply = await org.client.post("/api/datasets", json={"name": "x", "rows": [{"user": ""}] * 1500})
+    error = refused(reply, 422, "invalid_request")
+    assert len(error["details"]) == 1000
+    assert "1500" in error["message"]
+
+
+async def test_a_world_used_by_many_rows_is_stored_once(org: Org, house: Any) -> None:
+    await org.dataset(*[TASK] * 20)
+    worlds = await house.platform.database.read(
+        lambda connection: connection.execute("SELECT COUNT(*) FROM worlds").fetchone()[0]
+    )
+    assert worlds == 1
+
+
+async def test_behaviour_that_is_not_understood_is_a_warning_with_its_row(org: Org) -> None:
+    agent = await org.agent()
+    rows = [TASK, TASK | {"behavior": "The wibble of the fleem blorbs sideways on every Tuesday."}]
+    made = await org.dataset(*rows, agent_id=agent["id"])
+    assert [(warning["row"], warning["column"]) for warning in made["warnings"]] == [(2, "behavior")]
+
+
+BAD_FORMS: dict[str, Any] = {
+    "no file": {"data": {"name": "x"}, "files": {"name": (None, "x")}},
+    "an empty file": {"files": {"file": ("a.csv", b"")}},
+    "only a header": {"files": {"file": ("a.csv", b"user\n")}},
+    "UTF-16": {"files": {"file": ("a.csv", "user\nhi\n".encode("utf-16"))}},
+    "not UTF-8": {"files": {"file": ("a.csv", b"user\n\xff\n")}},
+    "a spreadsheet": {"files": {"file": ("a.xlsx", b"PK\x03\x04\0\0")}},
+    "an open quote": {"files": {"file": ("a.csv", b'user\n"never closed')}},
+    "an unknown field": {"files": {"file": ("a.csv", b"user\nx\n")}, "data": {"colour": "red"}},
+    "an agent that is no number": {"files": {"file": ("a.csv", b"user\nx\n")}, "data": {"agent_id": "mine"}},
+    "an agent too large": {"files": {"file": ("a.csv", b"user\nx\n")}, "data": {"agent_id": "9" * 30}},
+    "an agent far too large": {"files": {"file": ("a.csv", b"user\nx\n")}, "data": {"agent_id": "9" * 5000}},
+    "a blank name": {"files": {"file": ("a.csv", b"user\nx\n")}, "data": {"name": " "}},
+    "a long name": {"files": {"file": ("a.csv", b"user\nx\n")}, "data": {"name": "x" * 256}},
+}
+
+
+@pytest.mark.parametrize("case", BAD_FORMS)
+async def test_a_form_that_makes_no_dataset_is_refused_with_a_reason(org: Org, case: str) -> None:
+    reply = await org.client.post("/api/datasets", **BAD_FORMS[case])
+    refused(reply, 422, "invalid_request")
+
+
+async def test_a_file_without_a_name_of_its_own_gets_the_files(org: Org) -> None:
+    made = answered(await org.client.post("/api/datasets", files={"file": ("desk.csv", b"user\nx\n")}), 201)
+    assert made["name"] == "desk.csv"
+
+
+async def test_an_upload_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    async with open_house(tmp_path, upload_limit_mb=1) as house:
+        org = house.owner
+        big = b"user\n" + b"x" * (1024 * 1024) + b"\n"
+        refused(await upload(org, big, name="x"), 413, "body_too_large")
+        body = json.dumps({"name": "x", "rows": [{"user": big.decode()}]}).encode()
+        headers = {"content-type": "application/json"}
+        reply = await org.client.post("/api/datasets", content=body, headers=headers)
+        refused(reply, 413, "body_too_large")
+        answered(await upload(org, b"user\nsmall\n", name="x"), 201)
+
+
+async def test_lists_filter_by_agent(org: Org) -> None:
+    agent, other = await org.agent(), await org.agent()
+    mine = await org.dataset(agent_id=agent["id"])
+    await org.dataset(agent_id=other["id"])
+    await org.dataset()
+    items = answered(await org.client.get("/api/datasets", params={"agent_id": agent["id"]}))["items"]
+    assert [item["id"] for item in items] == [mine["id"]]
+    assert len(await every_item(org.client, "/api/datasets", limit=1)) == 3
+
+
+async def test_a_dataset_outlives_its_agent(org: Org) -> None:
+    agent = await org.agent()
+    made = await org.dataset(agent_id=agent["id"])
+    assert (await org.client.delete(f"/api/agents/{agent['id']}")).status_code == 204
+    answered(await org.client.get(f"/api/datasets/{made['id']}"))
+    added = await org.client.post(f"/api/datasets/{made['id']}/tasks", json={"rows": [TASK]})
+    assert answered(added, 201)["task_count"] == 2

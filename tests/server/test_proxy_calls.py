@@ -1,0 +1,645 @@
+"""Tool calls through the proxy: both bases, every status with its code, and the row that each leaves."""
+
+import asyncio
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from desk import (
+    AGENT,
+    MEBIBYTE,
+    STATE,
+    TOOLS,
+    DrivenRun,
+    House,
+    Org,
+    Row,
+    answered,
+    open_house,
+    outage,
+    refused,
+    tool,
+)
+from pipelines.wire.names import PROXY_BASE
+
+pytestmark = pytest.mark.anyio
+ORDER = {"order_id": "4521"}
+
+
+def error_of(row: Row) -> Any:
+    return row["response"]["error"]["code"]
+
+
+# Reaching it
+
+
+@pytest.mark.parametrize("base", [PROXY_BASE, f"{PROXY_BASE}/runs/{{jti}}"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "Bearer {token}"},
+        {"authorization": "bearer   {token}"},
+        {"X-Pipelines-Run-Token": "{token}"},
+        {"X-Pipelines-Run-Token": "{token}", "Authorization": "Basic dXNlcjpwYXNz"},
+    ],
+    ids=["bearer", "bearer, spelled otherwise", "run token", "run token beside other credentials"],
+)
+async def test_both_bases_take_the_token_in_either_header(
+    house: House, run: DrivenRun, base: str, headers: dict[str, str]
+) -> None:
+    url = f"{base.format(jti=run.jti)}/tools/get_order"
+    sent = {name: value.format(token=run.token) for name, value in headers.items()}
+    reply = await house.stranger.post(url, json=ORDER, headers=sent)
+    assert answered(reply, 200)["response"] == STATE["order"]["4521"]
+
+
+async def test_the_url_of_a_run_is_where_its_tools_are(run: DrivenRun) -> None:
+    assert run.opened["odyssey_proxy_url"] == f"http://testserver{PROXY_BASE}/runs/{run.jti}"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer fake-token"},
+        {"Authorization": "Bearer "},
+        {"Authorization": "Basic dXNlcjpwYXNz"},
+        {"X-Pipelines-Run-Token": ""},
+        {"X-Pipelines-Run-Token": "\xff\xfe"},
+        {"X-Pipelines-Run-Token": "x" * 10_000},
+    ],
+)
+@pytest.mark.parametrize("path", ["tools/__reachability_probe__", "tools/get_order", "traces/custom", "nothing"])
+async def test_an_unknown_token_gets_401_whatever_it_asks(
+    house: House, run: DrivenRun, headers: dict[str, str], path: str
+) -> None:
+    raw = {name: value.encode("latin-1") for name, value in headers.items()}
+    reply = await house.stranger.post(f"{PROXY_BASE}/{path}", json={}, headers=raw)
+    refused(reply, 401, "invalid_run_token")
+    assert reply.headers["www-authenticate"] == "Bearer"
+    assert await run.trace() == []
+
+
+async def test_a_token_opens_no_other_run(org: Org, run: DrivenRun) -> None:
+    other = await org.run()
+    reply = await run.call("get_order", ORDER, base=f"{PROXY_BASE}/runs/{other.jti}")
+    refused(reply, 401, "invalid_run_token")
+    assert await run.trace() == await other.trace() == []
+
+
+async def test_an_api_key_is_no_run_token(org: Org, run: DrivenRun) -> None:
+    reply = await org.client.post(f"{PROXY_BASE}/tools/get_order", json=ORDER)
+    refused(reply, 401, "invalid_run_token")
+
+
+# The reply
+
+
+async def test_a_simulated_reply_has_the_shape_of_the_contract(run: DrivenRun) -> None:
+    reply = await run.call("get_order", ORDER)
+    body = answered(reply, 200)
+    assert body == {
+        "tool_name": "get_order",
+        "response": {"status": "shipped", "shipped_at": "2026-04-01", "amount": 79.5},
+        "source": "odyssey",
+        "latency_ms": body["latency_ms"],
+        "matched_rule_index": None,
+        "validation": {"ok": True, "attempts": 1, "errors": []},
+    }
+    assert isinstance(body["latency_ms"], int | float)
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers["x-pipelines-source"] == "odyssey"
+
+
+async def test_the_trace_row_says_what_the_reply_said_and_what_changed(run: DrivenRun) -> None:
+    body = answered(await run.call("refund_order", ORDER, x_pipelines_actor_id="supervisor/refunds"))
+    (row,) = await run.trace()
+    assert row | {"occurred_at": None} == {
+        "sequence": 1,
+        "kind": "tool_call",
+        "tool_name": "refund_order",
+        "arguments": ORDER,
+        "response": body["response"],
+        "source": "odyssey",
+        "http_status": 200,
+        "error_code": None,
+        "matched_rule_index": None,
+        "latency_ms": body["latency_ms"],
+        "updates": [
+            {
+                "op": "update",
+                "entity_type": "order",
+                "id": "4521",
+                "set": {"status": "refunded"},
+                "unset": [],
+            }
+        ],
+        "validation": row["validation"],
+        "payload": None,
+        "actor_id": "supervisor/refunds",
+        "idempotency_key": None,
+        "occurred_at": None,
+    }
+    assert row["validation"]["ok"] is True
+    assert row["validation"]["engine"] == "embedded"
+
+
+async def test_an_injected_failure_answers_with_its_own_status_and_is_never_worth_a_retry(org: Org) -> None:
+    run = await org.run(failure_rules=[outage("refund_order", n=1)])
+    reply = await run.call("refund_order", ORDER)
+    body = answered(reply, 502)
+    assert body | {"latency_ms": 0} == {
+        "tool_name": "refund_order",
+        "response": {"error": {"code": 502, "message": "Payment processor unavailable"}},
+        "source": "injected",
+        "latency_ms": 0,
+        "matched_rule_index": 0,
+    }
+    assert "retry-after" not in reply.headers
+    assert reply.headers["x-pipelines-source"] == "injected"
+    (row,) = await run.trace()
+    assert (row["source"], row["matched_rule_index"], row["http_status"]) == ("injected", 0, 502)
+    assert (await run.ledger())["state"] == STATE
+
+
+@pytest.mark.parametrize("response", [{"items": [], "stale": True}, None, "pong", 7, [1, 2]])
+async def test_a_forced_success_is_sent_as_it_stands(org: Org, response: Any) -> None:
+    rule = {
+        "trigger": "after_n_calls",
+        "tool": "*",
+        "n": 1,
+        "error": {"code": 200, "response": response},
+    }
+    run = await org.run(failure_rules=[rule])
+    body = answered(await run.call("get_order", ORDER), 200)
+    assert (body["response"], body["source"], "validation" in body) == (response, "injected", False)
+
+
+async def test_an_error_of_the_backend_is_the_tools_own_answer(run: DrivenRun) -> None:
+    reply = await run.call("add_note", {"order_id": "none", "text": "hello"})
+    body = answered(reply, 404)
+    assert body["response"]["error"]["code"] == "order_not_found"
+    assert body["source"] == reply.headers["x-pipelines-source"] == "odyssey"
+    assert "error" not in body
+
+
+async def test_calls_of_a_run_are_answered_in_the_order_they_came(run: DrivenRun) -> None:
+    texts = [f"note {number}" for number in range(30)]
+    replies = await asyncio.gather(
+        *(run.call("add_note", {"order_id": "7001", "text": text}) for text in texts)
+    )
+    rows = await run.trace()
+    assert [row["sequence"] for row in rows] == list(range(1, 31))
+    assert [row["arguments"]["text"] for row in rows] == texts
+    for number, reply in enumerate(replies, 1):
+        assert answered(reply)["response"]["notes"] == texts[:number]
+    assert (await run.ledger())["state"]["order"]["7001"]["notes"] == texts
+    assert (await run.ledger(step=12))["state"]["order"]["7001"]["notes"] == texts[:12]
+
+
+# Refusals
+
+DEEP = b'{"order_id":' + b"[" * 64 + b"]" * 64 + b"}"
+REFUSALS: dict[str, tuple[str, bytes, dict[str, str], int, str]] = {
+    "undeclared tool": ("get_orders", b"{}", {}, 404, "tool_not_declared"),
+    "probe with a real token": ("__reachability_probe__", b"{}", {}, 404, "tool_not_declared"),
+    "missing argument": ("get_order", b"{}", {}, 422, "invalid_arguments"),
+    "no body": ("get_order", b"", {}, 422, "invalid_arguments"),
+    "wrong type": ("get_order", b'{"order_id":4521}', {}, 422, "invalid_arguments"),
+    "unknown argument": ("get_order", b'{"order_id":"1","x":1}', {}, 422, "invalid_arguments"),
+    "not an object": ("get_order", b"[]", {}, 422, "invalid_arguments"),
+    "not JSON": ("get_order", b"order_id=4521", {}, 400, "invalid_json"),
+    "cut short": ("get_order", b'{"order_id":', {}, 400, "invalid_json"),
+    "NaN": ("get_order", b'{"order_id":NaN}', {}, 400, "invalid_json"),
+    "Infinity": ("get_order", b'{"order_id":-Infinity}', {}, 400, "invalid_json"),
+    "a key twice": ("get_order", b'{"order_id":"1","order_id":"2"}', {}, 400, "invalid_json"),
+    "nested too deep": ("get_order", DEEP, {}, 400, "invalid_json"),
+    "not UTF-8": ("get_order", b'{"order_id":"\xff"}', {}, 400, "invalid_json"),
+    "half a surrogate pair": ("get_order", b'{"order_id":"\\ud800"}', {}, 400, "invalid_json"),
+    "compressed": (
+        "get_order",
+        b"\x1f\x8b\x08\x00",
+        {"content-encoding": "gzip"},
+        400,
+        "invalid_json",
+    ),
+    "too large": ("get_order", b" " * (MEBIBYTE + 1), {}, 413, "body_too_large"),
+    "bad actor": ("get_order", b"{}", {"x-pipelines-actor-id": "a//b"}, 400, "actor_id_invalid"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+async def test_a_refused_call_says_why_and_leaves_a_row(run: DrivenRun, case: str) -> None:
+    name, body, headers, status, code = REFUSALS[case]
+    reply = await run.raw(f"tools/{name}", body, **headers)
+    error = refused(reply, status, code)
+    envelope = reply.json()
+    assert envelope["source"] == reply.headers["x-pipelines-source"] == "error"
+    assert envelope["response"] == {"error": error}
+    assert "validation" not in envelope
+    (row,) = await run.trace()
+    assert (row["sequence"], row["source"], row["error_code"]) == (1, "error", code)
+    assert (row["tool_name"], row["updates"]) == (name, [])
+    assert error_of(row) == code
+
+
+async def test_the_nearest_declared_names_are_offered(run: DrivenRun) -> None:
+    error = refused(await run.call("get_ordr", ORDER), 404, "tool_not_declared")
+    assert error["details"]["nearest"][0] == "get_order"
+    assert "get_order" in error["message"]
+
+
+async def test_every_bad_argument_is_named_by_its_pointer(run: DrivenRun) -> None:
+    reply = await run.call("search_inventory", {"query": 1, "limit": 0, "colour": "blue"})
+    details = refused(reply, 422, "invalid_arguments")["details"]
+    paths = {problem["path"] for problem in details}
+    assert {"/query", "/limit"} <= paths
+    assert len(details) == 3
+    assert all(problem["message"] for problem in details)
+
+
+async def test_a_body_of_just_a_mebibyte_is_read(run: DrivenRun) -> None:
+    body = json.dumps(ORDER).encode().ljust(MEBIBYTE)
+    answered(await run.raw("tools/get_order", body), 200)
+    refused(await run.raw("tools/get_order", body + b" "), 413, "body_too_large")
+
+
+ECHO = [
+    tool(
+        "echo",
+        "Say it twice.",
+        {"text": {"type": "string"}},
+        ["text"],
+        simulation=[{"flag": "'said'"}, {"return": {"once": "args.text", "twice": "args.text"}}],
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("character", "times", "status"),
+    [("x", 500_000, 200), ("x", 600_000, 413), ("ä", 250_000, 200), ("ä", 400_000, 413)],
+    ids=["under", "over", "under in bytes", "over in bytes, not in characters"],
+)
+async def test_a_reply_over_a_mebibyte_is_not_sent_and_changes_nothing(
+    org: Org, character: str, times: int, status: int
+) -> None:
+    run = await org.run(await org.agent(tools_schema=ECHO))
+    reply = await run.raw("tools/echo", json.dumps({"text": character * times}, ensure_ascii=False).encode())
+    assert reply.status_code == status, reply.text[:300]
+    (row,) = await run.trace()
+    flags = (await run.ledger())["flags"]
+    if status == 413:
+        refused(reply, 413, "reply_too_large")
+        assert (row["error_code"], flags) == ("reply_too_large", [])
+    else:
+        assert len(reply.content) < MEBIBYTE + 1024
+        assert flags == ["said"]
+
+
+async def test_a_forced_reply_over_a_mebibyte_is_not_sent(org: Org) -> None:
+    error = {"code": 200, "response": "x" * (MEBIBYTE + 1)}
+    rule = {"trigger": "after_n_calls", "tool": "*", "n": 1, "error": error}
+    run = await org.run(failure_rules=[rule])
+    refused(await run.call("get_order", ORDER), 413, "reply_too_large")
+    assert answered(await run.call("get_order", ORDER))["source"] == "odyssey"
+
+
+async def test_what_cannot_be_simulated_answers_502_and_leaves_a_row(org: Org) -> None:
+    broken = tool("broken", "", {}, [], simulation=[{"return": "1 + 'x'"}])
+    run = await org.run(await org.agent(tools_schema=[*TOOLS, broken]))
+    reply = await run.call("broken")
+    refused(reply, 502, "simulation_failed")
+    assert reply.json()["source"] == "error"
+    assert "retry-after" not in reply.headers
+    (row,) = await run.trace()
+    assert (row["source"], row["error_code"], row["updates"]) == ("error", "simulation_failed", [])
+
+
+async def test_a_reply_that_breaks_the_output_schema_is_not_sent_and_changes_nothing(org: Org) -> None:
+    output = {"type": "object", "properties": {"flag": {"type": "integer"}}, "required": ["flag"]}
+    agent = await org.agent(tools_schema=[*TOOLS[:-1], TOOLS[-1] | {"output_schema": output}])
+    run = await org.run(agent)
+    reply = await run.call("raise_flag", {"flag": "vip"})
+    refused(reply, 502, "simulation_failed")
+    (row,) = await run.trace()
+    assert (row["source"], row["validation"]["ok"], row["updates"]) == ("error", False, [])
+    assert row["validation"]["errors"]
+    assert (await run.ledger())["flags"] == []
+
+
+async def test_an_update_that_breaks_the_ledger_schema_is_not_made(org: Org) -> None:
+    schema = {
+        "entities": [{"type": "order", "id_field": "order_id"}, {"type": "item", "id_field": "sku"}],
+        "flags": {"policy": "closed", "values": ["vip"]},
+    }
+    run = await org.run(await org.agent(ledger_schema=schema))
+    refused(await run.call("raise_flag", {"flag": "unheard_of"}), 502, "simulation_failed")
+    assert answered(await run.call("raise_flag", {"flag": "vip"}))["response"] == {"flag": "vip"}
+    assert (await run.ledger())["flags"] == ["vip"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "tools/get_order", 405, "method_not_allowed"),
+        ("PUT", "tools/get_order", 405, "method_not_allowed"),
+        ("DELETE", "tools", 405, "method_not_allowed"),
+        ("POST", "tools", 405, "method_not_allowed"),
+        ("GET", "traces/custom", 405, "method_not_allowed"),
+        ("POST", "traces", 405, "method_not_allowed"),
+        ("POST", "toolz/get_order", 404, "not_found"),
+        ("POST", "", 404, "not_found"),
+        ("POST", "runs", 404, "not_found"),
+        ("POST", "tools/", 404, "tool_not_declared"),
+        ("POST", "tools/get_order/", 404, "tool_not_declared"),
+        ("POST", "tools/a/b/c/d/e/f", 404, "tool_not_declared"),
+    ],
+)
+async def test_a_wrong_path_or_method_is_told_so(
+    run: DrivenRun, method: str, path: str, status: int, code: str
+) -> None:
+    refused(await run.raw(path, b"{}", method), status, code)
+
+
+async def test_a_tool_name_keeps_its_slashes_in_the_trace(run: DrivenRun) -> None:
+    path = f"runs/{run.jti}/tools/a/b/c/d"
+    refused(await run.raw(path, b"{}"), 404, "tool_not_declared")
+    (row,) = await run.trace()
+    assert row["tool_name"] == "a/b/c/d"
+
+
+# Actors
+
+
+@pytest.mark.parametrize(
+    "actor",
+    ["supervisor", "supervisor/refunds", "a.b-c_D9", "/".join(["a"] * 8), "x" * 64, "undeclared/one"],
+)
+async def test_a_well_formed_actor_is_kept(run: DrivenRun, actor: str) -> None:
+    answered(await run.call("get_order", ORDER, x_pipelines_actor_id=actor))
+    assert [row["actor_id"] for row in await run.trace()] == [actor]
+
+
+@pytest.mark.parametrize(
+    "actor",
+    ["", "/", "a/", "/a", "a//b", "a b", "ä", "a\tb", "/".join(["a"] * 9), "x" * 65, "a\\b", "../a/../b "],
+)
+async def test_a_malformed_actor_is_refused_on_calls_and_events(run: DrivenRun, actor: str) -> None:
+    headers: Any = run.auth | {"X-Pipelines-Actor-Id": actor.encode()}
+    for path, body in (("tools/get_order", ORDER), ("traces/thinking", {})):
+        reply = await run.client.post(f"{PROXY_BASE}/{path}", json=body, headers=headers)
+        refused(reply, 400, "actor_id_invalid")
+
+
+async def test_without_the_header_there_is_no_actor(run: DrivenRun) -> None:
+    answered(await run.call("get_order", ORDER))
+    assert [row["actor_id"] for row in await run.trace()] == [None]
+
+
+async def test_an_actor_id_in_the_body_is_an_argument_like_any_other(run: DrivenRun) -> None:
+    arguments = {"order_id": "7001", "text": "hi", "actor_id": "not//an actor!"}
+    answered(await run.call("add_note", arguments, x_pipelines_actor_id="desk"))
+    (row,) = await run.trace()
+    assert (row["actor_id"], row["arguments"]) == ("desk", arguments)
+
+
+# Retries of one call
+
+
+async def test_a_retry_with_the_same_key_gets_the_first_reply_and_no_second_row(
+    house: House, run: DrivenRun
+) -> None:
+    note = {"order_id": "7001", "text": "once"}
+    first = await run.call("add_note", note, idempotency_key="k-1")
+    second = await run.call("add_note", note, idempotency_key="k-1")
+    house.platform.live_runs.forget({run.id})
+    third = await run.call("add_note", note, idempotency_key="k-1")
+    assert first.content == second.content == third.content
+    assert first.headers["x-pipelines-source"] == third.headers["x-pipelines-source"] == "odyssey"
+    assert len(await run.trace()) == 1
+    assert (await run.ledger())["state"]["order"]["7001"]["notes"] == ["once"]
+
+
+async def test_retries_at_the_same_moment_are_one_call(run: DrivenRun) -> None:
+    note = {"order_id": "7001", "text": "once"}
+    replies = await asyncio.gather(*(run.call("add_note", note, idempotency_key="k") for _ in range(20)))
+    assert len({reply.content for reply in replies}) == 1
+    assert len(await run.trace()) == 1
+
+
+async def test_a_retried_injection_is_the_same_injection_and_moves_no_counter(org: Org) -> None:
+    run = await org.run(failure_rules=[outage("refund_order", n=1)])
+    first = await run.call("refund_order", ORDER, idempotency_key="k")
+    again = await run.call("refund_order", ORDER, idempotency_key="k")
+    assert (first.status_code, first.content) == (again.status_code, again.content)
+    assert first.status_code == 502
+    assert answered(await run.call("refund_order", ORDER))["source"] == "odyssey"
+    assert [row["source"] for row in await run.trace()] == ["injected", "odyssey"]
+
+
+async def test_a_retried_backend_error_keeps_its_status(run: DrivenRun) -> None:
+    note = {"order_id": "none", "text": "x"}
+    replies = [await run.call("add_note", note, idempotency_key="k") for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [404, 404]
+    assert len(await run.trace()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("refund_order", {"order_id": "7001"}), ("get_order", ORDER)],
+    ids=["other arguments", "another tool"],
+)
+async def test_a_key_used_for_another_call_is_refused(run: DrivenRun, name: str, arguments: Row) -> None:
+    answered(await run.call("refund_order", ORDER, idempotency_key="k"))
+    refused(await run.call(name, arguments, idempotency_key="k"), 409, "idempotency_key_reused")
+    assert [row["error_code"] for row in await run.trace()] == [None, "idempotency_key_reused"]
+
+
+async def test_keys_of_different_runs_do_not_meet(org: Org, run: DrivenRun) -> None:
+    other = await org.run()
+    answered(await run.call("refund_order", ORDER, idempotency_key="k"))
+    answered(await other.call("get_order", ORDER, idempotency_key="k"))
+    assert len(await other.trace()) == 1
+
+
+async def test_an_empty_key_is_no_key(run: DrivenRun) -> None:
+    for _ in range(2):
+        answered(await run.call("get_order", ORDER, idempotency_key=""))
+    assert len(await run.trace()) == 2
+
+
+async def test_long_keys_that_begin_alike_are_different_keys(run: DrivenRun) -> None:
+    for ending in "ab":
+        note = {"order_id": "7001", "text": ending}
+        answered(await run.call("add_note", note, idempotency_key="x" * 5000 + ending))
+    assert len(await run.trace()) == 2
+
+
+async def test_a_refused_call_does_not_use_up_its_key(run: DrivenRun) -> None:
+    refused(await run.call("refund_order", {}, idempotency_key="k"), 422, "invalid_arguments")
+    answered(await run.call("refund_order", ORDER, idempotency_key="k"))
+
+
+# The rate
+
+
+async def test_past_the_rate_calls_wait_and_leave_no_row(tmp_path: Path) -> None:
+    async with open_house(tmp_path, proxy_rate_limit=3) as house:
+        run, other = await house.owner.run(), await house.owner.run()
+        for _ in range(3):
+            answered(await run.call("get_order", ORDER))
+        for _ in range(2):
+            reply = await run.call("get_order", ORDER)
+            error = refused(reply, 429, "rate_limited")
+            assert error["retryable"] is True
+            assert reply.json()["retryable"] is True
+            assert 1 <= int(reply.headers["retry-after"]) <= 60
+        assert len(await run.trace()) == 3
+        answered(await other.call("get_order", ORDER))
+
+
+async def test_the_rate_is_sixty_a_minute_unless_set(tmp_path: Path) -> None:
+    async with open_house(tmp_path, proxy_rate_limit=None) as house:
+        run = await house.owner.run()
+        statuses = [(await run.call("get_order", ORDER)).status_code for _ in range(62)]
+        assert statuses == [200] * 60 + [429] * 2
+
+
+async def test_a_rate_of_zero_is_no_limit(run: DrivenRun) -> None:
+    statuses = {(await run.call("get_order", ORDER)).status_code for _ in range(100)}
+    assert statuses == {200}
+
+
+# The end of a run
+
+
+@pytest.mark.parametrize("end", ["finish", "cancel"])
+async def test_after_its_end_a_run_refuses_calls_and_events_but_keeps_the_row(
+    house: House, run: DrivenRun, end: str
+) -> None:
+    answered(await run.call("get_order", ORDER))
+    body = {"final_response": "Done."} if end == "finish" else None
+    answered(await run.client.post(f"/api/runs/{run.id}/{end}", json=body))
+    refused(await run.call("refund_order", ORDER), 409, "run_not_active")
+    refused(await run.event("thinking", {}), 409, "run_not_active")
+    house.platform.live_runs.forget({run.id})
+    refused(await run.call("refund_order", ORDER), 409, "run_not_active")
+    rows = await run.trace()
+    assert [row["error_code"] for row in rows] == [None, "run_not_active", "run_not_active"]
+    assert (await run.ledger())["state"] == STATE
+
+
+# Our own faults
+
+
+async def test_a_fault_of_ours_answers_500_and_leaves_the_run_as_its_log_says(
+    house: House, org: Org, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = await org.run(failure_rules=[outage("get_order", n=3)])
+    answered(await run.call("get_order", ORDER))
+    live = next(iter(house.platform.live_runs._by_token.values()))
+
+    class Broken:
+        def answer(self, *_: object) -> None:
+            raise ZeroDivisionError("secret detail")
+
+    live.simulator = Broken()  # type: ignore[assignment]
+    with caplog.at_level(logging.CRITICAL + 1):
+        reply = await run.call("get_order", ORDER)
+    refused(reply, 500, "internal_error")
+    assert "secret detail" not in reply.text
+    sources = [answered(await run.call("get_order", ORDER), status)["source"] for status in (200, 502, 200)]
+    assert sources == ["odyssey", "injected", "odyssey"]
+    assert [row["sequence"] for row in await run.trace()] == [1, 2, 3, 4]
+
+
+# What the agent must not see
+
+SECRET = "canary"
+HIDDEN_AGENT = AGENT | {
+    "auth_header_name": "X-Secret",
+    "auth_header_value": f"Bearer {SECRET}-auth",
+    "description": f"{SECRET}-description",
+    "tools_schema": [
+        *TOOLS,
+        tool(
+            "hide",
+            "Fail now and then.",
+            {"how": {"type": "string"}},
+            ["how"],
+            simulation=[
+                {
+                    "require": "args.how != 'never'",
+                    "else": {"status": 409, "error": f"{SECRET}_plan", "message": "no"},
+                },
+                {"if": "args.how == 'break'", "then": [{"return": "1 + 'x'"}]},
+                {"return": {"how": "args.how"}},
+            ],
+        ),
+    ],
+}
+HIDDEN_TASK: Row = {
+    "user": f"{SECRET}-user",
+    "behavior": (
+        f"The {SECRET}-department blorbs every wibble of the fleem. "
+        f"cancel_order only succeeds when the order's status is pending ({SECRET}-rule)."
+    ),
+    "failure_rules": [
+        outage("get_order", n=1000)
+        | {"error": {"code": 503, "message": f"{SECRET}-message"}},
+    ],
+    "expected_outcome": "refusal",
+    "expected_state": {"order": {f"{SECRET}-state": {}}},
+    "expected_calls": [{"tool": f"{SECRET}-call"}],
+    "task_input": {"note": f"{SECRET}-input"},
+    "tags": [f"{SECRET}-tag"],
+}
+
+
+async def test_nothing_the_agent_must_not_see_reaches_it(house: House, org: Org) -> None:
+    agent = answered(await org.client.post("/api/agents", json=HIDDEN_AGENT), 201)
+    run = await org.run(agent, **HIDDEN_TASK)
+    seen: list[httpx2.Response] = [
+        await run.raw("tools", b"", "GET"),
+        await run.raw(f"runs/{run.jti}/tools", b"", "GET"),
+        await run.event("thinking", {"text": "hm"}),
+        await run.event("nonsense", {}),
+    ]
+    for name, arguments in (
+        ("get_order", ORDER),
+        ("cancel_order", ORDER),
+        ("cancel_order", {"order_id": "7001"}),
+        ("refund_order", ORDER),
+        ("search_inventory", {"query": "mug"}),
+        ("hide", {"how": "well"}),
+        ("hide", {"how": "break"}),
+        ("hide", {}),
+        ("nothing", {}),
+        ("get_order", {"order_id": ["4521"]}),
+    ):
+        seen.append(await run.call(name, arguments))
+    answered(await run.finish())
+    seen.append(await run.call("get_order", ORDER))
+    for reply in seen:
+        everything = reply.text + str(reply.headers)
+        assert SECRET not in everything, everything
+        assert "behavi" not in reply.text
+
+
+async def test_the_tools_of_a_run_are_listed_without_how_they_are_simulated(
+    house: House, run: DrivenRun
+) -> None:
+    reply = await run.raw("tools", b"", "GET")
+    shown = [{key: entry[key] for key in ("name", "description", "input_schema")} for entry in TOOLS]
+    assert answered(reply) == {"items": shown, "next_cursor": None}
+    refused(await house.stranger.get(f"{PROXY_BASE}/tools"), 401, "invalid_run_token")
+
+
+async def test_an_output_schema_is_shown_with_its_tool(org: Org) -> None:
+    output = {"type": "object", "properties": {"flag": {"type": "string"}}}
+    run = await org.run(await org.agent(tools_schema=[TOOLS[-1] | {"output_schema": output}]))
+    assert answered(await run.raw("tools", b"", "GET"))["items"][0]["output_schema"] == output

@@ -1,0 +1,285 @@
+"""The one writer: what is durable when, what is lost together, what is not."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipelines.storage.connection import Connection
+from pipelines.storage.database import Database
+from pipelines.storage.keys import add_org
+from pipelines.storage.migrations import MIGRATIONS, _run, migrate
+from pipelines.storage.trace_rows import TraceRow, log_of_run
+from pipelines.wire.errors import StorageUnavailable
+
+pytestmark = pytest.mark.anyio
+MANY = 300  # more rows than one statement takes
+
+
+def row(run_id: int, sequence: int, **changes: object) -> TraceRow:
+    blank = dict.fromkeys(TraceRow._fields)
+    known = {
+        "run_id": run_id,
+        "sequence": sequence,
+        "kind": "tool_call",
+        "occurred_at": "2026-01-01T00:00:00Z",
+    }
+    return TraceRow(**(blank | known | changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "odyssey.db"
+
+
+@pytest.fixture
+async def database(path: Path, anyio_backend: str) -> AsyncIterator[Database]:
+    database = Database(path)
+    yield database
+    await database.close()
+
+
+@contextmanager
+def aside(path: Path) -> Iterator[Connection]:
+    """Another connection to the same file, as another process would have."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=1)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def sequences(path: Path, run_id: int) -> list[int]:
+    with aside(path) as connection:
+        return [
+            sequence
+            for (sequence,) in connection.execute(
+                "SELECT sequence FROM trace_rows WHERE run_id = ? ORDER BY sequence", (run_id,)
+            )
+        ]
+
+
+def refuse_rows(path: Path, condition: str) -> None:
+    with aside(path) as connection:
+        connection.execute(
+            f"CREATE TRIGGER full BEFORE INSERT ON trace_rows WHEN {condition}"
+            " BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        )
+
+
+@pytest.mark.parametrize("count", [1, 2, 64, 65, MANY])
+async def test_a_row_can_be_read_by_others_once_its_future_is_done(
+    database: Database, path: Path, count: int
+) -> None:
+    await asyncio.gather(*(database.append(row(1, number)) for number in range(1, count + 1)))
+    assert sequences(path, 1) == list(range(1, count + 1))
+
+
+async def test_the_log_gives_back_what_was_appended(database: Database) -> None:
+    full = row(
+        7,
+        1,
+        tool_name="get_order\0\r\n",
+        source="odyssey",
+        http_status=200,
+        latency_ms=0.25,
+        actor_id="a/b",
+        arguments='{"order_id":"ä\\u0000"}',
+        response='{"x":[1,2.5,null,true]}',
+        updates="[]",
+    )
+    await database.append(full)
+    assert await database.read(lambda connection: log_of_run(connection, 7)) == [full]
+
+
+async def test_a_row_that_is_already_there_is_refused_and_voids_the_rows_after_it(
+    database: Database, path: Path
+) -> None:
+    await database.append(row(1, 1))
+    with aside(path) as connection:
+        connection.execute(
+            "INSERT INTO trace_rows (run_id, sequence, kind, occurred_at) VALUES (1, 2, 'custom', '')"
+        )
+    lost: list[set[int]] = []
+    database.on_lost = lost.append
+    waiting = [database.append(row(1, 2)), database.append(row(2, 1)), database.append(row(1, 3))]
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [StorageUnavailable, type(None), StorageUnavailable]
+    assert lost == [{1}]
+    assert sequences(path, 1) == [1, 2]
+    assert sequences(path, 2) == [1]
+
+
+@pytest.mark.parametrize("count", [3, MANY], ids=["one statement", "several statements"])
+async def test_a_failing_row_takes_only_the_later_rows_of_its_own_run(
+    database: Database, path: Path, count: int
+) -> None:
+    refuse_rows(path, "NEW.run_id = 1 AND NEW.sequence = 2")
+    futures = {
+        (run_id, sequence): database.append(row(run_id, sequence))
+        for sequence in range(1, count + 1)
+        for run_id in (1, 2)
+    }
+    await asyncio.gather(*futures.values(), return_exceptions=True)
+    failed = {place for place, future in futures.items() if future.exception() is not None}
+    assert failed == {(1, sequence) for sequence in range(2, count + 1)}
+    assert sequences(path, 1) == [1]
+    assert sequences(path, 2) == list(range(1, count + 1))
+
+
+async def test_rows_that_wait_behind_a_lost_one_are_lost_before_anyone_hears_of_it(
+    database: Database, path: Path
+) -> None:
+    """The later row is appended while the first is under way: it must not reach the file."""
+    refuse_rows(path, "NEW.sequence = 1")
+    first = database.append(row(1, 1))
+    while not database._busy:
+        await asyncio.sleep(0)
+    second = database.append(row(1, 2))
+    outcomes = await asyncio.gather(first, second, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [StorageUnavailable] * 2
+    assert sequences(path, 1) == []
+
+
+async def test_the_log_goes_on_without_a_gap_after_a_lost_row(database: Database, path: Path) -> None:
+    refuse_rows(path, "NEW.sequence = 2")
+    await database.append(row(1, 1))
+    with pytest.raises(StorageUnavailable):
+        await database.append(row(1, 2))
+    with aside(path) as connection:
+        connection.execute("DROP TRIGGER full")
+    await database.append(row(1, 2))
+    assert sequences(path, 1) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "unstorable",
+    [{"tool_name": "\ud800"}, {"http_status": 2**70}, {"arguments": object()}],
+    ids=["text that is not Unicode", "a number that is too large", "no value at all"],
+)
+async def test_a_row_that_sqlite_cannot_take_does_not_stop_the_writer(
+    database: Database, path: Path, unstorable: dict[str, object]
+) -> None:
+    async with asyncio.timeout(5):
+        outcomes = await asyncio.gather(
+            database.append(row(1, 1, **unstorable)), database.append(row(2, 1)), return_exceptions=True
+        )
+        assert [type(outcome) for outcome in outcomes] == [StorageUnavailable, type(None)]
+        await database.append(row(1, 1))
+    assert sequences(path, 1) == [1]
+
+
+async def test_a_change_that_fails_leaves_nothing_behind(database: Database) -> None:
+    def half(connection: Connection) -> None:
+        add_org(connection, "half", "now")
+        raise LookupError("and then it broke")
+
+    with pytest.raises(LookupError, match="and then it broke"):
+        await database.write(half)
+    orgs = await database.read(
+        lambda connection: connection.execute("SELECT COUNT(*) FROM orgs").fetchone()[0]
+    )
+    assert orgs == 0
+
+
+async def test_changes_run_in_their_order_and_give_their_own_results(database: Database) -> None:
+    made = await asyncio.gather(
+        *(database.write(lambda connection, n=n: add_org(connection, f"org {n}", "now")) for n in range(20))  # type: ignore[misc]
+    )
+    assert made == list(range(1, 21))
+
+
+async def test_a_reader_cannot_write(database: Database) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        await database.read(lambda connection: add_org(connection, "sneaky", "now"))
+
+
+async def test_a_full_file_is_worth_a_retry_and_half_a_change_is_none(database: Database) -> None:
+    def fill(connection: Connection) -> None:
+        add_org(connection, "x" * 1_000_000, "now")
+
+    pages = await database.write(lambda connection: connection.execute("PRAGMA page_count").fetchone()[0])
+    database._writing.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StorageUnavailable):
+        await database.write(fill)
+    with pytest.raises(StorageUnavailable):
+        await database.append(row(1, 1, response="x" * 1_000_000))
+    database._writing.execute("PRAGMA max_page_count = 1000000")
+    assert await database.write(lambda connection: add_org(connection, "small", "now")) == 1
+    await database.append(row(1, 1))
+
+
+async def test_closing_waits_for_what_is_under_way(path: Path) -> None:
+    database = Database(path)
+    futures = [database.append(row(1, number)) for number in range(1, MANY + 1)]
+    await database.close()
+    assert all(future.done() and future.exception() is None for future in futures)
+    assert sequences(path, 1) == list(range(1, MANY + 1))
+
+
+async def test_a_waiter_that_gives_up_does_not_disturb_the_others(database: Database, path: Path) -> None:
+    given_up, kept = database.append(row(1, 1)), database.append(row(2, 1))
+    given_up.cancel()
+    await kept
+    assert sequences(path, 1) == [1]  # it was asked for, so it is in the log
+
+
+@pytest.mark.parametrize(("asked", "level"), [("full", 2), ("normal", 1)])
+async def test_the_file_is_opened_as_durably_as_asked(path: Path, asked: str, level: int) -> None:
+    database = Database(path, synchronous=asked)  # type: ignore[arg-type]
+    (journal,) = database._writing.execute("PRAGMA journal_mode").fetchone()
+    (synchronous,) = database._writing.execute("PRAGMA synchronous").fetchone()
+    await database.close()
+    assert (journal, synchronous) == ("wal", level)
+
+
+def test_migrations_run_once_and_are_recorded(path: Path) -> None:
+    with aside(path) as connection:
+        assert migrate(connection) == [name for name, _ in MIGRATIONS]
+        assert migrate(connection) == []
+        recorded = [name for (name,) in connection.execute("SELECT name FROM migrations ORDER BY name")]
+    assert recorded == [name for name, _ in MIGRATIONS]
+
+
+def test_a_migration_that_breaks_is_not_recorded_and_leaves_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = ("9999_broken", "CREATE TABLE half (id INTEGER); CREATE TABLE orgs (id INTEGER)")
+    monkeypatch.setattr("pipelines.storage.migrations.MIGRATIONS", (*MIGRATIONS, broken))
+    with aside(path) as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            migrate(connection)
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        recorded = [name for (name,) in connection.execute("SELECT name FROM migrations")]
+        assert not connection.in_transaction
+    assert "half" not in tables
+    assert recorded == [name for name, _ in MIGRATIONS]
+
+
+def test_two_processes_may_start_on_a_fresh_file_at_once(path: Path) -> None:
+    barrier = threading.Barrier(4)
+
+    def start() -> list[str]:
+        with aside(path) as connection:
+            connection.execute("PRAGMA busy_timeout = 10000")
+            connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
+            barrier.wait()
+            return migrate(connection)
+
+    with ThreadPoolExecutor(4) as pool:
+        ran = [name for started in [pool.submit(start) for _ in range(4)] for name in started.result()]
+    assert ran == [name for name, _ in MIGRATIONS]
+
+
+def test_a_step_that_another_process_ran_first_is_left_to_it(path: Path) -> None:
+    with aside(path) as slow, aside(path) as fast:
+        slow.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
+        name, script = MIGRATIONS[0]
+        assert migrate(fast)
+        assert not _run(slow, name, script)
+        assert not slow.in_transaction

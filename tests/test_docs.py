@@ -1,0 +1,70 @@
+"""Promises of the reference pages: what exists is documented, and what is documented exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from pipelines.cli.main import app as cli
+from pipelines.core.simulation.functions import FUNCTIONS
+from pipelines.core.task_columns import COLUMNS
+from pipelines.server.app import App
+from pipelines.server.errors import status_of
+from pipelines.server.settings import SETTINGS, load_settings
+from pipelines.wire.errors import every_error
+
+ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text()
+
+
+def test_every_endpoint_is_documented_and_no_other():
+    paths = App(load_settings({})).api.openapi()["paths"]
+    real = {(method.upper(), path) for path, operations in paths.items() for method in operations}
+    told = set(re.findall(r"\| `(GET|POST|PUT|DELETE) (/[^`]*)`", page("api.md")))
+    assert told == real
+
+
+def test_every_setting_is_documented_with_its_default():
+    told = dict(re.findall(r"^\| `(PIPELINES_\w+)` \| (\S+) \|", page("settings.md"), re.MULTILINE))
+    assert told == {s.variable: f"`{s.default}`" if s.default != "" else "–" for s in SETTINGS}
+
+
+def test_every_error_code_is_documented_with_its_status():
+    told = re.findall(r"^\| `(\w+)` \| (\d+) \|", page("errors.md"), re.MULTILINE)
+    assert sorted(told) == sorted((error.code, str(status_of(error))) for error in every_error())
+
+
+def test_every_csv_column_is_documented_with_its_axis():
+    told = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", page("csv.md"), re.MULTILINE)
+    assert told == [(column.name, column.axis) for column in COLUMNS]
+
+
+def test_every_function_of_the_plan_language_is_documented():
+    text = page("plans.md")
+    missing = [name for name in FUNCTIONS if f"`{name}(" not in text]
+    assert not missing
+
+
+def commands(group: object, prefix: str) -> list[str]:
+    found: list[str] = []
+    for name, command in sorted(getattr(group, "commands", {}).items()):
+        found += commands(command, f"{prefix} {name}") or [f"{prefix} {name}"]
+    return found
+
+
+def test_every_command_is_documented():
+    told = re.findall(r"^## `(pipelines [^`]+?)(?: [A-Z\[].*)?`", page("cli.md"), re.MULTILINE)
+    assert sorted(told) == commands(typer.main.get_command(cli), "pipelines")
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in sorted(ROOT.rglob("*.md")) if ".venv" not in p.parts and ".bench" not in p.parts]
+)
+def test_links_between_pages_lead_somewhere(path):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"

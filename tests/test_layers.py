@@ -1,0 +1,60 @@
+"""The folder tree is the architecture: each room imports only the rooms listed for it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "pipelines"
+
+MAY_IMPORT = {
+    "wire": set(),
+    "core": {"wire"},
+    "storage": {"wire", "core"},
+    "outbound": {"wire", "core"},
+    "engine": {"wire", "core", "storage", "outbound"},
+    "server": {"wire", "core", "storage", "outbound", "engine"},
+    "cli": {"wire", "core", "server"},
+}
+
+
+def imported_rooms(source: str, here: list[str]) -> Iterator[str]:
+    """Rooms a module imports, wherever in the file the import stands."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            parts = (node.module or "").split(".")
+            base = here[: len(here) - node.level] + parts if node.level else parts
+            names = [".".join([*base, alias.name]) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, _, rest = name.partition(".")
+            room = rest.split(".")[0]
+            if package == "pipelines" and (PACKAGE / room).is_dir() and room:
+                yield room
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_room_imports_only_its_neighbours(room: str) -> None:
+    for path in (PACKAGE / room).rglob("*.py"):
+        here = ["pipelines", *path.relative_to(PACKAGE).parts]
+        strangers = set(imported_rooms(path.read_text(), here)) - MAY_IMPORT[room] - {room}
+        assert not strangers, f"{path.relative_to(PACKAGE)} imports {sorted(strangers)}"
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert rooms == set(MAY_IMPORT)
+
+
+def test_wire_needs_nothing_but_the_standard_library() -> None:
+    allowed = {"__future__", "collections", "dataclasses", "enum", "pipelines", "re", "typing"}
+    for path in (PACKAGE / "wire").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert {alias.name.split(".")[0] for alias in node.names} <= allowed
+            elif isinstance(node, ast.ImportFrom):
+                assert (node.module or "").split(".")[0] in allowed
