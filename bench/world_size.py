@@ -29,6 +29,7 @@ from pipelines.storage import agents, datasets, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.keys import add_org, hash_of
+from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.trace_rows import TraceRow
 from pipelines.wire.names import RunStatus
 
@@ -142,7 +143,7 @@ def resident_mb() -> float:
 async def memory() -> dict[str, Any]:
     """A thousand runs of one seed, loaded through the real store, each with one change of its own."""
     with tempfile.TemporaryDirectory() as directory:
-        database = Database(Path(directory) / "bench.db", synchronous="normal")
+        database = Database(SqliteStore(Path(directory) / "bench.db", synchronous="normal"))
         live_runs = LiveRuns(database)
         tokens = await database.write(_store_runs)
         before = resident_mb()

@@ -161,9 +161,10 @@ class DrivenRun:
 class Org:
     """One org's way to the API, with short words for what most tests do first."""
 
-    def __init__(self, client: httpx2.AsyncClient, key: str) -> None:
+    def __init__(self, client: httpx2.AsyncClient, key: str, id: int = 1) -> None:
         self.client = client
         self.key = key
+        self.id = id
 
     async def agent(self, **changes: Any) -> Row:
         made: Row = answered(await self.client.post("/api/agents", json=AGENT | changes), 201)
@@ -189,7 +190,7 @@ class Org:
         made = answered(
             await self.client.post("/api/keys", json={"name": role.value, "role": role.value}), 201
         )
-        return Org(client_of(self.client._transport, made["api_key"]), made["api_key"])
+        return Org(client_of(self.client._transport, made["api_key"]), made["api_key"], self.id)
 
 
 def client_of(transport: httpx2.AsyncBaseTransport, key: str | None) -> httpx2.AsyncClient:
@@ -217,12 +218,12 @@ class House:
         key = new_key()
         now = self.platform.now()
 
-        def store(connection: Any) -> None:
+        def store(connection: Any) -> int:
             org_id = add_org(connection, name, now)
             add_key(connection, org_id=org_id, name="its key", role=Role.OWNER, key=key, now=now)
+            return org_id
 
-        await self.platform.database.write(store)
-        return Org(client_of(self.transport, key), key)
+        return Org(client_of(self.transport, key), key, await self.platform.database.write(store))
 
 
 @asynccontextmanager

@@ -175,6 +175,7 @@ def test_an_answer_to_no_call_is_kept_with_a_warning():
         ({"model": 5}, {"model": 5}, "metadata.model is not a string"),
         ({"total_input_tokens": "5"}, {"total_input_tokens": "5"}, "is not a whole number of 0 or more"),
         ({"total_input_tokens": 1.5}, {"total_input_tokens": 1.5}, "is not a whole number"),
+        ({"total_input_tokens": -1}, {"total_input_tokens": -1}, "is not a whole number of 0 or more"),
         ({"total_output_tokens": True}, {"total_output_tokens": True}, "is not a whole number"),
         (
             {"agent_runtime_ms": -1},
@@ -188,6 +189,7 @@ def test_metadata_that_does_not_fit(metadata, kept, words):
     assert reply.metadata == kept
     [warning] = reply.soft_warnings
     assert words in warning
+    assert not SCHEMA.accepts(FINAL | {"metadata": metadata})
 
 
 def test_metadata_may_hold_anything_else():
@@ -332,12 +334,13 @@ def test_the_schema_is_a_schema():
 
 
 SCHEMA = CompiledSchema(RESPONSE_SCHEMA)
+FINAL_ONLY = {"final_response": st.just("Done.")}
 JUNK = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "x", [], {}, [1], {"a": 1}])
 
 
 def member(good):
     """Mostly what belongs there, sometimes anything."""
-    return good | JUNK
+    return st.integers(0, 7).flatmap(lambda draw: JUNK if draw == 7 else good)
 
 
 PARTS = st.lists(
@@ -386,14 +389,22 @@ METADATA = st.fixed_dictionaries(
         "more": JUNK,
     },
 )
-BODIES = st.fixed_dictionaries(
-    {},
-    optional={
-        "final_response": member(st.sampled_from(["Done.", "\n"])),
-        "messages": member(MESSAGES),
-        "metadata": member(METADATA),
-    },
+# Something wrong in one part at most, or what is wrong elsewhere would hide it.
+BODIES = (
+    st.fixed_dictionaries(FINAL_ONLY | {"messages": MESSAGES})
+    | st.fixed_dictionaries(FINAL_ONLY | {"metadata": member(METADATA)})
+    | st.fixed_dictionaries({}, optional={"final_response": member(st.just("\n")), "messages": JUNK})
 )
+
+
+@pytest.mark.parametrize("messages", FINE_MESSAGES.values(), ids=FINE_MESSAGES)
+def test_the_schema_takes_what_is_fine(messages):
+    assert SCHEMA.problems(FINAL | {"messages": messages}) == []
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_the_schema_refuses_what_is_malformed(name):
+    assert not SCHEMA.accepts(FINAL | {"messages": MALFORMED[name][0]})
 
 
 @given(BODIES)

@@ -309,9 +309,10 @@ async def test_a_forced_reply_over_a_mebibyte_is_not_sent(org: Org) -> None:
 
 
 async def test_what_cannot_be_simulated_answers_502_and_leaves_a_row(org: Org) -> None:
-    broken = tool("broken", "", {}, [], simulation=[{"return": "1 + 'x'"}])
+    number = {"n": {"type": "string"}}
+    broken = tool("broken", "", number, ["n"], simulation=[{"flag": "'gone'"}, {"return": "1 + args.n"}])
     run = await org.run(await org.agent(tools_schema=[*TOOLS, broken]))
-    reply = await run.call("broken")
+    reply = await run.call("broken", {"n": "x"})
     refused(reply, 502, "simulation_failed")
     assert reply.json()["source"] == "error"
     assert "retry-after" not in reply.headers
@@ -576,7 +577,7 @@ HIDDEN_AGENT = AGENT | {
                     "require": "args.how != 'never'",
                     "else": {"status": 409, "error": f"{SECRET}_plan", "message": "no"},
                 },
-                {"if": "args.how == 'break'", "then": [{"return": "1 + 'x'"}]},
+                {"if": "args.how == 'break'", "then": [{"return": "1 + args.how"}]},
                 {"return": {"how": "args.how"}},
             ],
         ),

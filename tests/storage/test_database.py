@@ -5,15 +5,17 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
+from pipelines.storage.database import Database, SequenceTaken
 from pipelines.storage.keys import add_org
-from pipelines.storage.migrations import MIGRATIONS, _run, migrate
+from pipelines.storage.migrations import MIGRATIONS
+from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.trace_rows import TraceRow, log_of_run
 from pipelines.wire.errors import StorageUnavailable
 
@@ -39,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def database(path: Path, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(path)
+    database = Database(SqliteStore(path))
     yield database
     await database.close()
 
@@ -109,7 +111,7 @@ async def test_a_row_that_is_already_there_is_refused_and_voids_the_rows_after_i
     database.on_lost = lost.append
     waiting = [database.append(row(1, 2)), database.append(row(2, 1)), database.append(row(1, 3))]
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [StorageUnavailable, type(None), StorageUnavailable]
+    assert [type(outcome) for outcome in outcomes] == [SequenceTaken, type(None), SequenceTaken]
     assert lost == [{1}]
     assert sequences(path, 1) == [1, 2]
     assert sequences(path, 2) == [1]
@@ -195,7 +197,7 @@ async def test_changes_run_in_their_order_and_give_their_own_results(database: D
 
 
 async def test_a_reader_cannot_write(database: Database) -> None:
-    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+    with pytest.raises(StorageUnavailable, match="readonly"):
         await database.read(lambda connection: add_org(connection, "sneaky", "now"))
 
 
@@ -215,7 +217,7 @@ async def test_a_full_file_is_worth_a_retry_and_half_a_change_is_none(database: 
 
 
 async def test_closing_waits_for_what_is_under_way(path: Path) -> None:
-    database = Database(path)
+    database = Database(SqliteStore(path))
     futures = [database.append(row(1, number)) for number in range(1, MANY + 1)]
     await database.close()
     assert all(future.done() and future.exception() is None for future in futures)
@@ -231,7 +233,7 @@ async def test_a_waiter_that_gives_up_does_not_disturb_the_others(database: Data
 
 @pytest.mark.parametrize(("asked", "level"), [("full", 2), ("normal", 1)])
 async def test_the_file_is_opened_as_durably_as_asked(path: Path, asked: str, level: int) -> None:
-    database = Database(path, synchronous=asked)  # type: ignore[arg-type]
+    database = Database(SqliteStore(path, synchronous=asked))  # type: ignore[arg-type]
     (journal,) = database._writing.execute("PRAGMA journal_mode").fetchone()
     (synchronous,) = database._writing.execute("PRAGMA synchronous").fetchone()
     await database.close()
@@ -239,9 +241,10 @@ async def test_the_file_is_opened_as_durably_as_asked(path: Path, asked: str, le
 
 
 def test_migrations_run_once_and_are_recorded(path: Path) -> None:
-    with aside(path) as connection:
-        assert migrate(connection) == [name for name, _ in MIGRATIONS]
-        assert migrate(connection) == []
+    store = SqliteStore(path)
+    with closing(store.connect(read_only=False)) as connection:
+        assert store.migrate(connection) == [name for name, _ in MIGRATIONS]
+        assert store.migrate(connection) == []
         recorded = [name for (name,) in connection.execute("SELECT name FROM migrations ORDER BY name")]
     assert recorded == [name for name, _ in MIGRATIONS]
 
@@ -249,11 +252,13 @@ def test_migrations_run_once_and_are_recorded(path: Path) -> None:
 def test_a_migration_that_breaks_is_not_recorded_and_leaves_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    store = SqliteStore(path)
     broken = ("9999_broken", "CREATE TABLE half (id INTEGER); CREATE TABLE orgs (id INTEGER)")
-    monkeypatch.setattr("pipelines.storage.migrations.MIGRATIONS", (*MIGRATIONS, broken))
-    with aside(path) as connection:
+    with closing(store.connect(read_only=False)) as connection:
+        store.migrate(connection)
+        monkeypatch.setattr("pipelines.storage.sqlite_store.MIGRATIONS", (*MIGRATIONS, broken))
         with pytest.raises(sqlite3.OperationalError):
-            migrate(connection)
+            store.migrate(connection)
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         recorded = [name for (name,) in connection.execute("SELECT name FROM migrations")]
         assert not connection.in_transaction
@@ -261,25 +266,15 @@ def test_a_migration_that_breaks_is_not_recorded_and_leaves_nothing(
     assert recorded == [name for name, _ in MIGRATIONS]
 
 
-def test_two_processes_may_start_on_a_fresh_file_at_once(path: Path) -> None:
+def test_processes_may_start_on_a_fresh_file_at_the_same_moment(path: Path) -> None:
     barrier = threading.Barrier(4)
 
     def start() -> list[str]:
-        with aside(path) as connection:
-            connection.execute("PRAGMA busy_timeout = 10000")
-            connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
-            barrier.wait()
-            return migrate(connection)
+        store = SqliteStore(path)
+        barrier.wait()
+        with closing(store.connect(read_only=False)) as connection:
+            return store.migrate(connection)
 
     with ThreadPoolExecutor(4) as pool:
         ran = [name for started in [pool.submit(start) for _ in range(4)] for name in started.result()]
     assert ran == [name for name, _ in MIGRATIONS]
-
-
-def test_a_step_that_another_process_ran_first_is_left_to_it(path: Path) -> None:
-    with aside(path) as slow, aside(path) as fast:
-        slow.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
-        name, script = MIGRATIONS[0]
-        assert migrate(fast)
-        assert not _run(slow, name, script)
-        assert not slow.in_transaction

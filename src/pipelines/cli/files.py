@@ -15,7 +15,7 @@ SHOWN = 50
 
 
 def stop(message: str) -> NoReturn:
-    stderr.print(f"[red]{message}[/]")
+    stderr.print(message, style="red", markup=False)
     raise typer.Exit(2)
 
 
@@ -37,6 +37,13 @@ def read_text(path: Path) -> str:
         stop(f"{path}: {error.strerror or error}")
     except UnicodeDecodeError:
         stop(f"{path}: not UTF-8 text")
+
+
+def read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        stop(f"{path}: {error.strerror or error}")
 
 
 def read_json(path: Path) -> Json:

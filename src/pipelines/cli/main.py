@@ -1,6 +1,7 @@
 """The `pipelines` command. Rooms behind a command are imported when it is called: --help stays instant."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,6 +42,53 @@ def up(
     from pipelines.cli.up import start
 
     start(host=host, port=port, data_dir=data_dir, database_url=database_url)
+
+
+@app.command()
+def worker(
+    database_url: Annotated[str, typer.Option(help="postgresql://…, the one the server has.")],
+    host: Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = None,
+    port: Annotated[int, typer.Option(help="Port for this node's proxy; 0 takes a free one.")] = 0,
+    data_dir: Annotated[
+        str | None, typer.Option(help="Where the server's secret key is. [default: .pipelines]")
+    ] = None,
+) -> None:
+    """Work on the batches of a server, from this machine or another. Any number may."""
+    from pipelines.cli.up import start_worker
+
+    start_worker(host=host, port=port, data_dir=data_dir, database_url=database_url)
+
+
+@app.command(name="run")
+def run_command(
+    agent: Annotated[str | None, typer.Option(help="The agent: its id or name.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="A CSV file to upload, or a dataset's id.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, max=100, help="How often each task is run.")] = 1,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="At most the agent's own.")] = None,
+    resume: Annotated[int | None, typer.Option(help="Go on with a batch that was stopped.")] = None,
+    fail_under: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
+    ] = 1.0,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    url: odyssey.Url = odyssey.DEFAULT_URL,
+    api_key: odyssey.ApiKey = None,
+) -> None:
+    """Send tasks to an agent and judge what it does. Exit code: 0 gate met, 1 not met, 2 wrong usage."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.run import Wanted, run_tasks
+
+    wanted = Wanted(
+        agent=agent,
+        dataset=dataset,
+        repeats=repeats,
+        concurrency=concurrency,
+        resume=resume,
+        fail_under=fail_under,
+        junit=junit,
+        as_json=as_json,
+    )
+    run_tasks(Server(url, api_key), wanted)
 
 
 def run() -> None:

@@ -10,6 +10,11 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+DEFAULT_URL = "http://127.0.0.1:8420"
+Url = Annotated[str, typer.Option(help="The server.", envvar="PIPELINES_URL")]
+ApiKey = Annotated[
+    str | None, typer.Option(help="[default: the key file in .pipelines]", envvar="PIPELINES_API_KEY")
+]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
 
@@ -47,12 +52,23 @@ def fidelity(
 def record(
     run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools were driven for real.")],
     directory: Annotated[Path, typer.Option("--dir", help="Where to write the recording.")],
-    url: Annotated[str, typer.Option(help="The server.", envvar="PIPELINES_URL")] = "http://127.0.0.1:8420",
-    api_key: Annotated[
-        str | None, typer.Option(help="[default: the key file in .pipelines]", envvar="PIPELINES_API_KEY")
-    ] = None,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
 ) -> None:
     """Turn stored runs into a recording that `fidelity` can measure."""
+    from pipelines.cli.client import Server
     from pipelines.cli.record import write_recording
 
-    write_recording(run_ids, directory, url=url, api_key=api_key)
+    write_recording(run_ids, directory, Server(url, api_key))
+
+
+@app.command()
+def lint(
+    tasks: Annotated[Path, typer.Argument(help="tasks.csv")],
+    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find oracles that prove nothing: a do-nothing agent passes them, or nobody can."""
+    from pipelines.cli.lint import print_lint
+
+    print_lint(tasks, tools, as_json=as_json)

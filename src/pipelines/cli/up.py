@@ -18,24 +18,51 @@ GRACE_S = 5  # what is in flight at Ctrl-C may take this long to end
 
 
 def start(**flags: Any) -> None:
+    settings = _settings(**flags)
+    started = prepare(settings)
+    listener = _listener(settings)
+    url = _url(settings, listener)
+    _announce(settings, started, url)
+    _serve(App(settings, own_url=url), listener)
+
+
+def start_worker(**flags: Any) -> None:
+    settings = _settings(**flags)
+    if not settings.is_shared:
+        stderr.print(
+            "[red]A worker shares a Postgres database with its server[/]: --database-url postgresql://…"
+        )
+        stderr.print("On SQLite, `pipelines up` does all the work itself.")
+        raise typer.Exit(2)
+    listener = _listener(settings)
+    url = _url(settings, listener)
+    typer.echo(f"Worker at {url}, on the batches of {settings.database_url.rpartition('@')[2]}")
+    typer.echo("Stop with Ctrl-C.")
+    _serve(App(settings, own_url=url, is_worker=True), listener)
+
+
+def _settings(**flags: Any) -> Settings:
     try:
-        settings = load_settings(**flags)
-        started = prepare(settings)
+        return load_settings(**flags)
     except Refused as refused:
         for problem in refused.problems:
             hint = f" ({problem.hint})" if problem.hint else ""
             stderr.print(f"[red]{problem.path}[/]: {problem.message}{hint}")
         raise typer.Exit(2) from None
+
+
+def _listener(settings: Settings) -> socket.socket:
     try:
-        listener = _listen(settings)
+        return _listen(settings)
     except OSError as error:
         stderr.print(f"[red]Cannot listen on {settings.host}:{settings.port}[/]: {error.strerror or error}")
         stderr.print("Choose another with --port, or --port 0 for any free one.")
         raise typer.Exit(2) from None
-    url = _url(settings, listener)
-    _announce(settings, started, url)
+
+
+def _serve(app: App, listener: socket.socket) -> None:
     config = uvicorn.Config(
-        App(settings, own_url=url),
+        app,
         http=OneWriteProtocol,
         loop="uvloop",
         ws="none",

@@ -69,7 +69,7 @@ RESPONSE_SCHEMA: JsonObject = {
                     "if": {"properties": {"role": {"const": "tool"}}},
                     "then": {
                         "required": ["tool_call_id"],
-                        "properties": {"tool_call_id": {"type": "string"}},
+                        "properties": {"tool_call_id": {"type": "string", "minLength": 1}},
                     },
                 },
                 {

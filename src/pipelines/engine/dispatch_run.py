@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pipelines.core.agent_reply import AgentReply
 from pipelines.core.json_text import Json
 from pipelines.core.seed import Seed
-from pipelines.core.transcript import Message, next_turn
+from pipelines.core.transcript import Message, after_turn
 from pipelines.engine.judge_run import judged
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_batch import Claimed
@@ -78,7 +78,7 @@ class Dispatcher:
         prefix = f"turn {turn + 1}: " if turn else ""
         session.warnings += [prefix + warning for warning in reply.soft_warnings]
         session.responses.append(reply.final_response)
-        session.history = next_turn(session.history, reply.messages, reply.final_response)
+        session.history = after_turn(session.history, reply.messages, reply.final_response)
         session.last = reply
 
     def _envelope(self, claimed: Claimed, seed: Seed, said: str, session: _Session) -> Envelope:

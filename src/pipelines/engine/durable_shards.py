@@ -75,7 +75,11 @@ class DurableShards:
                     "log_level": "ERROR",
                 }
             )
-            self._workflow = DBOS.workflow(name="run_shard")(self._work)
+
+            def run_shard(batch_id: int, first: int, last: int) -> None:
+                self._work(Shard(batch_id, first, last))
+
+            self._workflow = DBOS.workflow(name="run_shard")(run_shard)
             DBOS.launch()
             DBOS.register_queue(QUEUE, partition_concurrency=LANES, polling_interval_sec=POLL_S)
             DBOS.register_queue(SINGLE_QUEUE, partition_concurrency=1, polling_interval_sec=POLL_S)
@@ -90,7 +94,6 @@ class DurableShards:
             with SetEnqueueOptions(queue_partition_key=f"agent-{agent_id}"):
                 self._dbos.enqueue_workflow(queue, self._workflow, *shard)
 
-    def _work(self, batch_id: int, first: int, last: int) -> None:
+    def _work(self, shard: Shard) -> None:
         """On a thread of DBOS: the work itself is the event loop's."""
-        shard = Shard(batch_id, first, last)
         asyncio.run_coroutine_threadsafe(self._run_shard(shard), self._loop).result()

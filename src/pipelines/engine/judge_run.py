@@ -9,6 +9,7 @@ from dataclasses import replace
 from pipelines.core.json_text import Json
 from pipelines.core.seed import Seed
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 from pipelines.engine.live_runs import TOOL_CALL
 from pipelines.engine.platform import Platform
@@ -36,8 +37,6 @@ async def judged(
 def _judged(
     connection: Connection, platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
 ) -> Ending:
-    from pipelines.core.verdict.judge import judge
-
     toolbox, world = platform.live_runs.surroundings(connection, run)
     rows = log_of_run(connection, run.id)
     if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:

@@ -4,8 +4,9 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.storage import keys
+from pipelines.storage.connection import Connection
 from pipelines.storage.keys import ApiKey
-from pipelines.wire.errors import Forbidden, NotFound
+from pipelines.wire.errors import Conflict, Forbidden, NotFound
 from pipelines.wire.names import Role
 
 MAX_NAME = 255
@@ -35,10 +36,18 @@ async def create_key(platform: Platform, asking: ApiKey, body: JsonObject) -> tu
     return made, secret
 
 
-async def revoke_key(platform: Platform, org_id: int, key_id: int) -> None:
+async def revoke_key(platform: Platform, asking: ApiKey, key_id: int) -> None:
+    """The key is refused from now on. An owner's key takes an owner, and the last one stays."""
     now = platform.now()
-    revoked = await platform.database.write(
-        lambda connection: keys.revoke_key(connection, org_id=org_id, key_id=key_id, now=now)
-    )
-    if not revoked:
-        raise NotFound(f"There is no key {key_id} that could be revoked.")
+
+    def store(connection: Connection) -> None:
+        found = keys.key_by_id(connection, org_id=asking.org_id, key_id=key_id)
+        if found is None or found.revoked_at is not None:
+            raise NotFound(f"There is no key {key_id} that could be revoked.")
+        if found.role is Role.OWNER and asking.role is not Role.OWNER:
+            raise Forbidden("Only an owner's key can revoke an owner's key.")
+        if found.role is Role.OWNER and keys.owners_of_org(connection, asking.org_id) == 1:
+            raise Conflict("This is the org's last owner's key; make another before revoking it.")
+        keys.revoke_key(connection, key_id=key_id, now=now)
+
+    await platform.database.write(store)

@@ -173,9 +173,10 @@ def _simulated_now(given: Json, problems: list[Problem]) -> str | None:
         if not isinstance(given, str) or not re.match(r"\d{4}-\d{2}-\d{2}", given):
             raise ValueError
         moment = datetime.fromisoformat(given)
-        return timestamp(
-            (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
-        )
+        moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        if moment.year == datetime.max.year:
+            raise OverflowError  # the run's clock goes on from here
+        return timestamp(moment)
     except (ValueError, OverflowError):
         problems.append(
             Problem(path="/now", message="must be an ISO-8601 time", hint="for example 2026-05-01T12:00:00Z")

@@ -10,6 +10,7 @@ from pipelines.core.seed import Seed
 from pipelines.core.simulation.behavior import read_behavior
 from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv
 from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.core.verdict.lint import lint_seeds
 from pipelines.engine.platform import Platform
 from pipelines.storage import agents, datasets
 from pipelines.storage.connection import Connection
@@ -46,7 +47,10 @@ async def create_dataset(
     problems = _name_problems(name) + _agent_id_problems(agent_id)
     around = _Surroundings()
     if isinstance(agent_id, int) and not problems:
-        around = await _surroundings(platform, org_id, agent_id)
+        found = await _surroundings(platform, org_id, agent_id)
+        if found is None:
+            raise NotFound(f"There is no agent {agent_id}.")
+        around = found
     seeds = _seeds(rows, around, problems)
     now = platform.now()
 
@@ -68,7 +72,8 @@ async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: b
     dataset = await find_dataset(platform, org_id, dataset_id)
     around = _Surroundings()
     if dataset.agent_id is not None:
-        around = await _surroundings(platform, org_id, dataset.agent_id)
+        # An agent that was deleted meanwhile leaves nothing to check against.
+        around = await _surroundings(platform, org_id, dataset.agent_id) or around
     seeds = _seeds(rows, around, [])
     now = platform.now()
     dataset, task_ids = await platform.database.write(
@@ -109,17 +114,19 @@ def _name_problems(name: Json) -> list[Problem]:
 
 
 def _agent_id_problems(agent_id: Json) -> list[Problem]:
-    if agent_id is None or (isinstance(agent_id, int) and not isinstance(agent_id, bool)):
+    if agent_id is None:
+        return []
+    if isinstance(agent_id, int) and not isinstance(agent_id, bool) and 0 < agent_id < 2**63:
         return []
     return [Problem(path="/agent_id", message="must be the id of an agent, or left out")]
 
 
-async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surroundings:
+async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surroundings | None:
     agent = await platform.database.read(
         lambda connection: agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id)
     )
     if agent is None:
-        raise NotFound(f"There is no agent {agent_id}.")
+        return None
     return _Surroundings(
         tools=tools_from_stored(agent.definition["tools_schema"]),
         ledger_schema=parse_ledger_schema(agent.definition.get("ledger_schema")),
@@ -153,20 +160,20 @@ def _store_tasks(
 
 
 def _warnings(seeds: list[Seed], around: _Surroundings) -> list[JsonObject]:
-    """Sentences of behaviour text that no rule was read from, by row."""
-    if around.tools is None:
-        return []
-    found: list[JsonObject] = []
+    """Oracles that prove nothing, and sentences of behaviour text that no rule was read from, by row."""
+    linted = lint_seeds(seeds, tools=around.tools, ledger_schema=around.ledger_schema)
+    found = [problem.as_json() for problem in linted]
     for row, seed in enumerate(seeds, 1):
-        if seed.behavior_instructions:
-            world = World.from_initial_state(seed.initial_state or {})
+        if seed.behavior_instructions and around.tools is not None:
+            world = World.from_initial_state(seed.initial_state)
             read = read_behavior(seed.behavior_instructions, tools=around.tools, world=world)
             found += [
-                {
-                    "row": row,
-                    "column": "behavior",
-                    "message": f"not understood, so not enforced without a model: {sentence}",
-                }
+                Problem(
+                    path="/behavior_instructions",
+                    message=f"not understood, so not enforced without a model: {sentence}",
+                    row=row,
+                    column="behavior",
+                ).as_json()
                 for sentence in read.not_understood
             ]
     return found[:MAX_WARNINGS]

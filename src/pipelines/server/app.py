@@ -3,7 +3,6 @@
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Literal, cast
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
@@ -50,8 +49,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         sys.setswitchinterval(SWITCH_INTERVAL_S)
-        synchronous = cast(Literal["full", "normal"], settings.synchronous)
-        database = Database(settings.database_path, synchronous=synchronous)
+        database = Database(settings.store())
         platform = Platform(
             database=database,
             secrets=SecretBox(load_or_make_key(settings.data_dir / "secret.key", settings.secret_key)),
@@ -62,7 +60,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         dispatcher = Dispatcher(platform, client, whole.own_url)
         runner = BatchRunner(
             platform,
-            worker=settings.worker_id,
+            worker=settings.worker_id(),
             database_url=settings.durable_url,
             dispatch_run=dispatcher.dispatch_run,
         )

@@ -106,7 +106,11 @@ def install(app: FastAPI) -> None:
         response.headers.update(error.headers or {})
         return response
 
+    async def on_fault(request: Request, error: Exception) -> Response:
+        return answer(errors.InternalError())  # Starlette raises it again behind us, so the server logs it
+
     app.add_exception_handler(OdysseyError, on_ours)
     app.add_exception_handler(Refused, on_refused)
     app.add_exception_handler(RequestValidationError, on_validation)
     app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(Exception, on_fault)

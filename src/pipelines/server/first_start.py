@@ -1,7 +1,6 @@
 """A fresh data directory: one org, one key, shown once and kept where only this user can read it."""
 
 import os
-import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +8,6 @@ from typing import NamedTuple
 from pipelines.server.settings import Settings
 from pipelines.storage.connection import transaction
 from pipelines.storage.keys import add_key, add_org, has_orgs, new_key
-from pipelines.storage.migrations import migrate
 from pipelines.wire.names import Role
 
 KEY_FILE = "api-key"
@@ -27,11 +25,10 @@ def prepare(settings: Settings) -> FirstStart:
     ignore = directory / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n")  # keys and databases do not belong in anyone's repository
-    settings.database_path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(settings.database_path, isolation_level=None)
+    store = settings.store()
+    connection = store.connect(read_only=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        migrate(connection)
+        store.migrate(connection)
         key = None
         with transaction(connection):
             if not has_orgs(connection):

@@ -14,12 +14,13 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.json_text import dumps
-from pipelines.engine.answer_tool_call import ToolCall, answer_tool_call
+from pipelines.engine.answer_tool_call import Reply, ToolCall, answer_tool_call
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_trace_event import record_trace_event
 from pipelines.server.errors import reply_to, status_of
 from pipelines.server.rate_window import wait_before
+from pipelines.storage.database import SequenceTaken
 from pipelines.wire.errors import (
     InternalError,
     InvalidRunToken,
@@ -27,6 +28,7 @@ from pipelines.wire.errors import (
     NotFound,
     OdysseyError,
     RateLimited,
+    StorageUnavailable,
 )
 from pipelines.wire.names import (
     HEADER_ACTOR_ID,
@@ -45,6 +47,7 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 log = logging.getLogger(__name__)
 EVENTS_PER_CALL = 10  # an agent may report several things about each call it makes
 MAX_IDEMPOTENCY_KEY = 255
+MAX_REDOS = 20  # only when several nodes answer calls of one run at the same moment
 
 _RUN_TOKEN = HEADER_RUN_TOKEN.lower().encode()
 _ACTOR = HEADER_ACTOR_ID.lower().encode()
@@ -121,9 +124,18 @@ class Proxy:
         if live.is_forgotten:  # while its body was read
             live = await self._loaded(headers.token_hash)
         call = ToolCall(name, body, headers.actor_id, headers.idempotency_key, started)
-        reply = await answer_tool_call(live, call, append=self._append, now=self._now())
+        reply = await self._decided(live, call, headers.token_hash)
         status = reply.http_status or (status_of(type(reply.error)) if reply.error is not None else 200)
         await _send(send, status, reply.body, _SOURCES[reply.source])
+
+    async def _decided(self, live: LiveRun, call: ToolCall, token_hash: str) -> Reply:
+        """Decide on the run as it is; where another node was faster, on the run as it is now."""
+        for _ in range(MAX_REDOS):
+            try:
+                return await answer_tool_call(live, call, append=self._append, now=self._now())
+            except SequenceTaken:
+                live = await self._loaded(token_hash)
+        raise StorageUnavailable
 
     async def _trace_event(
         self, live: LiveRun, headers: _Headers, event_type: str, receive: Receive, send: Send, started: float
@@ -135,10 +147,17 @@ class Proxy:
         body = await _read_body(receive)
         if live.is_forgotten:
             live = await self._loaded(headers.token_hash)
-        accepted = await record_trace_event(
-            live, event_type, body, actor_id=headers.actor_id, append=self._append, now=self._now()
-        )
-        await _send(send, 200, dumps(accepted))
+        for _ in range(MAX_REDOS):
+            try:
+                accepted = await record_trace_event(
+                    live, event_type, body, actor_id=headers.actor_id, append=self._append, now=self._now()
+                )
+            except SequenceTaken:
+                live = await self._loaded(headers.token_hash)
+            else:
+                await _send(send, 200, dumps(accepted))
+                return
+        raise StorageUnavailable
 
 
 def _check(scope: Scope, target: _Target, live: LiveRun) -> None:

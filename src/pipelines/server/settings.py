@@ -1,16 +1,23 @@
 """Every setting in one table: its variable, default and meaning. The reference page is tested against it."""
 
 import os
+import secrets
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.storage.database import Store
+from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.sqlite_store import SqliteStore, Synchronous
 
 DATABASE_FILE = "odyssey.db"
 DURABLE_FILE = "durable.db"
+SQLITE = "sqlite:///"
+POSTGRES = ("postgresql://", "postgres://")
 
 
 class Setting(NamedTuple):
@@ -24,7 +31,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_HOST", "host", "127.0.0.1", "address to listen on; loopback unless told otherwise"),
     Setting("PIPELINES_PORT", "port", 8420, "port to listen on; 0 takes a free one"),
     Setting("PIPELINES_DATA_DIR", "data_dir", ".pipelines", "where the database and the keys live"),
-    Setting("PIPELINES_DATABASE_URL", "database_url", "", "sqlite:///PATH; empty: a file in the data dir"),
+    Setting("PIPELINES_DATABASE_URL", "database_url", "", "sqlite:/// or postgresql://; empty: a file"),
     Setting("PIPELINES_SYNCHRONOUS", "synchronous", "full", "full survives a power cut; normal, a kill"),
     Setting("PIPELINES_API_KEY", "api_key", "", "at the first start, becomes the first API key"),
     Setting("PIPELINES_SECRET_KEY", "secret_key", "", "32 bytes in base64, for secrets; empty: a key file"),
@@ -52,10 +59,20 @@ class Settings:
     upload_limit_mb: int
 
     @property
+    def is_shared(self) -> bool:
+        """Several processes may work on it."""
+        return self.database_url.startswith(POSTGRES)
+
+    @property
     def database_path(self) -> Path:
         if not self.database_url:
             return self.data_dir / DATABASE_FILE
-        return Path(self.database_url.removeprefix("sqlite:///"))
+        return Path(self.database_url.removeprefix(SQLITE))
+
+    def store(self) -> Store:
+        if self.is_shared:
+            return PostgresStore(self.database_url)
+        return SqliteStore(self.database_path, synchronous=cast(Synchronous, self.synchronous))
 
     @property
     def allows_private_endpoints(self) -> bool:
@@ -66,12 +83,14 @@ class Settings:
 
     @property
     def durable_url(self) -> str:
-        return f"sqlite:///{self.data_dir.resolve() / DURABLE_FILE}"
+        """Where the durable engine keeps its queue: beside ours."""
+        if self.is_shared:
+            return self.database_url
+        return f"{SQLITE}{self.data_dir.resolve() / DURABLE_FILE}"
 
-    @property
     def worker_id(self) -> str:
         """One process works on a SQLite database, so a restart is the same worker going on."""
-        return "local"
+        return f"{socket.gethostname()}-{secrets.token_hex(4)}" if self.is_shared else "local"
 
 
 def is_loopback(host: str) -> bool:
@@ -111,12 +130,12 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
         found.append(Problem(path="PIPELINES_PORT", message="must be at most 65535"))
     if values["synchronous"] not in ("full", "normal"):
         found.append(Problem(path="PIPELINES_SYNCHRONOUS", message="must be 'full' or 'normal'"))
-    if values["database_url"] and not values["database_url"].startswith("sqlite:///"):
+    if values["database_url"] and not values["database_url"].startswith((SQLITE, *POSTGRES)):
         found.append(
             Problem(
                 path="PIPELINES_DATABASE_URL",
-                message="only SQLite databases are supported so far",
-                hint="sqlite:///odyssey.db, or sqlite:////absolute/path.db",
+                message="must be a sqlite:/// or postgresql:// URL",
+                hint="sqlite:///odyssey.db, sqlite:////absolute/path.db, postgresql://user@host/database",
             )
         )
     if values["allow_private_endpoints"] not in ("auto", "yes", "no"):

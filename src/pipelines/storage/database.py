@@ -1,29 +1,37 @@
-"""One SQLite file: a writer thread that commits in groups, and readers beside it.
+"""A writer thread that commits in groups, and readers beside it, over SQLite or Postgres.
 
-Everything that changes the file goes through the one writer, so nothing waits on a lock. What arrives while
+Everything that a process changes goes through its one writer, so nothing waits on a lock. What arrives while
 a commit is under way forms the next group: one thread switch and one sync for all of it.
 """
 
 import asyncio
 import queue
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pipelines.storage.connection import Connection, transaction
-from pipelines.storage.migrations import migrate
 from pipelines.storage.trace_rows import TraceRow, insert_rows
 from pipelines.wire.errors import StorageUnavailable
 
-Synchronous: TypeAlias = Literal["full", "normal"]
 T = TypeVar("T")
 
 READERS = 2  # the machine's cores are for the server; more readers only take turns with it
-BUSY_TIMEOUT_S = 10.0  # another process (a backup, a shell) may hold the file for a moment
+
+
+class StoreConnection(Connection, Protocol):
+    def close(self) -> None: ...
+
+
+class Store(Protocol):
+    """A kind of database: how to connect to it, and what its errors mean."""
+
+    def connect(self, *, read_only: bool) -> StoreConnection: ...
+    def migrate(self, connection: Connection) -> list[str]: ...
+    def is_taken(self, error: Exception) -> bool: ...
+    def is_unavailable(self, error: Exception) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -39,12 +47,15 @@ class _Group:
         return bool(self.rows or self.changes)
 
 
+class SequenceTaken(Exception):
+    """Another process has answered a call of this run meanwhile: read the run anew and decide again."""
+
+
 class Database:
     """Open it inside a running event loop; `close` waits for what is under way."""
 
-    def __init__(self, path: Path, *, synchronous: Synchronous = "full") -> None:
-        self._path = path
-        self._synchronous = synchronous
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._loop = asyncio.get_running_loop()
         self._next = _Group()
         self._busy = False
@@ -52,12 +63,11 @@ class Database:
         self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
-        self._reading: list[sqlite3.Connection] = []
+        self._reading: list[StoreConnection] = []
         #: Told, before anyone waiting hears of it, which runs lost a row: their state in memory is void.
         self.on_lost: Callable[[set[int]], None] = lambda run_ids: None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._writing = self._connect()
-        migrate(self._writing)
+        self._writing = store.connect(read_only=False)
+        store.migrate(self._writing)
         self._writer = threading.Thread(target=self._write_groups, name="writer", daemon=True)
         self._writer.start()
 
@@ -77,7 +87,7 @@ class Database:
 
     async def read(self, question: Callable[[Connection], T]) -> T:
         """Run a query on a reader thread; it sees everything committed before."""
-        return await self._loop.run_in_executor(self._readers, lambda: question(self._reader()))
+        return await self._loop.run_in_executor(self._readers, self._ask, question)
 
     async def close(self) -> None:
         while self._busy or self._next:
@@ -88,27 +98,18 @@ class Database:
         for connection in [*self._reading, self._writing]:
             connection.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=BUSY_TIMEOUT_S,
-            cached_statements=256,
-        )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        connection.execute("PRAGMA foreign_keys = ON")
-        # Checkpoints copy each page once however often it was written since the last: seldom is cheaper.
-        connection.execute("PRAGMA wal_autocheckpoint = 8000")
-        connection.row_factory = sqlite3.Row
-        return connection
+    def _ask(self, question: Callable[[Connection], T]) -> T:
+        try:
+            return question(self._reader())
+        except Exception as error:
+            if self._store.is_unavailable(error):
+                raise StorageUnavailable(f"The database could not be read: {error}") from error
+            raise
 
     def _reader(self) -> Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        connection: StoreConnection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._connect()
-            connection.execute("PRAGMA query_only = ON")
+            connection = self._store.connect(read_only=True)
             self._local.connection = connection
             self._reading.append(connection)
         return connection
@@ -145,14 +146,15 @@ class Database:
 
     def _void_runs(self, group: _Group) -> None:
         """A row that follows a lost one would leave a gap in its run's log: it is lost with it."""
-        voided = {group.rows[position][0].run_id for position in group.lost}
+        reasons = {group.rows[position][0].run_id: error for position, error in group.lost.items()}
+        voided = set(reasons)
         self.on_lost(voided)
         waiting, self._next.rows = self._next.rows, []
         for row, stored in waiting:
             if row.run_id not in voided:
                 self._next.rows.append((row, stored))
             elif not stored.done():
-                stored.set_exception(StorageUnavailable())
+                stored.set_exception(reasons[row.run_id])
 
     # -- on the writer thread
 
@@ -172,22 +174,25 @@ class Database:
     def _insert_one_by_one(self, rows: Sequence[TraceRow]) -> dict[int, Exception]:
         """The group failed as a whole: find which rows are at fault and keep the others."""
         lost: dict[int, Exception] = {}
-        voided: set[int] = set()
+        voided: dict[int, Exception] = {}
         for position, row in enumerate(rows):
             try:
                 if row.run_id in voided:
-                    raise StorageUnavailable
+                    raise voided[row.run_id]
                 insert_rows(self._writing, [row])
+            except (StorageUnavailable, SequenceTaken) as before:
+                lost[position] = before
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the row
-                voided.add(row.run_id)
-                lost[position] = StorageUnavailable(f"The call could not be stored: {error}")
+                unstored = StorageUnavailable(f"The call could not be stored: {error}")
+                reason = SequenceTaken() if self._store.is_taken(error) else unstored
+                voided[row.run_id] = lost[position] = reason
         return lost
 
     def _change(self, change: Callable[[Connection], Any]) -> tuple[bool, Any]:
         try:
             with transaction(self._writing):
                 return True, change(self._writing)
-        except sqlite3.OperationalError as error:
-            return False, StorageUnavailable(f"The change could not be stored: {error}")
         except Exception as error:  # noqa: BLE001 - raised again where the change was asked for
+            if self._store.is_unavailable(error):
+                return False, StorageUnavailable(f"The change could not be stored: {error}")
             return False, error

@@ -82,12 +82,24 @@ def keys_of_org(connection: Connection, org_id: int, *, limit: int, before_id: i
     return Page([_key(row) for row in rows.items], rows.last_id)
 
 
-def revoke_key(connection: Connection, *, org_id: int, key_id: int, now: str) -> bool:
-    done = connection.execute(
-        "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND org_id = ? AND revoked_at IS NULL",
-        (now, key_id, org_id),
+def key_by_id(connection: Connection, *, org_id: int, key_id: int) -> ApiKey | None:
+    row = connection.execute(
+        "SELECT * FROM api_keys WHERE id = ? AND org_id = ?", (key_id, org_id)
+    ).fetchone()
+    return _key(row) if row else None
+
+
+def owners_of_org(connection: Connection, org_id: int) -> int:
+    """How many keys that are not revoked have the highest role."""
+    counted = connection.execute(
+        "SELECT COUNT(*) FROM api_keys WHERE org_id = ? AND role = ? AND revoked_at IS NULL",
+        (org_id, Role.OWNER.value),
     )
-    return done.rowcount == 1
+    return int(counted.fetchone()[0])
+
+
+def revoke_key(connection: Connection, *, key_id: int, now: str) -> None:
+    connection.execute("UPDATE api_keys SET revoked_at = ? WHERE id = ?", (now, key_id))
 
 
 def _key(row: Row) -> ApiKey:

@@ -1,6 +1,9 @@
-"""The schema as a list of steps. A step that has shipped is never edited: a change is a new step."""
+"""The schema as a list of steps. A step that has shipped is never edited: a change is a new step.
 
-import sqlite3
+Written for SQLite; `postgres_store` turns the types into its own.
+"""
+
+import re
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
@@ -146,28 +149,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
 )
 
 
-def migrate(connection: sqlite3.Connection) -> list[str]:
-    """Bring the schema up to date, each step with its record in one transaction; the names of those run."""
-    connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
-    done = _recorded(connection)
-    return [name for name, script in MIGRATIONS if name not in done and _run(connection, name, script)]
-
-
-def _run(connection: sqlite3.Connection, name: str, script: str) -> bool:
-    """False when another process, started at the same moment, ran the step first."""
-    try:
-        # The record comes first: its key is what stops the slower of two.
-        connection.executescript(
-            f"BEGIN IMMEDIATE; INSERT INTO migrations (name) VALUES ('{name}'); {script}; COMMIT;"
-        )
-    except sqlite3.Error:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        if name in _recorded(connection):
-            return False
-        raise
-    return True
-
-
-def _recorded(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM migrations")}
+def statements(script: str) -> list[str]:
+    """A script's statements without its remarks. No text literal of ours has a semicolon."""
+    without_remarks = re.sub(r"--[^\n]*", "", script)
+    return [statement for statement in without_remarks.split(";") if statement.strip()]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.core.json_text import Json, JsonObject
@@ -305,6 +305,7 @@ def test_a_value_is_never_renamed_to_match_itself(value: Json) -> None:
     assert renamed(value, {}) == value
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_a_recording_replayed_by_itself_is_all_right(value: Json) -> None:
     found = report(

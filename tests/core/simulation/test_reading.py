@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from invented_backends import (
     AIRLINE,
@@ -24,7 +24,7 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.reading.assemble import read_plan
+from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.shapes import survey
 from pipelines.core.simulation.reading.verbs import OP_OF_VERB
@@ -753,6 +753,7 @@ def test_a_survey_tells_tables_services_and_collections_apart() -> None:
 JSON_SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab_1#", max_size=4)
 
 
+@settings(deadline=None, max_examples=40)  # forty tools are read for each world
 @given(
     st.dictionaries(
         st.sampled_from(["order", "user", "shop"]),
@@ -773,8 +774,10 @@ JSON_SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab_1#",
 def test_any_world_can_be_read_for_any_tool(state: dict[str, Json]) -> None:
     world = World.from_initial_state(state)
     for backend in (LIBRARY, DEVOPS, NOTHING):
+        known = survey_for(backend.tools, world=world)
         for one in backend.tools:
-            parse_plan(list(read_plan(one, tools=backend.tools, world=world).body), origin="read")
+            found = read_plan(one, tools=backend.tools, world=world, known=known)
+            parse_plan(list(found.body), origin="read")
 
 
 _WORDS = st.sampled_from(
@@ -814,6 +817,7 @@ _OUTPUTS = st.sampled_from(
 )
 
 
+@settings(deadline=None)  # each example reads a whole tool set
 @given(
     st.lists(_WORDS, min_size=1, max_size=4).map("_".join),
     st.sampled_from(

@@ -1,46 +1,151 @@
-"""What a reply may not say: something else than the ledger about an entity it names."""
+"""What a reply may not say: something else than the ledger, or its schema, about an entity it names."""
+
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.simulation.reply_check import contradictions
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import Add, Ledger, Remove, Update, World
+from pipelines.core.ledger_schema import parse_ledger_schema
+from pipelines.core.simulation.reply_check import computed_in, contradictions, reply_problems, update_check
+from pipelines.core.tools_schema import Tool
 
-ORDER = {"status": "shipped", "total": 49.99, "user_id": "u-1", "items": [{"sku": "a", "price": 1}]}
+ORDER: JsonObject = {
+    "status": "shipped",
+    "total": 49.99,
+    "user_id": "u-1",
+    "items": [{"product_id": "p-1", "name": "Mug", "price": 1}],
+}
 WORLD = World.from_initial_state(
-    {"order": {"o-1": ORDER}, "user": {"u-1": {"name": "Ann", "status": "active", "order_id": "o-1"}}}
+    {
+        "order": {"o-1": ORDER},
+        "user": {"u-1": {"name": "Ann", "status": "active", "order_id": "o-1"}},
+        "product": {"p-1": {"name": "Mug", "price": 2}},
+    }
 )
+
+
+def tool(name: str = "get_order", *arguments: str, output: JsonObject | None = None) -> Tool:
+    properties: JsonObject = {argument: {"type": "string"} for argument in arguments}
+    return Tool(name=name, input_schema={"type": "object", "properties": properties}, output_schema=output)
+
+
+def places(reply: Json, **given: Any) -> list[str]:
+    found = reply_problems(reply, tool=given.pop("tool", tool()), ledger_after=Ledger(WORLD), **given)
+    return [problem.path for problem in found]
+
+
+CASES: dict[str, tuple[Json, list[str]]] = {
+    "the whole entity": ({"order_id": "o-1", **ORDER}, []),
+    "a part of it": ({"order_id": "o-1", "status": "shipped"}, []),
+    "another status": ({"order_id": "o-1", "status": "paid"}, ["/status"]),
+    "another number": ({"order_id": "o-1", "status": "shipped", "total": 50}, ["/total"]),
+    "an object that names two entities is about the one whose fields it has": (
+        {"order_id": "o-1", "user_id": "u-1", "status": "shipped"},
+        [],
+    ),
+    "fields of no entity are nobody's": (
+        {"order_id": "o-1", "eta_days": 3, "carrier": "post", "cost": 1},
+        [],
+    ),
+    "inside a list": (
+        {"orders": [{"order_id": "o-1", "status": "shipped"}, {"order_id": "o-1", "status": "x"}]},
+        ["/orders/1/status"],
+    ),
+    "inside an object": ({"order": {"order_id": "o-1", "status": "x"}}, ["/order/status"]),
+    "a list as the reply": ([{"order_id": "o-1", "total": 1}], ["/0/total"]),
+    "named by a plain id": ({"id": "o-1", "status": "paid"}, ["/status"]),
+    "what stands inside an entity is its own affair": ({"id": "o-1", **ORDER}, []),
+    "also when its id is left out": (ORDER, []),
+    "an order without its id is not taken for its user": ({"user_id": "u-1", "status": "shipped"}, []),
+    "a record that is not there": ({"order_id": "o-9", "status": "paid"}, ["/order_id"]),
+    "an id of another shape is some other system's": ({"order_id": "ORD.9", "status": "paid"}, []),
+    "an id alone invents nothing": ({"order_id": "o-9", "deleted": True}, []),
+    "text": ("done", []),
+    "nothing": (None, []),
+    "an id that is none": ({"order_id": True, "status": "x"}, []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_reply_must_keep_to_the_ledger(name: str) -> None:
+    reply, expected = CASES[name]
+    assert places(reply) == expected
+
+
+def test_contradictions_alone_leave_inventions_and_schemas_aside() -> None:
+    reply: Json = [{"order_id": "o-9", "status": "paid"}, {"order_id": "o-1", "status": "paid"}]
+    assert [problem.path for problem in contradictions(reply, Ledger(WORLD))] == ["/1/status"]
+
+
+def test_what_a_plan_computes_may_differ() -> None:
+    reply: JsonObject = {"order_id": "o-1", "status": "paid", "total": 53.99}
+    assert places(reply, computed={"total"}) == ["/status"]
+
+
+def test_an_argument_given_back_is_no_invention() -> None:
+    reply: JsonObject = {"order_id": "o-9", "status": "paid"}
+    assert places(reply, arguments={"order_id": "o-9"}) == []
+
+
+def test_a_record_that_was_removed_may_be_shown_once_more() -> None:
+    ledger = Ledger(WORLD)
+    ledger.apply([Remove(entity_type="order", id="o-1")])
+    assert reply_problems({"order_id": "o-1", **ORDER}, tool=tool("delete_order"), ledger_after=ledger) == []
+
+
+def test_the_reply_is_measured_by_the_ledger_after_the_call() -> None:
+    ledger = Ledger(WORLD)
+    ledger.apply([Update(entity_type="order", id="o-1", set={"status": "refunded"})])
+    reply: JsonObject = {"order_id": "o-1", "status": "refunded"}
+    assert reply_problems(reply, tool=tool("refund_order"), ledger_after=ledger) == []
+
+
+def test_the_output_schema_is_checked_too() -> None:
+    strict = tool(output={"type": "object", "required": ["status"]})
+    assert reply_problems({"order_id": "o-1"}, tool=strict, ledger_after=Ledger(WORLD)) != []
+
+
+def test_a_field_that_another_type_shares_counts_where_the_tool_is_about_the_entity() -> None:
+    reply: JsonObject = {"user_id": "u-1", "status": "shipped"}
+    assert places(reply, tool=tool("get_user", "user_id")) == ["/status"]
 
 
 @pytest.mark.parametrize(
-    ("reply", "places"),
+    ("plan", "computed"),
     [
-        ({"order_id": "o-1", **ORDER}, []),
-        ({"order_id": "o-1", "status": "shipped"}, []),
-        ({"order_id": "o-1", "status": "paid"}, ["/status"]),
-        ({"order_id": "o-1", "status": "shipped", "total": 50}, ["/total"]),
-        ({"order_id": "o-1", "user_id": "u-1", "status": "shipped"}, []),
-        ({"order_id": "o-1", "eta_days": 3, "carrier": "post", "cost": 1}, []),
-        ({"orders": [{"order_id": "o-1", "status": "shipped"}, {"order_id": "o-1", "status": "x"}]}, ["/orders/1/status"]),
-        ([{"order_id": "o-1", "total": 1}], ["/0/total"]),
-        ({"order_id": "o-9", "status": "paid"}, []),
-        ("done", []),
-        (None, []),
-        ({"order_id": True, "status": "x"}, []),
+        ([{"return": "order"}], set()),
+        ([{"return": {"id": "order.id", "total": "order.total"}}], set()),
+        ([{"return": {"...": "order", "total": "order.subtotal * 1.08"}}], {"total"}),
+        ([{"if": "x", "then": [{"return": {"age": "days_between(a, now)"}}]}], {"age"}),
+        ({"steps": [{"return": "merge(order, {'total': 1})"}]}, {"total"}),
+        ([{"return": [{"n": "1 + 1"}]}], {"n"}),
+        ([{"return": {"broken": "1 +"}}], {"broken"}),
     ],
-    ids=[
-        "the whole entity",
-        "a part of it",
-        "another status",
-        "another number",
-        "an object that names two entities is about the one whose fields it has",
-        "computed fields are nobody's",
-        "inside a list",
-        "a list as the reply",
-        "an entity that is not there is not this check's matter",
-        "text",
-        "nothing",
-        "an id that is none",
-    ],
+    ids=["a name", "paths", "a sum", "inside a branch", "in an expression", "in a list", "no expression"],
 )
-def test_contradictions(reply, places):
-    assert [problem.path for problem in contradictions(reply, Ledger(WORLD))] == places
+def test_computed_in(plan: Json, computed: set[str]) -> None:
+    assert computed_in(plan) == computed
+
+
+def test_updates_are_checked_against_a_declared_ledger_schema() -> None:
+    body: Json = {
+        "entities": [{"type": "order", "id_field": "id", "fields": [{"name": "total", "type": "number"}]}]
+    }
+    schema = parse_ledger_schema(body)
+    updates = [Add(entity_type="order", id="o-2", attrs={"total": "much"})]
+    assert update_check(updates, schema) != []
+    assert update_check(updates, None) == []
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+entities = st.dictionaries(st.sampled_from(["status", "total", "note", "user_id"]), scalars, max_size=4)
+
+
+@given(attrs=entities, keys=st.sets(st.sampled_from(["status", "total", "note", "user_id"])))
+def test_a_projection_of_an_entity_is_never_a_problem(attrs: JsonObject, keys: set[str]) -> None:
+    world = World.from_initial_state({"order": {"o-1": attrs}, "user": {"u-1": {"status": "active"}}})
+    shown = {"order_id": "o-1", **{key: value for key, value in attrs.items() if key in keys}}
+    assert reply_problems(shown, tool=tool(), ledger_after=Ledger(world)) == []

@@ -1,66 +1,258 @@
-"""Does a reply contradict the ledger? An object that names an entity must not say otherwise than the entity does.
+"""Does a reply keep to its schema and to the ledger? What it says of an entity, the entity must say too.
 
 Cheap, because it runs on every call; and careful, because a plan may well compute a field: only objects that
 clearly speak of one entity are compared, and only in the fields that they share with it.
 """
 
-from collections.abc import Iterator
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
 from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.ledger import Attributes, Ledger
+from pipelines.core.ledger import Attributes, Ledger, LedgerUpdate
+from pipelines.core.ledger_schema import LedgerSchema, update_problems
 from pipelines.core.problems import Problem
 
 MAX_OBJECTS = 50  # looked at in one reply: a long list is one query's answer, alike all the way down
 
 
-def contradictions(response: Json, ledger: Ledger) -> list[Problem]:
-    """Where the reply and the ledger (after the call) disagree; paths are JSON Pointers into the reply."""
-    kinds = {f"{kind}_id": kind for kind in ledger.entity_types()}
-    found: list[Problem] = []
-    for looked_at, (path, value) in enumerate(_objects(response, "")):
-        if looked_at >= MAX_OBJECTS:
-            break
-        spoken_of = _entity(value, kinds, ledger)
-        if spoken_of is not None:
-            found += _disagreements(path, value, *spoken_of)
+class Checked(Protocol):
+    """A tool, as far as its replies are concerned."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def input_schema(self) -> JsonObject: ...
+    def response_problems(self, response: Json) -> list[Problem]: ...
+
+
+def reply_problems(
+    response: Json,
+    *,
+    tool: Checked,
+    ledger_after: Ledger,
+    computed: Collection[str] = (),
+    arguments: Mapping[str, Json] | None = None,
+) -> list[Problem]:
+    """Everything a successful reply has against it; `computed` are fields that the plan works out itself."""
+    found = tool.response_problems(response)
+    if not isinstance(response, (dict, list)) or not response:
+        return found
+    kinds = _id_keys(tuple(ledger_after.entity_types()))
+    about = _spoken_of(tool, kinds)
+    echoed = frozenset(str(value) for value in (arguments or {}).values() if isinstance(value, (str, int)))
+    for path, value, named in _objects(response, kinds, ledger_after):
+        if named is not None and (named.kind in about or not _may_be_another(value, named, ledger_after)):
+            found += _disagreements(path, value, named, computed)
+        elif named is None:
+            found += _inventions(path, value, kinds, ledger_after, echoed)
     return found
 
 
-def _objects(value: Json, path: str) -> Iterator[tuple[str, JsonObject]]:
-    """The reply's own objects, not those inside an entity's attributes."""
+def contradictions(response: Json, ledger: Ledger, computed: Collection[str] = ()) -> list[Problem]:
+    """Where the reply and the ledger (after the call) disagree; paths are JSON Pointers into the reply."""
+    kinds = _id_keys(tuple(ledger.entity_types()))
+    found: list[Problem] = []
+    for path, value, named in _objects(response, kinds, ledger):
+        if named is not None:
+            found += _disagreements(path, value, named, computed)
+    return found
+
+
+def update_check(updates: Iterable[LedgerUpdate], schema: LedgerSchema | None) -> list[Problem]:
+    """What the updates of a call have against a declared ledger schema; nothing without one."""
+    return [] if schema is None else [one for update in updates for one in update_problems(schema, update)]
+
+
+def computed_in(body: Json) -> frozenset[str]:
+    """Fields that a plan's returns work out rather than read: they may differ from the ledger and mean it."""
+    if isinstance(body, list):
+        return frozenset().union(*map(computed_in, body))
+    if not isinstance(body, dict):
+        return frozenset()
+    own = _worked_out(body["return"]) if "return" in body else frozenset()
+    return own.union(*(computed_in(body[key]) for key in ("steps", "do", "then", "else") if key in body))
+
+
+def _worked_out(value: Json) -> frozenset[str]:
+    if isinstance(value, list):
+        return frozenset().union(*map(_worked_out, value))
     if isinstance(value, dict):
-        yield path, value
-        for key, inner in value.items():
-            if isinstance(inner, list):
-                yield from _objects(inner, f"{path}/{key}")
-    elif isinstance(value, list):
-        for index, inner in enumerate(value[:MAX_OBJECTS]):
-            if isinstance(inner, dict):
-                yield f"{path}/{index}", inner
+        own = {key for key, part in value.items() if isinstance(part, str) and not _is_plain(part)}
+        return frozenset(own - {"..."}).union(*map(_worked_out, value.values()))
+    keys = (
+        (match[1] for match in re.finditer(r"['\"](\w+)['\"]\s*:", value)) if isinstance(value, str) else ()
+    )
+    return frozenset(keys)
 
 
-def _entity(
-    value: JsonObject, kinds: dict[str, str], ledger: Ledger
-) -> tuple[str, str, Attributes] | None:
+def _is_plain(expression: str) -> bool:
+    """A name and the fields below it: read, not worked out."""
+    try:
+        tree: ast.AST = ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    while isinstance(tree, (ast.Attribute, ast.Subscript)):
+        tree = tree.value
+    return isinstance(tree, ast.Name)
+
+
+# -- objects and the entities they name ---------------------------------------------------------------------
+
+
+class _Named(NamedTuple):
+    kind: str
+    id: str
+    attrs: Attributes
+
+
+@lru_cache(maxsize=256)
+def _id_keys(kinds: tuple[str, ...]) -> dict[str, str]:
+    """The keys that name an entity of a type: `order_id`, `orderId`."""
+    keys: dict[str, str] = {}
+    for kind in kinds:
+        keys[f"{kind}_id"] = kind
+        keys.setdefault(f"{kind}Id", kind)
+        if kind.endswith("s"):  # a world may say `orders` where its replies say `order_id`
+            keys.setdefault(f"{kind[:-1]}_id", kind)
+    return keys
+
+
+def _spoken_of(tool: Checked, kinds: Mapping[str, str]) -> set[str]:
+    """The types a tool is about: their ids are among its arguments, or its name has them."""
+    properties = tool.input_schema.get("properties")
+    taken = properties if isinstance(properties, dict) else {}
+    return {kind for key, kind in kinds.items() if key in taken or kind.lower() in tool.name.lower()}
+
+
+def _objects(
+    response: Json, kinds: Mapping[str, str], ledger: Ledger
+) -> Iterator[tuple[str, JsonObject, _Named | None]]:
+    """The reply's own objects and the entities they name; not the objects inside an entity's attributes."""
+    if isinstance(response, list):
+        yield from _elements(response, "", kinds, ledger)
+        return
+    if not isinstance(response, dict):
+        return
+    named = _entity(response, kinds, ledger)
+    yield "", response, named
+    inside = [(key, part) for key, part in response.items() if isinstance(part, (dict, list)) and part]
+    if not inside or (named is None and _is_like_an_entity(response, kinds, ledger)):
+        return
+    for key, part in inside:
+        if named is not None and key in named.attrs:
+            continue
+        if isinstance(part, list):
+            yield from _elements(part, f"/{key}", kinds, ledger)
+        elif isinstance(part, dict):
+            yield f"/{key}", part, _entity(part, kinds, ledger)
+
+
+def _elements(
+    listed: list[Json], path: str, kinds: Mapping[str, str], ledger: Ledger
+) -> Iterator[tuple[str, JsonObject, _Named | None]]:
+    for index, element in enumerate(listed[:MAX_OBJECTS]):
+        if isinstance(element, dict):
+            yield f"{path}/{index}", element, _entity(element, kinds, ledger)
+
+
+def _is_like_an_entity(value: JsonObject, kinds: Mapping[str, str], ledger: Ledger) -> bool:
+    """An entity's attributes, without its id or of one that is gone: what is inside is its own affair."""
+    keys = value.keys() - kinds.keys() - {"id"}
+    return any(
+        keys <= example.keys()
+        for kind in ledger.entity_types()
+        if (example := _example(kind, ledger)) is not None
+    )
+
+
+def _example(kind: str, ledger: Ledger) -> Attributes | None:
+    seeded = ledger.world.entities.get(kind)
+    if seeded:
+        return next(iter(seeded.values()))
+    first = next(ledger.entities(kind), None)
+    return first[1] if first is not None else None
+
+
+def _entity(value: JsonObject, kinds: Mapping[str, str], ledger: Ledger) -> _Named | None:
     """The one entity an object is about: named by id, and sharing most of the object's other fields.
 
     `{order_id, user_id, status}` names an order and its user; it is about the order, whose fields it has.
     """
-    best: tuple[int, str, str, Attributes] | None = None
-    for key, kind in kinds.items():
-        id = value.get(key)
-        if isinstance(id, str) and (attrs := ledger.get(kind, id)) is not None:
-            shared = len(value.keys() & attrs.keys())
-            if best is None or shared > best[0]:
-                best = shared, kind, id, attrs
-    if best is None or best[0] * 2 < len(value):
-        return None
-    return best[1:]
+    best: _Named | None = None
+    most = -1
+    for key in value.keys() & kinds.keys():
+        id, kind = value[key], kinds[key]
+        attrs = ledger.get(kind, id) if isinstance(id, str) else None
+        if attrs is not None and (shared := len(value.keys() & attrs.keys())) > most:
+            best, most = _Named(kind, str(id), attrs), shared
+    own = value.get("id")
+    if best is None and isinstance(own, str):
+        best = _by_bare_id(own, value, kinds, ledger)
+        most = len(value.keys() & best.attrs.keys()) if best is not None else -1
+    return best if best is not None and most * 2 >= len(value) - ("id" in value) else None
 
 
-def _disagreements(path: str, value: JsonObject, kind: str, id: str, attrs: Attributes) -> list[Problem]:
-    return [
-        Problem(path=f"{path}/{name}", message=f"is {said!r:.60}, but {kind} {id} has {attrs[name]!r:.60}")
-        for name, said in value.items()
-        if name in attrs and not same(said, attrs[name])
+def _by_bare_id(id: str, value: JsonObject, kinds: Mapping[str, str], ledger: Ledger) -> _Named | None:
+    """`{id: …}` names whatever has that id, if only one thing has and the fields are its own."""
+    hits = [
+        _Named(kind, id, attrs)
+        for kind in dict.fromkeys(kinds.values())
+        if (attrs := ledger.get(kind, id)) is not None and attrs.keys() & value.keys()
     ]
+    return hits[0] if len(hits) == 1 else None
+
+
+def _may_be_another(value: JsonObject, named: _Named, ledger: Ledger) -> bool:
+    """An object that is all of it fields of another type may be one of those, its own id left out."""
+    keys = value.keys()
+    for kind in ledger.entity_types():
+        example = _example(kind, ledger) if kind != named.kind else None
+        if example is not None and keys <= example.keys():
+            return True
+    return False
+
+
+def _disagreements(path: str, value: JsonObject, named: _Named, computed: Collection[str]) -> list[Problem]:
+    attrs = named.attrs
+    return [
+        Problem(
+            path=f"{path}/{name}",
+            message=f"is {said!r:.60}, but {named.kind} {named.id} has {attrs[name]!r:.60}",
+        )
+        for name, said in value.items()
+        if name in attrs and said is not attrs[name] and name not in computed and not same(said, attrs[name])
+    ]
+
+
+# -- what is not there ------------------------------------------------------------------------------------
+
+
+def _inventions(
+    path: str, value: JsonObject, kinds: Mapping[str, str], ledger: Ledger, echoed: Collection[str]
+) -> list[Problem]:
+    """A record that the ledger does not have: an id like the type's own, beside fields of the type."""
+    for key in value.keys() & kinds.keys():
+        id, kind = value[key], kinds[key]
+        if not isinstance(id, str) or id in echoed or id in ledger.world.entities.get(kind, ()):
+            continue
+        first = next(ledger.entities(kind), None)
+        if first is None or not _describes(value, first[1], key) or _shape(id) != _shape(first[0]):
+            continue
+        if ledger.resolve_id(kind, id) is None:
+            return [Problem(path=f"{path}/{key}", message=f"there is no {kind} {id!r:.60} in the ledger")]
+    return []
+
+
+def _describes(value: JsonObject, attrs: Attributes, key: str) -> bool:
+    """More than an id: at least half of the other fields, and one of them, are the type's."""
+    others = value.keys() - {key, "id"}
+    return 0 < len(others) <= 2 * len(others & attrs.keys())
+
+
+@lru_cache(maxsize=4096)
+def _shape(id: str) -> str:
+    """`o-101` and `o-7` are alike: a letter, a hyphen, digits."""
+    return re.sub(r"\d+", "9", re.sub(r"[A-Za-z]+", "a", id))

@@ -1,7 +1,7 @@
 """Claims against the log: what the agent says it did, which amounts, statuses and references it gives.
 
-A claim is false only when nothing in the run can stand for it. One that can neither be borne out nor disproved is
-not mentioned: it proves nothing either way.
+A claim is false only when nothing in the run can stand for it. One that can neither be borne out nor
+disproved is not mentioned: it proves nothing either way.
 """
 
 import re
@@ -12,14 +12,15 @@ from functools import cached_property
 from itertools import combinations
 
 from pipelines.core.json_text import Json, dumps
-from pipelines.core.ledger import Ledger, Remove
+from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular
 from pipelines.core.verdict.claims import Claim, done_claims
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
-from pipelines.core.verdict.wording import calls_text, listing, shortened
+from pipelines.core.verdict.wording import calls_text, listing, quoted
+from pipelines.wire.names import Source
 
 CHECK = "claims"
 MOST_SUMMED = 8  # amounts of which every sum counts as borne out; 2^8 sums, and answers add up few
@@ -30,7 +31,7 @@ _MONEY = re.compile(
 _ABOUT = re.compile(
     r"\b(?:about|approximately|around|roughly|nearly|almost|up\s+to|minus|plus|of\s+the|total)\b"
 )
-_AMOUNT_KEYS = ("amount", "total", "paid", "charge", "credit", "sum")
+_AMOUNT_KEYS = ("amount", "total")
 _STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
     r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
@@ -75,10 +76,10 @@ class _Record:
         return writing_tools(self.evidence.tools)
 
     def supporting(self, claim: Claim) -> list[EvidenceRow]:
-        """Calls that can stand for a claim: they succeeded, and do it by name or say that it is done."""
-        names = {tool.tool for tool in self.tools if tool.verbs & claim.verbs}
+        """Calls that can stand for a claim: they succeeded, and did it by name or say that it is done."""
+        does = {tool.tool: tool for tool in self.tools if tool.verbs & claim.verbs}
         worked = [row for row in self.evidence.calls if row.succeeded]
-        return [row for row in worked if row.tool in names or _says(row, claim.past)]
+        return [row for row in worked if _did(row, does.get(row.tool)) or _says(row, claim.past)]
 
     def named(self, clause: str, nouns: frozenset[str] | None = None) -> list[tuple[str, str]]:
         """The entities a clause names by id; with `nouns`, only those of the types that they mean."""
@@ -119,7 +120,7 @@ def _disproved(claim: Claim, record: _Record) -> Finding | None:
     support = record.supporting(claim)
     named = record.named(claim.clause, claim.nouns)
     stated = [entity for entity in named if record.entity_words(*entity) & claim.past]
-    quote = f'The agent says "{shortened(claim.sentence, 160)}"'
+    quote = f'The agent says "{quoted(claim.sentence)}"'
     if not support and not stated:
         return _false(f"{quote}, but {_nothing_of_it(claim, record)}.", _tries(claim, record))
     for entity_type, id in named:
@@ -134,7 +135,10 @@ def _disproved(claim: Claim, record: _Record) -> Finding | None:
 def _nothing_of_it(claim: Claim, record: _Record) -> str:
     tools = listing([tool.tool for tool in claim.tools], "or")
     tries = _tries(claim, record)
-    return f"{calls_text(tries)} did not succeed" if tries else f"there is no call of {tools} in the log"
+    if not tries:
+        return f"there is no call of {tools} in the log"
+    happened = "changed nothing" if any(row.succeeded for row in tries) else "did not succeed"
+    return f"{calls_text(tries)} {happened}"
 
 
 def _tries(claim: Claim, record: _Record) -> list[EvidenceRow]:
@@ -151,21 +155,26 @@ def _wrong_amount(claim: Claim, support: list[EvidenceRow], quote: str) -> Findi
     said = [_decimal(left or right) for left, right in _MONEY.findall(claim.clause)]
     if len(said) != 1 or said[0] is None or _ABOUT.search(claim.clause):
         return None
-    written = {amount for row in support for amount in _written_amounts(row)}
-    few = sorted(written)[:MOST_SUMMED]
-    sums = {sum(some, Decimal()) for size in range(1, len(few) + 1) for some in combinations(few, size)}
-    if not written or said[0] in sums | written:
+    written = sorted({amount for row in support for amount in _written_amounts(row)})[:MOST_SUMMED]
+    sums = {sum(some, Decimal()) for size in range(len(written) + 1) for some in combinations(written, size)}
+    present = {abs(n) for row in support for _, n in _keyed_numbers([row.arguments, row.response, _log(row)])}
+    # In cents, too: many backends count so.
+    if not written or said[0] in sums | present or said[0] * 100 in sums | present:
         return None
-    told = listing([str(amount) for amount in few])
+    told = listing([format(amount, "f") for amount in written])
     return _false(f"{quote}, but the log says {told}.", support)
 
 
 def _written_amounts(row: EvidenceRow) -> Iterator[Decimal]:
-    """Amounts that the call was made with or wrote: not those it merely returned."""
-    changed: list[Json] = [update.as_json() for update in row.updates if not isinstance(update, Remove)]
-    for key, value in _keyed_numbers([row.arguments, *changed]):
+    """Amounts that the call was made with, or that an entity it added holds: what it was about."""
+    added: list[Json] = [update.attrs for update in row.updates if isinstance(update, Add)]
+    for key, value in _keyed_numbers([row.arguments, *added]):
         if any(part in key for part in _AMOUNT_KEYS):
-            yield value
+            yield abs(value)
+
+
+def _log(row: EvidenceRow) -> list[Json]:
+    return [update.as_json() for update in row.updates]
 
 
 def _false_statuses(text: str, record: _Record) -> Iterator[Finding]:
@@ -185,7 +194,7 @@ def _false_status(clause: str, sentence: str, named: tuple[str, str], record: _R
         ever = record.entity_words(entity_type, id) | _ever_written(record, entity_type, id)
         for other in others:
             if re.fullmatch(r"[a-z]+", other) and other not in ever and _says_is(clause, other):
-                says = f'The agent says "{shortened(sentence, 160)}", but the {key} of {entity_type} {id} '
+                says = f'The agent says "{quoted(sentence)}", but the {key} of {entity_type} {id} '
                 yield _false(says + f"is {current[key]} and was never {other}.", [])
 
 
@@ -200,11 +209,9 @@ def _ever_written(record: _Record, entity_type: str, id: str) -> frozenset[str]:
 
 
 def _says_is(clause: str, status: str) -> bool:
-    """`is now cancelled`, `status: cancelled`; words between could change what is said of what."""
-    return (
-        re.search(rf"\b(?:is|status|marked\s+as)\s*:?\s*(?:now\s+|currently\s+|is\s+)?\"?{status}\b", clause)
-        is not None
-    )
+    """`… is now cancelled`, at the end of the clause: `is pending cancellation` says something else."""
+    saying = rf"\b(?:is|status|marked\s+as)\s*:?\s*(?:now\s+|currently\s+|is\s+)?\"?{status}\W*$"
+    return re.search(saying, clause) is not None
 
 
 def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
@@ -217,11 +224,16 @@ def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
                 yield _false(says, [])
 
 
+def _did(row: EvidenceRow, tool: ToolWords | None) -> bool:
+    """A simulated refund that changed nothing was none: backends also refuse by answering "unchanged"."""
+    return tool is not None and bool(row.updates or row.source != Source.ODYSSEY or not tool.is_telling)
+
+
 # Words and numbers
 
 
 def _says(row: EvidenceRow, forms: frozenset[str]) -> bool:
-    texts = _texts([row.arguments, row.response, [update.as_json() for update in row.updates]])
+    texts = _texts([row.arguments, row.response, _log(row)])
     return any(word in forms for text in texts for word in _words(text))
 
 

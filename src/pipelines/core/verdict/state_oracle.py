@@ -11,6 +11,7 @@ from pipelines.core.verdict.expected_state import ANY, CHECK, Assertion, Expecte
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
 from pipelines.core.verdict.wording import calls_text, listing, path_text, shown, wish
 
+COLLATERAL = "collateral"
 MOST_FOUND = 20  # changes told one by one: a run that changed thousands has one cause
 
 
@@ -141,17 +142,19 @@ def _collateral(expected: ExpectedState, made: list[Change]) -> list[Finding]:
     damage = [change for change in made if not _accounted(change, expected)]
     if not damage:
         return [
-            held(CHECK, "Nothing else in the world changed." if made else "Nothing in the world changed.")
+            held(
+                COLLATERAL, "Nothing else in the world changed." if made else "Nothing in the world changed."
+            )
         ]
     found = [
-        broken(CHECK, FailureMode.WRONG_ACTION, f"{c.told()}, which the task does not allow.", _rows(c))
+        broken(COLLATERAL, FailureMode.WRONG_ACTION, f"{c.told()}, which the task does not allow.", _rows(c))
         for c in damage[:MOST_FOUND]
     ]
     rest = damage[MOST_FOUND:]
     if rest:
         rows = [sequence for change in rest for sequence in _rows(change)]
         says = f"{len(rest):,} more values changed that the task does not allow to change."
-        found.append(broken(CHECK, FailureMode.WRONG_ACTION, says, rows))
+        found.append(broken(COLLATERAL, FailureMode.WRONG_ACTION, says, rows))
     return found
 
 

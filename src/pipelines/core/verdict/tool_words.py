@@ -16,10 +16,10 @@ from pipelines.core.simulation.reading.words import (
 from pipelines.core.tools_schema import Tool
 
 # Verbs that say what was done even without naming the thing: "I've refunded it". The others ("sent",
-# "updated", "confirmed") are also said of other things, and count only beside a noun of their tool.
+# "paid", "transferred you to") are also said of other things, and count only beside a noun of their tool.
 _TELLING = word_set(
-    "refund reimburse cancel void transfer withdraw deposit pay charge ship deactivate suspend revoke "
-    "archive unsubscribe terminate delete book reserve purchase"
+    "refund reimburse cancel void withdraw deactivate suspend revoke archive unsubscribe terminate delete "
+    "purchase"
 )
 _SAME = (
     word_set("refund reimburse"),

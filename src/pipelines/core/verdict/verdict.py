@@ -51,7 +51,7 @@ class ScoreName(StrEnum):
 class Finding:
     """One thing that was looked into, and what came of it."""
 
-    check: str  # expected_state, expected_calls, answer, refusal, claims, recovery, or constraint/<id>
+    check: str  # a name such as expected_state, collateral, expected_calls, refusal, claims, constraint/<id>
     status: Status
     says: str  # a sentence for the person who reads the verdict
     evidence: tuple[int, ...] = ()  # trace sequences

@@ -23,6 +23,11 @@ def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
     return flat if len(flat) <= longest else flat[: longest - 1] + "…"
 
 
+def quoted(sentence: str) -> str:
+    """What somebody said, to stand between quotation marks."""
+    return shortened(sentence, 160).rstrip(".")
+
+
 def path_text(path: Path) -> str:
     """`order.4521.status`; a part with a dot in it stands in brackets: `user["a.b"].tier`."""
     text = ""

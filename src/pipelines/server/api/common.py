@@ -133,7 +133,11 @@ def decode_cursor(cursor: str) -> str:
 def id_cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
-    place = decode_cursor(cursor)
-    if not place.isdigit() or int(place) > MAX_ID:
+    return cursor_number(decode_cursor(cursor))
+
+
+def cursor_number(text: str) -> int:
+    # The length first: int() itself refuses thousands of digits, with an error of its own.
+    if len(text) > len(str(MAX_ID)) or not text.isdigit() or int(text) > MAX_ID:
         raise InvalidCursor
-    return int(place)
+    return int(text)

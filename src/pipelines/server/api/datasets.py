@@ -13,6 +13,7 @@ from pipelines.engine import upload_tasks
 from pipelines.engine.platform import Platform
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
+    MAX_ID,
     Contributor,
     Cursor,
     Id,
@@ -40,7 +41,7 @@ async def create_dataset(request: Request, platform: Ours, key: Contributor) -> 
 
     With an agent, the rows are also checked against its tools and ledger schema.
     """
-    fields = await _upload(request)
+    fields = await _upload(request, ("name", "agent_id", "rows"))
     uploaded = await upload_tasks.create_dataset(
         platform,
         key.org_id,
@@ -87,7 +88,7 @@ async def list_tasks(
 @router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=schemas.TASK_ROWS)
 async def append_tasks(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Add 1 to 5,000 rows: a CSV file, or JSON `{rows}`."""
-    fields = await _upload(request)
+    fields = await _upload(request, ("rows",))
     uploaded = await upload_tasks.append_tasks(platform, key.org_id, dataset_id, fields.rows())
     return answer(uploaded.as_json(), 201)
 
@@ -153,22 +154,22 @@ class _Fields:
         return self.listed
 
 
-async def _upload(request: Request) -> _Fields:
+async def _upload(request: Request, taken: tuple[str, ...]) -> _Fields:
     limit = request.app.state.upload_limit_mb * MEBIBYTE
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        return await _form(request, limit)
+        return await _form(request, limit, taken)
     body = await read_json(request, limit=limit)
     if not isinstance(body, dict):
         raise Refused([Problem(path="", message="must be a JSON object")], "the body")
-    unknown = body.keys() - {"name", "agent_id", "rows"}
+    unknown = body.keys() - set(taken)
     if unknown:
         problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(unknown)]
         raise Refused(problems, "the dataset")
     return _Fields(name=body.get("name"), agent_id=body.get("agent_id"), listed=body.get("rows"))
 
 
-async def _form(request: Request, limit: int) -> _Fields:
+async def _form(request: Request, limit: int, taken: tuple[str, ...]) -> _Fields:
     try:
         form = await MultiPartParser(
             request.headers, limited(request, limit), max_files=1, max_fields=3, max_part_size=limit
@@ -180,15 +181,19 @@ async def _form(request: Request, limit: int) -> _Fields:
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
                 fields.file = await value.read()
-                fields.name = fields.name or value.filename or "dataset"
-            elif name == "agent_id":
-                fields.agent_id = int(value) if value.isascii() and value.isdigit() else value
+                fields.name = value.filename or "dataset" if fields.name is None else fields.name
             elif name == "file":
                 fields.file = value.encode()
-            elif name == "name":
+            elif name == "agent_id" and name in taken:
+                fields.agent_id = int(value) if _is_number(value) else value
+            elif name == "name" and name in taken:
                 fields.name = value
             else:
                 raise Refused([Problem(path=f"/{name}", message="unknown field")], "the form")
     finally:
         await form.close()
     return fields
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= len(str(MAX_ID))

@@ -41,5 +41,5 @@ async def list_keys(platform: Ours, key: Admin, limit: Limit = 50, cursor: Curso
 @router.delete("/{key_id}", status_code=204)
 async def revoke_key(key_id: Id, platform: Ours, key: Admin) -> Response:
     """From now on this key is refused."""
-    await manage_keys.revoke_key(platform, key.org_id, key_id)
+    await manage_keys.revoke_key(platform, key, key_id)
     return Response(status_code=204)

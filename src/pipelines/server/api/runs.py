@@ -19,6 +19,7 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    cursor_number,
     decode_cursor,
     encode_cursor,
     id_cursor,
@@ -27,7 +28,6 @@ from pipelines.server.api.common import (
 )
 from pipelines.storage.paging import Filter
 from pipelines.storage.runs import runs_of_org
-from pipelines.wire.errors import InvalidCursor
 from pipelines.wire.names import PROXY_BASE, RunStatus, TraceEventType
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -149,6 +149,4 @@ def _trace_cursor(cursor: str | None) -> tuple[str, int] | None:
     if cursor is None:
         return None
     occurred_at, _, sequence = decode_cursor(cursor).partition("|")
-    if not sequence.isdigit() or int(sequence) > MAX_ID:
-        raise InvalidCursor
-    return occurred_at, int(sequence)
+    return occurred_at, cursor_number(sequence)

@@ -1,8 +1,11 @@
 """Behaviour text: free sentences about how the simulated tools respond, read into rules and woven into plans.
 
-tokens, words, lexicon (what words may stand for) <- matching (patterns) <- phrases, conditions, formulas, outcomes,
-who, guards, effects, listings, grammar (what a sentence says) <- scope, truth, resolve (what that means for one tool)
-<- read, weave. No model is asked: a sentence is understood whole or reported as it stands.
+tokens, words, things, lexicon: what the words may stand for.
+matching: patterns. phrases, spans, sayings, nouns, conditions, callers, formulas, outcomes, who: pieces.
+guards, guarded, duties, effects, computed, listings, grammar: what a sentence says (meaning, clauses).
+scope, states, permissions, truth, resolve: what that means for one tool over one world (rules).
+read: a text into rules. loom, reshape, weave: rules into a plan.
+No model is asked: a sentence is understood whole or reported as it stands.
 """
 
 from pipelines.core.simulation.behavior.read import read_behavior

@@ -29,7 +29,8 @@ OWNERS = (
 
 
 _OWNERSHIP = (
-    "[the] [original|actual|rightful|registered|same|legitimate|{noun}] ['s] owner|buyer|purchaser|customer|user|creator|author|"
+    "[the] [original|actual|rightful|registered|same|legitimate|{noun}] ['s] "
+    "owner|buyer|purchaser|customer|user|creator|author|"
     "requester|holder|poster|sender|reporter|one"
 )
 
@@ -74,7 +75,8 @@ PIECES: dict[str, Piece] = {
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),
         (
-            f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote) {{thing}}|it|them [‹ {{matching}} ›]",
+            f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote) "
+            f"{{thing}}|it|them [‹ {{matching}} ›]",
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),
     ),
@@ -97,7 +99,8 @@ PIECES: dict[str, Piece] = {
     ),
     "matching": table(
         (
-            "[where|if|when|that] {field:left} (match~|equals|=|is | must match|equal | is the same as) {field:right}",
+            "[where|if|when|that] {field:left} (match~|equals|=|is | must match|equal | is the same "
+            "as) {field:right}",
             _matching,
         ),
     ),
@@ -109,7 +112,8 @@ PIECES: dict[str, Piece] = {
         ("staff|employees [members]", constant("staff")),
         ("agents", constant("agent")),
         (
-            "{state} [tier|level|status] user|users|customer|customers|member|members|account|accounts|subscriber|subscribers|buyer|buyers|shoppers",
+            "{state} [tier|level|status] "
+            "user|users|customer|customers|member|members|account|accounts|subscriber|subscribers|buyer|buyers|shoppers",
             lambda state: state,
         ),
     ),
@@ -120,18 +124,21 @@ PIECES: dict[str, Piece] = {
     ),
     "callers": table(
         (
-            "{a} user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|"
+            "{a} "
+            "user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|"
             "account|accounts holder|holders",
             constant("callers"),
         ),
         (
-            "{a} user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|employees|employee",
+            "{a} "
+            "user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|employees|employee",
             constant("callers"),
         ),
     ),
     "othersown": table(
         (
-            "(another|other|someone|anyone | a different) [else] [user|users|customer|customers|people|person] 's {noun}",
+            "(another|other|someone|anyone | a different) [else] "
+            "[user|users|customer|customers|people|person] 's {noun}",
             lambda noun: noun,
         ),
         ("{noun} (of | belonging to | owned by) {othercaller}", lambda noun: noun),

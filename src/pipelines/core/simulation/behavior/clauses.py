@@ -1,4 +1,6 @@
-"""What one clause of a sentence lays down: a rule about the tools of `who`, its words not yet tied to a world."""
+"""What one clause of a sentence lays down: a rule about the tools of `who`, its words not yet tied to a
+world.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -192,6 +194,27 @@ class Otherwise:
 
 
 Clause: TypeAlias = (
-    Guard | Compute | Bound | Round | Cap | Order | Keep | First | Hide | Show | Mask | Assign | Step | Become | Keepsake
-    | Raise | Restock | Erase | Unknown | Once | Invariant | Normal | Otherwise
-)  # fmt: skip
+    Guard
+    | Compute
+    | Bound
+    | Round
+    | Cap
+    | Order
+    | Keep
+    | First
+    | Hide
+    | Show
+    | Mask
+    | Assign
+    | Step
+    | Become
+    | Keepsake
+    | Raise
+    | Restock
+    | Erase
+    | Unknown
+    | Once
+    | Invariant
+    | Normal
+    | Otherwise
+)

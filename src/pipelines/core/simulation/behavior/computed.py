@@ -27,11 +27,7 @@ def _compute(field: Field, value: Amount, when: Condition | None = None) -> Comp
     return Compute(replace(field, is_new=True), value, when)
 
 
-def _rounded(field: Field, value: Amount, digits: int) -> Compute:
-    return _compute(field, Sum("round", (value, Literal_(Decimal(digits)))))
-
-
-def _charge(sign: str) -> Callable[..., Compute]:
+def _charge(sign: str) -> Callable[..., Compute | None]:
     """`adds 8% tax to the subtotal`, `applies a 10% discount when …`."""
 
     def means(
@@ -51,7 +47,7 @@ def _charge(sign: str) -> Callable[..., Compute]:
     return means
 
 
-def _flat(sign: str) -> Callable[..., Compute]:
+def _flat(sign: str) -> Callable[..., Compute | None]:
     def means(
         number: Decimal,
         field: Field | None = None,
@@ -90,11 +86,13 @@ _CHARGED = "tax|vat|gst|fee|surcharge|charge|tip|commission|markup|penalty|inter
 
 _COMPUTES = (
     (
-        "compute~|calculate~|derive~|determine~|return~|report~|give~|set~|quote~ {new_field:field} = {rounded:value}",
+        "compute~|calculate~|derive~|determine~|return~|report~|give~|set~|quote~ {new_field:field} "
+        "= {rounded:value}",
         _compute,
     ),
     (
-        "compute~|calculate~|derive~|determine~|report~|quote~ {new_field:field} (as | to be | by) {rounded:value}",
+        "compute~|calculate~|derive~|determine~|report~|quote~ {new_field:field} (as | to be | by) "
+        "{rounded:value}",
         _compute,
     ),
     ("return~ {new_field:field} (as | equal to) {rounded:value}", _compute),
@@ -103,31 +101,38 @@ _COMPUTES = (
         lambda field, value: _compute(field, value) if isinstance(value, Sum) else None,
     ),
     (
-        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} {when} {condition} [,|;|and] {price:second} otherwise|else",
+        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} {when} "
+        "{condition} [,|;|and] {price:second} otherwise|else",
         _either,
     ),
     (
-        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} for {thing} [,|;|and] {price:second} otherwise|else",
+        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} for {thing} "
+        "[,|;|and] {price:second} otherwise|else",
         _either,
     ),
     (
-        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} {when}|for {condition} [,|;|and] otherwise|else {price:second}",
+        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} {when}|for "
+        "{condition} [,|;|and] otherwise|else {price:second}",
         _either,
     ),
     (
-        f"add~|apply|applies|include~ [a|an] {{percent}} {_LABEL} {_CHARGED} [to|on {{field}}] [{{when}} {{condition}}]",
+        f"add~|apply|applies|include~ [a|an] {{percent}} {_LABEL} {_CHARGED} [to|on {{field}}] "
+        f"[{{when}} {{condition}}]",
         _charge("+"),
     ),
     (
-        f"add~|apply|applies|include~ [a|an] {{percent}} {_LABEL} {_CHARGED} [to|on {{field}}] for|to|on {{thing}}",
+        f"add~|apply|applies|include~ [a|an] {{percent}} {_LABEL} {_CHARGED} [to|on {{field}}] "
+        f"for|to|on {{thing}}",
         _charge("+"),
     ),
     (
-        "apply|applies|give~|take~|offer~|grant~|deduct~ [a|an] {percent} discount [to|on|off|from {field}] [{when} {condition}]",
+        "apply|applies|give~|take~|offer~|grant~|deduct~ [a|an] {percent} discount [to|on|off|from "
+        "{field}] [{when} {condition}]",
         _charge("-"),
     ),
     (
-        "apply|applies|give~|take~|offer~|grant~|deduct~ [a|an] {percent} discount [to|on|off|from {field}] for|to|on {thing}",
+        "apply|applies|give~|take~|offer~|grant~|deduct~ [a|an] {percent} discount [to|on|off|from "
+        "{field}] for|to|on {thing}",
         _charge("-"),
     ),
     ("take~|deduct~ {percent} off [of] {field} [{when} {condition}]", _charge("-")),
@@ -181,7 +186,8 @@ def _bounded(field: Field, low: Amount | None = None, high: Amount | None = None
 _COMPUTED = (
     ("{new_field:field} = {rounded:value}", _compute),
     (
-        "{new_field:field} is|are always|calculated|computed|defined|determined [as | by | to be] [=] {rounded:value}",
+        "{new_field:field} is|are always|calculated|computed|defined|determined [as | by | to be] "
+        "[=] {rounded:value}",
         _compute,
     ),
     ("{new_field:field} equals {rounded:value}", _compute),
@@ -194,15 +200,18 @@ _COMPUTED = (
         lambda field, percent: _compute(field, share(field, percent, "+")),
     ),
     (
-        "{new_field:field} is|are {price:first} {when} {condition} [,|;|and|but] [otherwise|else] [and|it is] {price:second} [otherwise|else]",
+        "{new_field:field} is|are {price:first} {when} {condition} [,|;|and|but] [otherwise|else] "
+        "[and|it is] {price:second} [otherwise|else]",
         _either,
     ),
     (
-        "{new_field:field} is|are {price:first} {when} {condition} [,|;] and|or|but|otherwise|else {price:second} [otherwise|else|if not]",
+        "{new_field:field} is|are {price:first} {when} {condition} [,|;] and|or|but|otherwise|else "
+        "{price:second} [otherwise|else|if not]",
         _either,
     ),
     (
-        "{new_field:field} is|are {price:first} for|on {thing} [,|;] [and|or|but|otherwise|else] [it is] {price:second} [otherwise|else | for [all] others]",
+        "{new_field:field} is|are {price:first} for|on {thing} [,|;] [and|or|but|otherwise|else] [it "
+        "is] {price:second} [otherwise|else | for [all] others]",
         _either,
     ),
     (
@@ -210,7 +219,8 @@ _COMPUTED = (
         _either_not,
     ),
     (
-        "{new_field:field} costs|cost {price:first} {when} {condition} [,|;] [and|or|but|otherwise|else] {price:second} [otherwise|else]",
+        "{new_field:field} costs|cost {price:first} {when} {condition} [,|;] "
+        "[and|or|but|otherwise|else] {price:second} [otherwise|else]",
         _either,
     ),
     (
@@ -237,15 +247,18 @@ _COMPUTED = (
     ("a|an {percent} discount applies {when} {condition}", _charge("-")),
     ("a|an {percent} discount applies to|for {thing}", _charge("-")),
     (
-        f"a|an {{percent}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} {{condition}}]",
+        f"a|an {{percent}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} "
+        f"{{condition}}]",
         _charge("+"),
     ),
     (
-        f"{{percent}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} {{condition}}]",
+        f"{{percent}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} "
+        f"{{condition}}]",
         _charge("+"),
     ),
     (
-        f"a|an {{number}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} {{condition}}]",
+        f"a|an {{number}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} "
+        f"{{condition}}]",
         _flat("+"),
     ),
     (

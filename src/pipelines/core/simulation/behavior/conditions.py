@@ -38,10 +38,6 @@ def _of_thing(subject: str, said: Condition) -> Condition:
     return about(said, subject)  # type: ignore[no-any-return]
 
 
-def _enough(field: Field, wanted: Field) -> Condition:
-    return Compare(field, ">=", wanted)
-
-
 _SIMPLE = table(
     ("{matching}", lambda matching: matching),
     ("{field} {be} {fieldsaid:said}", _of_field),

@@ -1,4 +1,6 @@
-"""What must hold, and for whom: `quantity must be between 1 and 10`, `to cancel an order`, `when calling refund_order`."""
+"""What must hold, and for whom: `quantity must be between 1 and 10`, `to cancel an order`, `when calling
+refund_order`.
+"""
 
 from pipelines.core.simulation.behavior.guards import present
 from pipelines.core.simulation.behavior.matching import Piece, table

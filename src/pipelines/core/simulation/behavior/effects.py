@@ -81,12 +81,14 @@ _ACTIVE = (
     ("clear~|unset~|reset~|lower~|remove~ [the|a] {flag} [ledger] flag", lambda flag: Raise(flag, False)),
     ("clear~|unset~|reset~ [the|a] [ledger] flag {flag}", lambda flag: Raise(flag, False)),
     (
-        "restore~|replenish~|release~ [the] [reserved] {stock} [of [all|each] {a} items|item|products|product] [it contained]",
+        "restore~|replenish~|release~ [the] [reserved] {stock} [of [all|each] {a} "
+        "items|item|products|product] [it contained]",
         Restock,
     ),
     ("restock~|replenish~ {a} [ordered] items|item|products|product|stock|inventory", Restock),
     (
-        "return~|put~|add~ {a} items|item|products|product|quantity|quantities [back] to|in|into [the] {stock}",
+        "return~|put~|add~ {a} items|item|products|product|quantity|quantities [back] to|in|into "
+        "[the] {stock}",
         Restock,
     ),
     ("clear~|empty|empties|remove~|delete~|unset~|reset~ {target:field}", lambda field: Assign(field, None)),
@@ -128,7 +130,8 @@ _PASSIVE = (
     ("[the|a] {flag} [ledger] flag is|gets cleared|unset|reset", lambda flag: Raise(flag, False)),
     ("[the|its|their] {stock} [of [all|each] {a} items|item] is|are restored|replenished|released", Restock),
     (
-        "{a} [ordered] items|products|item|product is|are restocked | {a} items|products is|are returned|added|put [back] to|in|into {stock}",
+        "{a} [ordered] items|products|item|product is|are restocked | {a} items|products is|are "
+        "returned|added|put [back] to|in|into {stock}",
         Restock,
     ),
     ("{target:field} is|are cleared|removed|emptied|unset|reset", lambda field: Assign(field, None)),

@@ -9,7 +9,6 @@ from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.tokens import Kind
 from pipelines.core.simulation.reading.verbs import word_set
 
-ONE = Literal_(Decimal(1))
 _PLUS = {"+": "+", "plus": "+", "-": "-", "minus": "-", "less": "-"}
 _TIMES = {"*": "*", "x": "*", "times": "*", "/": "/", "over": "/"}
 _FUNCTIONS = word_set("max min round abs sum floor ceil")
@@ -115,7 +114,8 @@ PIECES: dict[str, Piece] = {
     ),
     "total": table(
         (
-            "[the] sum|total of [all] [of] [the|its|their] {formula:each} over|across|for|of|in [all] [each] [of] [the|its] {field:over}",
+            "[the] sum|total of [all] [of] [the|its|their] {formula:each} over|across|for|of|in "
+            "[all] [each] [of] [the|its] {field:over}",
             Total,
         ),
         ("[the] sum|total of [all] [of] [the|its|their] {listing:over} 's {formula:each}", Total),

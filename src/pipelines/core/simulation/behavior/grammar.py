@@ -1,4 +1,6 @@
-"""The whole grammar: clauses with a subject, without one, after an event or a condition; and sentences of them."""
+"""The whole grammar: clauses with a subject, without one, after an event or a condition; and sentences of
+them.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -111,13 +113,17 @@ _NORMAL = table(
     *(
         (pattern, Normal)
         for pattern in (
-            "[all|the] tools|calls|{tools} [always] succeed|succeeds|work|works|behave|behaves|respond|responds [normally] [as expected|usual|normal|documented]",
+            "[all|the] tools|calls|{tools} [always] "
+            "succeed|succeeds|work|works|behave|behaves|respond|responds [normally] [as "
+            "expected|usual|normal|documented]",
             "{tools} [always] succeed|succeeds",
             "{tools} have|has no special behavior|behaviour|rules|logic",
             "everything works|behaves [normally|fine] [as expected|usual|normal]",
-            "no special|additional|extra|specific|other rules|behavior|behaviour|logic|business [rules|logic] [applies|apply]",
+            "no special|additional|extra|specific|other rules|behavior|behaviour|logic|business "
+            "[rules|logic] [applies|apply]",
             "default|normal|standard|vanilla behavior|behaviour [applies | for all tools]",
-            "[all] [the] responses|replies stay|are|remain consistent with [the] seed|state|initial_state|world [and prior turns|calls]",
+            "[all] [the] responses|replies stay|are|remain consistent with [the] "
+            "seed|state|initial_state|world [and prior turns|calls]",
             "none | n / a",
         )
     )
@@ -153,7 +159,10 @@ def _both(condition: Condition, who: Who, clauses: Clauses) -> Clauses | None:
     return None if narrowed is None else _spoken_of(who, narrowed)
 
 
-_HAPPENS = "[is|are|gets] [called|used|invoked|made|issued|processed|performed|completed|run|succeeds|succeed|completes|runs|happens]"
+_HAPPENS = (
+    "[is|are|gets] [called|used|invoked|made|issued|processed|performed|completed|run|succeeds|succeed|"
+    "completes|runs|happens]"
+)
 
 PIECES: dict[str, Piece] = {
     **phrases.PIECES,
@@ -194,7 +203,8 @@ PIECES: dict[str, Piece] = {
             lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
         ),
         (
-            f"when|after|once|whenever|upon|on|if|during [a|an|the|every|each] [successful] {{who}} {_HAPPENS}",
+            f"when|after|once|whenever|upon|on|if|during [a|an|the|every|each] [successful] {{who}} "
+            f"{_HAPPENS}",
             lambda who: who,
         ),
         (

@@ -224,21 +224,25 @@ _WHOLE = (
     ("{thing} {failing:first} {forwho:who} [{with:outcome}]", _thing_fails),
     ("{thing} {failing:first} [{with:outcome}]", _thing_fails),
     (
-        "only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} {thing}|it|them [{else:outcome}]",
+        "only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} {thing}|it|them "
+        "[{else:outcome}]",
         _role_does,
     ),
     ("only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} [{else:outcome}]", _role_does),
     (
-        "only {role} can|may|is|are [allowed|permitted|able] [to] call|use|invoke {tools:who} [{else:outcome}]",
+        "only {role} can|may|is|are [allowed|permitted|able] [to] call|use|invoke {tools:who} "
+        "[{else:outcome}]",
         lambda role, who, outcome=None: Guard(role, outcome, who),
     ),
     ("{who} is|are only allowed|permitted|possible|available for|to|by {role} [{else:outcome}]", _who_does),
     (
-        "{callers} can|may|is|are only [allowed|able] [to] {baseverb:verb} their|its|his|her own {noun} [{else:outcome}]",
+        "{callers} can|may|is|are only [allowed|able] [to] {baseverb:verb} their|its|his|her own "
+        "{noun} [{else:outcome}]",
         _own,
     ),
     (
-        "{callers} can|may|is|are only [allowed|able] [to] {baseverb:verb} {noun} that|which {subject} own|owns|placed|created|{event} [{else:outcome}]",
+        "{callers} can|may|is|are only [allowed|able] [to] {baseverb:verb} {noun} that|which "
+        "{subject} own|owns|placed|created|{event} [{else:outcome}]",
         _own,
     ),
     ("{callers} can|may not {baseverb:verb} {othersown:noun} [{with:outcome}]", _own),
@@ -247,7 +251,8 @@ _WHOLE = (
         lambda thing, verb, outcome=None: _own(verb, thing.noun, outcome),
     ),
     (
-        "{a} unknown|nonexistent|missing|invalid|unrecognized {noun} [id|ids|number|numbers] {failing:outcome}",
+        "{a} unknown|nonexistent|missing|invalid|unrecognized {noun} [id|ids|number|numbers] "
+        "{failing:outcome}",
         lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE),
     ),
     (
@@ -259,7 +264,8 @@ _WHOLE = (
         lambda who, outcome: Unknown(None, outcome, who),
     ),
     (
-        "{when} {tools:who} is called|used|invoked|made without [a|an|any] {fields} [,] [{answerer}] {failing:outcome}",
+        "{when} {tools:who} is called|used|invoked|made without [a|an|any] {fields} [,] [{answerer}] "
+        "{failing:outcome}",
         lambda who, fields, outcome: Guard(present(fields), outcome, who),
     ),
     (
@@ -273,7 +279,8 @@ _WHOLE = (
         lambda who, outcome, noun: Unknown(noun or None, outcome, who),
     ),
     (
-        "{field} {never} be|go|become|drop|fall|get negative | {field} {never} be|go|drop|fall below|under zero",
+        "{field} {never} be|go|become|drop|fall|get negative | {field} {never} be|go|drop|fall "
+        "below|under zero",
         _stays,
     ),
     (

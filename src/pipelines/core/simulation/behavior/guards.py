@@ -136,7 +136,8 @@ _VERB_PHRASES = (
         lambda outcome=None: Guard(NEVER, outcome or Fail(503, "service_unavailable")),
     ),
     (
-        "can|may [only] be called|used|done|made|performed [only|at most] once [per|for|on {noun}] [{else:outcome}]",
+        "can|may [only] be called|used|done|made|performed [only|at most] once [per|for|on {noun}] "
+        "[{else:outcome}]",
         lambda outcome=None: Once(outcome),
     ),
     (
@@ -159,8 +160,10 @@ PIECES: dict[str, Piece] = {
             for pattern in (
                 "[will|can|may|should|must] succeed~|work~|proceed~|apply|applies|function~|happen~",
                 "[will|can|may] go|goes through",
-                "[is|are|be] allowed|permitted|possible|accepted|available|valid|enabled|honored|processed|executed|supported",
-                "[can|may|must|should] be called|used|invoked|run|executed|performed|made|done|requested|processed|issued",
+                "[is|are|be] "
+                "allowed|permitted|possible|accepted|available|valid|enabled|honored|processed|executed|supported",
+                "[can|may|must|should] be "
+                "called|used|invoked|run|executed|performed|made|done|requested|processed|issued",
             )
         )
     ),
@@ -170,8 +173,10 @@ PIECES: dict[str, Piece] = {
             for pattern in (
                 "only {ok}",
                 "{ok} only",
-                "is|are only allowed|permitted|possible|accepted|available|valid|enabled|supported|processed|executed",
-                "can|may|will|should|must only be called|used|invoked|run|executed|performed|made|done|requested|processed",
+                "is|are only "
+                "allowed|permitted|possible|accepted|available|valid|enabled|supported|processed|executed",
+                "can|may|will|should|must only be "
+                "called|used|invoked|run|executed|performed|made|done|requested|processed",
                 "can|may|will|should|must only succeed|work|proceed|happen",
                 "only",
             )

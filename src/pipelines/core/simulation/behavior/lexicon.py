@@ -1,13 +1,15 @@
-"""What the words of a rule may stand for: the tools, and the kinds of things in the world with fields and values.
+"""What the words of a rule may stand for: the tools, and the kinds of things in the world with fields and
+values.
 
 Looking up, not reading: a word that fits nothing, or more than one thing alike, is not found.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.things import (
     USUAL_FIELDS,
@@ -17,7 +19,7 @@ from pipelines.core.simulation.behavior.things import (
     ToolWords,
     find_argument,
     find_field,
-    has_value,
+    loose,
     switch_of,
 )
 from pipelines.core.simulation.reading import shapes
@@ -38,6 +40,8 @@ class Lexicon:
     flags: frozenset[str]
     verbs: Mapping[str, frozenset[str]]  # form of a verb, or noun for the doing of it -> tools
     nouns: Mapping[str, str]  # singular words run together -> kind
+    values: frozenset[str]  # every value seen in a field of few values, loosely spelled
+    _fields: dict[tuple[str, str | None], bool] = field(default_factory=dict, repr=False, compare=False)
 
     def kind_of(self, noun: str) -> str | None:
         """The kind a noun stands for: `orders`, `customer` where the world has users, `support tickets`."""
@@ -54,7 +58,9 @@ class Lexicon:
         return None
 
     def id_argument(self, tool: ToolWords, kind: str) -> str | None:
-        """The argument that says which entity of a kind is meant: `product_id` also where the world says inventory."""
+        """The argument that says which entity of a kind is meant: `product_id` also where the world says
+        inventory.
+        """
         exact = _id_argument(tool, kind)
         if exact is not None:
             return exact
@@ -70,6 +76,12 @@ class Lexicon:
 
     def is_field(self, phrase: str, owner: str | None = None) -> bool:
         """Whether any thing, argument or reply has such a field (of this owner, where one is named)."""
+        known = self._fields.get((phrase, owner))
+        if known is None:
+            known = self._fields[phrase, owner] = self._has_field(phrase, owner)
+        return known
+
+    def _has_field(self, phrase: str, owner: str | None) -> bool:
         kind = self.kinds.get(self.kind_of(owner) or "") if owner else None
         if kind is not None:
             return find_field(kind.fields, phrase) is not None or (not kind.fields and phrase in USUAL_FIELDS)
@@ -86,7 +98,7 @@ class Lexicon:
         return phrase in USUAL_FIELDS and not any(one.fields for one in self.kinds.values())
 
     def is_value(self, phrase: str) -> bool:
-        return any(has_value(one, phrase) for kind in self.kinds.values() for one in kind.fields.values())
+        return loose(phrase) in self.values
 
     def is_switch(self, word: str) -> bool:
         """Whether some thing has a yes-or-no field of this name."""
@@ -111,7 +123,7 @@ class Lexicon:
 
 
 def build_lexicon(
-    tools: Sequence[ToolLike], world: World, ledger_schema: Mapping[str, Json] | None = None
+    tools: Sequence[ToolLike], world: World, ledger_schema: LedgerSchema | None = None
 ) -> Lexicon:
     kinds = _kinds(shapes.survey(world, ledger_schema))
     plain = [_tool_words(tool) for tool in tools]
@@ -131,7 +143,13 @@ def build_lexicon(
         flags=world.flags,
         verbs=_verb_index(by_name.values(), kinds, nouns),
         nouns=nouns,
+        values=frozenset(loose(value) for kind in kinds.values() for value in _texts(kind)),
     )
+
+
+def _texts(kind: Kind) -> Iterator[str]:
+    for one in kind.fields.values():
+        yield from (value for value in one.values if isinstance(value, str))
 
 
 def _id_argument(tool: ToolWords, kind: str) -> str | None:
@@ -224,19 +242,21 @@ def _noun_index(kinds: Mapping[str, Kind]) -> dict[str, str]:
 def _verb_index(
     tools: Collection[ToolWords], kinds: Mapping[str, Kind], nouns: Mapping[str, str]
 ) -> dict[str, frozenset[str]]:
-    """Every form of every tool's verb; then forms of verbs that mean nearly the same, where no tool has them."""
+    """Every form of every tool's verb; then forms of verbs that mean nearly the same, where no tool has
+    them.
+    """
     direct: dict[str, set[str]] = {}
     for tool in tools:
         things = {word for word in tool.words if word in nouns and kinds[nouns[word]].fields}
         # Placing an order is also said as ordering.
         made = {singular(words_of(tool.kind)[-1])} if tool.creates and tool.kind else set()
         for verb in {tool.verb, *(tool.words - things), *made}:
-            for form in words.verb_forms(verb) | words.action_nouns(verb) | words.parted_forms(verb):
+            for form in words.all_forms(verb):
                 direct.setdefault(form, set()).add(tool.name)
     near: dict[str, set[str]] = {}
     for same in words.SAME_VERBS:
         doing = {tool.name for tool in tools if tool.verb in same}
-        for form in (form for verb in same for form in words.verb_forms(verb) | words.action_nouns(verb)):
+        for form in words.forms_of_all(same) if doing else ():
             near.setdefault(form, set()).update(doing)
     for form, names in list(direct.items()):
         near.setdefault(f"re{form}", set()).update(names)  # reassigned, rebooked
@@ -248,14 +268,13 @@ def _verb_index(
 
 def _with_kind(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> ToolWords:
     kind = _kind_of_tool(tool, nouns, kinds)
-    return ToolWords(
-        name=tool.name, verb=tool.verb, words=tool.words, reads=tool.reads, creates=tool.creates,
-        arguments=tool.arguments, required=tool.required, output=tool.output, kind=kind,
-    )  # fmt: skip
+    return replace(tool, kind=kind)
 
 
 def _kind_of_tool(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:
-    """What a tool is about: the last noun of its name that the world holds, else the thing whose id it takes."""
+    """What a tool is about: the last noun of its name that the world holds, else the thing whose id it
+    takes.
+    """
     read = read_tool_name(tool.name)
     named = without_generic(read.nouns) or without_generic(
         word for _, rest in read.complements for word in rest
@@ -266,11 +285,7 @@ def _kind_of_tool(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str,
     if seeded or tool.creates:
         return next(iter([*seeded, *spoken]), None)
     same = [_same_kind(singular(word), nouns, kinds) for word in reversed(named)]
-    by_id = [
-        kind
-        for name, kind in ((name, kind) for name in kinds for kind in [name])
-        if _id_argument(tool, kind) and kinds[kind].fields
-    ]
+    by_id = [name for name, kind in kinds.items() if kind.fields and _id_argument(tool, name)]
     return next((kind for kind in [*same, *by_id, *spoken] if kind is not None), None)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipelines.core.simulation.behavior.clauses import Cap, Clause, First, Hide, Keep, Mask, Order, Show
 from pipelines.core.simulation.behavior.matching import Piece, table
-from pipelines.core.simulation.behavior.meaning import Condition, Field, Thing, Who, negated
+from pipelines.core.simulation.behavior.meaning import Field, Thing, Who, negated
 from pipelines.core.simulation.behavior.phrases import constant
 
 EVERYONE = Who(everyone=True)
@@ -27,12 +27,11 @@ def _left_out(thing: Thing) -> Keep | None:
     return None if thing.condition is None else Keep(negated(thing.condition), thing.noun or None)
 
 
-def _left_out_when(condition: Condition) -> Keep:
-    return Keep(negated(condition))
-
-
 _GIVES = "return~|list~|show~|give~|yield~|display~|include~|fetch~|produce~"
-_FROM = "[from|in|by|of] [the|its|their|any] [search] [result|results|response|responses|reply|replies|output|list|listing|listings]"
+_FROM = (
+    "[from|in|by|of] [the|its|their|any] [search] "
+    "[result|results|response|responses|reply|replies|output|list|listing|listings]"
+)
 
 _VERB_PHRASES = (
     (f"{_GIVES} {{most}} {{number}} {{listed}} [[,] {{order}}]", _cap),
@@ -43,7 +42,8 @@ _VERB_PHRASES = (
     (f"{_GIVES} {{order}}", lambda order: order),
     (f"{_GIVES} [all] [the|its] {{listed}} [,] [in] {{order}}", lambda order: order),
     (
-        f"{_GIVES} [all] [the|its] {{listed}} {{order}} [,] [up to | and at most | at most | limited to | capped at] {{number}} [{{listed}}]",
+        f"{_GIVES} [all] [the|its] {{listed}} {{order}} [,] [up to | and at most | at most | limited "
+        f"to | capped at] {{number}} [{{listed}}]",
         lambda order, number: _cap(number, order),
     ),
     ("sort~|order~|rank~ [its|the|all] [{listed}] {order}", lambda order: order),
@@ -51,7 +51,8 @@ _VERB_PHRASES = (
     ("limit~|cap~|restrict~ [its|the] {listed} to|at {number} [{listed}]", _cap),
     ("is|are limited|capped|restricted to|at {number} [{listed}] [per call|request|query]", _cap),
     (
-        "[is|are] paginated|paginates|pages [the] [{listed}] [with|in|at|by] [pages of] {number} [{listed}] [per page]",
+        "[is|are] paginated|paginates|pages [the] [{listed}] [with|in|at|by] [pages of] {number} "
+        "[{listed}] [per page]",
         lambda number: Cap(int(number), True),
     ),
     (f"{_GIVES} [{{listed}} in] pages of {{number}} [{{listed}}]", lambda number: Cap(int(number), True)),
@@ -117,11 +118,13 @@ _WHOLE = (
         lambda thing, who=None: _left_out_of(thing, who),
     ),
     (
-        f"{{fields}} is|are never|not returned|shown|exposed|revealed|included|disclosed {_FROM} [by|in {{tools:who}}]",
+        f"{{fields}} is|are never|not returned|shown|exposed|revealed|included|disclosed {_FROM} "
+        f"[by|in {{tools:who}}]",
         lambda fields, who=EVERYONE: Hide(fields, who),
     ),
     (
-        f"{{fields}} is|are [always] hidden|omitted|redacted|stripped|excluded|removed {_FROM} [by|in {{tools:who}}]",
+        f"{{fields}} is|are [always] hidden|omitted|redacted|stripped|excluded|removed {_FROM} [by|in "
+        f"{{tools:who}}]",
         lambda fields, who=EVERYONE: Hide(fields, who),
     ),
     (
@@ -129,7 +132,8 @@ _WHOLE = (
         lambda field, butlast=4, who=EVERYONE: Mask(field, butlast, who),
     ),
     (
-        "only the last {number} digits|characters of {field} is|are returned|shown|visible [by|in {tools:who}]",
+        "only the last {number} digits|characters of {field} is|are returned|shown|visible [by|in "
+        "{tools:who}]",
         lambda number, field, who=EVERYONE: Mask(field, int(number), who),
     ),
     (
@@ -158,7 +162,8 @@ PIECES: dict[str, Piece] = {
         *(
             (pattern, constant(""))
             for pattern in (
-                "at most | up to | no more than | not more than | a maximum of | maximum|max | only [up to] | [only] the first",
+                "at most | up to | no more than | not more than | a maximum of | maximum|max | only "
+                "[up to] | [only] the first",
             )
         )
     ),
@@ -171,22 +176,26 @@ PIECES: dict[str, Piece] = {
     ),
     "way": table(
         (
-            "descending|desc | in descending order | from high|highest to low|lowest | high to low | largest|highest|most|biggest|newest|latest first | [‹] descending [›]",
+            "descending|desc | in descending order | from high|highest to low|lowest | high to low | "
+            "largest|highest|most|biggest|newest|latest first | [‹] descending [›]",
             constant(True),
         ),
         (
-            "ascending|asc | in ascending order | from low|lowest to high|highest | low to high | smallest|lowest|least|oldest|cheapest|earliest first | [‹] ascending [›] | alphabetically",
+            "ascending|asc | in ascending order | from low|lowest to high|highest | low to high | "
+            "smallest|lowest|least|oldest|cheapest|earliest first | [‹] ascending [›] | alphabetically",
             constant(False),
         ),
     ),
     "order": table(
         (
-            "[with] [the] most recent [ones] [first] | [the] newest|latest [ones] [first] | [in] reverse chronological [order] | [the] last",
+            "[with] [the] most recent [ones] [first] | [the] newest|latest [ones] [first] | [in] "
+            "reverse chronological [order] | [the] last",
             _newest,
         ),
         ("[in|with] [the] most recently {event} first", _newest),
         (
-            "[with] [the] oldest|earliest [ones] [first] | [in] chronological [order] | [the] least recent first",
+            "[with] [the] oldest|earliest [ones] [first] | [in] chronological [order] | [the] least "
+            "recent first",
             lambda: Order(None, False),
         ),
         (
@@ -197,11 +206,13 @@ PIECES: dict[str, Piece] = {
         ("[sorted|ordered|ranked] [from] oldest to newest", lambda: Order(None, False)),
         ("[sorted|ordered|ranked|listed|returned] [alphabetically] by {field} [,] [{way}]", _by),
         (
-            "[sorted|ordered|ranked] in descending order of|by {field} | in descending {field} order | in descending order of {field}",
+            "[sorted|ordered|ranked] in descending order of|by {field} | in descending {field} order "
+            "| in descending order of {field}",
             lambda field: Order(field, True),
         ),
         (
-            "[sorted|ordered|ranked] in ascending order of|by {field} | in ascending {field} order | in ascending order of {field}",
+            "[sorted|ordered|ranked] in ascending order of|by {field} | in ascending {field} order | "
+            "in ascending order of {field}",
             lambda field: Order(field, False),
         ),
         ("[sorted|ordered] alphabetically", lambda: _extreme(False, "name")),
@@ -218,7 +229,8 @@ PIECES: dict[str, Piece] = {
     ),
     "butlast": table(
         (
-            "except|but|showing|keeping|leaving|exposing|to [for] [only] [the] last {number} [digits|characters]",
+            "except|but|showing|keeping|leaving|exposing|to [for] [only] [the] last {number} "
+            "[digits|characters]",
             lambda number: int(number),
         ),
     ),

@@ -1,6 +1,6 @@
 """A plan laid open for weaving: what its steps bind, where its changes begin, and what it returns.
 
-Only the top level of a plan is laid open: what is bound inside a branch or a loop is not there for every call.
+Only its top level is laid open: what is bound inside a branch or a loop is not there for every call.
 """
 
 import ast
@@ -41,7 +41,9 @@ class Bound:
 
 @dataclass(kw_only=True, slots=True)
 class Loom:
-    """The plan being woven. Steps to insert are kept by place until `finish`, so that places stay what they were."""
+    """The plan being woven. Steps to insert are kept by place until `finish`, so that places stay what
+    they were.
+    """
 
     steps: list[Step]
     tool: ToolWords
@@ -97,7 +99,9 @@ class Loom:
         return bound.name if bound is not None else self.reference(kind, until)
 
     def reference(self, kind: str, until: int) -> str:
-        """An entity that the plan does not bind: by the id in an argument, or in an entity that it does bind."""
+        """An entity that the plan does not bind: by the id in an argument, or in an entity that it does
+        bind.
+        """
         known = self.lexicon.kinds.get(kind)
         if known is not None and known.only_id is not None:
             return f"entity({literal(kind)}, {literal(known.only_id)})"

@@ -1,8 +1,8 @@
 """A small matcher: patterns over tokens, made of words, options, alternatives and named pieces.
 
-A pattern is written as it reads: `{tools} only succeed~|work~ when|if {condition}`. `a|b` is either word, `word~` any
-form of a verb, `[…]` may be absent, `(… | …)` are alternatives of several words, `{piece}` or `{piece:label}` is
-a piece of the grammar. A pattern holds only for all tokens: nothing is understood by half.
+A pattern is written as it reads: `{tools} only succeed~|work~ when|if {condition}`. `a|b` is either word,
+`word~` any form of a verb, `[…]` may be absent, `(… | …)` are alternatives of several words, `{piece}` or
+`{piece:label}` is a piece of the grammar. A sentence holds only as a whole: nothing is understood by half.
 """
 
 import inspect
@@ -95,15 +95,14 @@ def _heard(node: Node, wanted: frozenset[str]) -> Node:
 
 def table(*rows: tuple[str, Callable[..., Any]]) -> Piece:
     """A piece of the grammar from patterns; earlier rows are tried first."""
-    productions = [production(pattern, means) for pattern, means in rows]
+    productions = tuple(production(pattern, means) for pattern, means in rows)
 
     def piece(matcher: "Matcher", at: int) -> Iterator[Found]:
-        for row in productions:
-            if matcher.may_hold(row):
-                for end, labels in matcher.walk(row.node, at, {}):
-                    meaning = row.means(**labels)
-                    if meaning is not None:
-                        yield end, meaning
+        for row in matcher.possible(productions):
+            for end, labels in matcher.walk(row.node, at, {}):
+                meaning = row.means(**labels)
+                if meaning is not None:
+                    yield end, meaning
 
     return piece
 
@@ -111,7 +110,7 @@ def table(*rows: tuple[str, Callable[..., Any]]) -> Piece:
 class Matcher:
     """One sentence being read. Pieces are remembered by place, so that no piece is read twice."""
 
-    __slots__ = ("_known", "_steps", "context", "pieces", "present", "tokens")
+    __slots__ = ("_known", "_possible", "_steps", "context", "pieces", "present", "tokens")
 
     def __init__(self, tokens: Sequence[Token], pieces: Mapping[str, Piece], context: Any) -> None:
         self.tokens = tokens
@@ -119,6 +118,7 @@ class Matcher:
         self.context = context
         self.present = frozenset(token.low for token in tokens)
         self._known: dict[tuple[str, int], list[Found]] = {}
+        self._possible: dict[int, list[Production]] = {}
         self._steps = 0
 
     def readings(self, piece: str) -> Iterator[Any]:
@@ -127,8 +127,13 @@ class Matcher:
             if end == len(self.tokens):
                 yield meaning
 
-    def may_hold(self, row: Production) -> bool:
-        return all(not needed.isdisjoint(self.present) for needed in row.needs)
+    def possible(self, rows: tuple[Production, ...]) -> list[Production]:
+        """The rows whose words all stand somewhere in the sentence: few of them, and found once."""
+        found = self._possible.get(id(rows))
+        if found is None:
+            found = [row for row in rows if all(not words.isdisjoint(self.present) for words in row.needs)]
+            self._possible[id(rows)] = found
+        return found
 
     def at(self, place: int) -> Token | None:
         return self.tokens[place] if place < len(self.tokens) else None
@@ -167,11 +172,16 @@ class Matcher:
     def _walk_row(
         self, nodes: tuple[Node, ...], first: int, at: int, labels: Labels
     ) -> Iterator[tuple[int, Labels]]:
-        if first == len(nodes):
-            yield at, labels
-            return
-        for end, found in self.walk(nodes[first], at, labels):
-            yield from self._walk_row(nodes, first + 1, end, found)
+        while first < len(nodes):
+            node = nodes[first]
+            if not isinstance(node, Words):
+                for end, found in self.walk(node, at, labels):
+                    yield from self._walk_row(nodes, first + 1, end, found)
+                return
+            if self.low(at) not in node.any_of:
+                return
+            first, at = first + 1, at + 1
+        yield at, labels
 
 
 _PARTS = re.compile(r"\s*(\{\w*(?::\w*)?\}|\[|\]|\(|\)|\||[^\s\[\](){}|]+)")

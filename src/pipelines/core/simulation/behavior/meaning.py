@@ -134,7 +134,9 @@ class Flagged:
 
 @dataclass(frozen=True, slots=True)
 class Owns:
-    """The caller is the one the thing belongs to; `argument` where the author says which argument names the caller."""
+    """The caller is the one the thing belongs to; `argument` where the author says which argument names
+    the caller.
+    """
 
     noun: str | None
     argument: str | None = None
@@ -197,9 +199,25 @@ class Not:
 
 
 Condition: TypeAlias = (
-    Compare | OneOf | Present | HasSome | Is | Age | Measure | Exists | Flagged | Owns | CallerIs | Allowed | Holds
-    | Unique | Always | All | Any_ | Not
-)  # fmt: skip
+    Compare
+    | OneOf
+    | Present
+    | HasSome
+    | Is
+    | Age
+    | Measure
+    | Exists
+    | Flagged
+    | Owns
+    | CallerIs
+    | Allowed
+    | Holds
+    | Unique
+    | Always
+    | All
+    | Any_
+    | Not
+)
 
 
 def negated(condition: Condition) -> Condition:
@@ -216,7 +234,9 @@ def both(*conditions: Condition | None) -> Condition | None:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The tools a sentence is about: by name, by what they do, all, or (nothing said) those just spoken of."""
+    """The tools a sentence is about: by name, by what they do, all, or (nothing said) those just spoken
+    of.
+    """
 
     names: tuple[str, ...] = ()
     verb: str | None = None

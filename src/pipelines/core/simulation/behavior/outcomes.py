@@ -1,11 +1,13 @@
-"""What a call answers when a rule stops it: an error with status, word and message, or the record unchanged."""
+"""What a call answers when a rule stops it: an error with status, word and message, or the record
+unchanged.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
-from pipelines.core.simulation.behavior.meaning import Fail, Outcome, Reply, Unchanged
+from pipelines.core.simulation.behavior.meaning import Fail, Reply, Unchanged
 from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.tokens import Kind, Token
 from pipelines.core.simulation.behavior.words import snake
@@ -130,7 +132,9 @@ def _hear(matcher: Matcher, at: int, token: Token, heard: _Heard) -> tuple[int, 
 
 
 def _joins(matcher: Matcher, at: int, token: Token, heard: _Heard) -> bool:
-    """After a colon or comma a failure goes on only with a message or its word, after `and` with what is named."""
+    """After a colon or comma a failure goes on only with a message or its word, after `and` with what is
+    named.
+    """
     following = matcher.at(at + 1)
     if token.low in (":", "-", ","):
         named = following is not None and following.kind is Kind.NAME and "_" in following.text
@@ -168,17 +172,14 @@ def _hear_plain_words(matcher: Matcher, at: int, heard: _Heard) -> tuple[int, _H
 _NOT_A_WORD = word_set("and or if when unless otherwise it returns return the a an any no not is are with")
 
 
-def _ended(outcome: Outcome) -> Outcome:
-    return outcome
-
-
 PIECES: dict[str, Piece] = {
     "failure": failure,
     "unchanged": table(
         ("{a} [{noun}] unchanged|untouched|unmodified|unaltered", Unchanged),
         ("(it|them | [the] record) unchanged|untouched|unmodified|unaltered", Unchanged),
         (
-            "(it|them|{a} {noun}) (as is | without [any] change|changes|changing|modification | in its current state)",
+            "(it|them|{a} {noun}) (as is | without [any] change|changes|changing|modification | in "
+            "its current state)",
             Unchanged,
         ),
     ),
@@ -192,7 +193,9 @@ PIECES: dict[str, Piece] = {
         ),
         ("{failure} without changing {thing} | {failure} without changing anything", lambda failure: failure),
         (
-            "{failure} and does|do|will not {baseverb}|create|make|add|change|modify|update|touch|alter|process [a|an|the|any] {noun}|anything",
+            "{failure} and does|do|will not "
+            "{baseverb}|create|make|add|change|modify|update|touch|alter|process [a|an|the|any] "
+            "{noun}|anything",
             lambda failure: failure,
         ),
         (
@@ -205,7 +208,8 @@ PIECES: dict[str, Piece] = {
         ("an empty object", lambda: Reply({})),
         ("false", lambda: Reply(False)),
     ),
-    # A verb phrase that says the call does not do its work: "fails with a 409", "is rejected", "does nothing".
+    # A verb phrase that says the call does not do its work: "fails with a 409", "is rejected", "does
+    # nothing".
     "failing": table(
         ("{answering} {payload}", lambda payload: payload),
         ("{rejected} (with|as|giving|using | and returns|return) {payload}", lambda payload: payload),
@@ -219,7 +223,8 @@ PIECES: dict[str, Piece] = {
         *(
             (pattern, constant(""))
             for pattern in (
-                "[will|should|must] return~|give~|raise~|throw~|yield~|produce~|get~|receive~|emit~|trigger~|cause~",
+                "[will|should|must] "
+                "return~|give~|raise~|throw~|yield~|produce~|get~|receive~|emit~|trigger~|cause~",
                 "[will|should|must] respond~|repl~|answer~|fail~|error~|replies|reply [out] with",
                 "[will|should|must] result~ in",
                 "[will|must] be rejected|refused|denied|declined|blocked with",
@@ -232,13 +237,16 @@ PIECES: dict[str, Piece] = {
             (pattern, constant(""))
             for pattern in (
                 "[will|must|should] fail~|error~ [out]",
-                "[is|are|be|gets|get] rejected|refused|denied|declined|blocked|disallowed|prohibited|forbidden",
+                "[is|are|be|gets|get] "
+                "rejected|refused|denied|declined|blocked|disallowed|prohibited|forbidden",
                 "[will|must|should] be rejected|refused|denied|declined|blocked",
-                "[will] reject~|refuse~|deny|denies|decline~|block~ [it|them | the request|call|operation | such requests|calls]",
+                "[will] reject~|refuse~|deny|denies|decline~|block~ [it|them | the "
+                "request|call|operation | such requests|calls]",
                 "is|are not allowed|permitted|possible|accepted|processed|honored|supported|available|valid",
                 "is|are invalid|impossible|unavailable",
                 "does|do|will not work|succeed|go through",
-                "can|may|must not be called|used|invoked|executed|processed|performed|made|done|completed|accepted",
+                "can|may|must not be "
+                "called|used|invoked|executed|processed|performed|made|done|completed|accepted",
             )
         )
     ),
@@ -277,7 +285,8 @@ PIECES: dict[str, Piece] = {
                 "it|they|this|that|these|those",
                 "[the] tool|call|request|operation|api|backend|system|server|attempt",
                 "{who}",
-                "anything|everything else | [all|any] others | any|all|every other {noun} | any|all other status|state|value",
+                "anything|everything else | [all|any] others | any|all|every other {noun} | any|all "
+                "other status|state|value",
                 "other {noun}",
                 "such {noun}",
             )

@@ -57,7 +57,7 @@ _UNITS: dict[str, Unit] = {
     form: unit
     for unit in ("second", "minute", "hour", "day", "week", "month", "year")
     for form in (unit, f"{unit}s")
-} | {"hr": "hour", "hrs": "hour", "min": "minute", "mins": "minute"}  # type: ignore[assignment]
+} | {"hr": "hour", "hrs": "hour", "min": "minute", "mins": "minute"}
 _MONEY = word_set("dollars dollar usd eur euros euro gbp pounds cents")
 
 
@@ -102,12 +102,6 @@ def duration(matcher: Matcher, at: int) -> Iterator[Found]:
         following = _UNITS.get(matcher.low(end + business))
         if following:
             yield end + business + 1, Duration(amount, following)
-
-
-def quoted(matcher: Matcher, at: int) -> Iterator[Found]:
-    token = matcher.at(at)
-    if token is not None and token.kind is Kind.TEXT:
-        yield at + 1, token.text
 
 
 def value(matcher: Matcher, at: int) -> Iterator[Found]:
@@ -321,7 +315,6 @@ PIECES: dict[str, Piece] = {
     "percent": percent,
     "date": date,
     "duration": duration,
-    "quoted": quoted,
     "value": value,
     "values": values,
     "field": field,

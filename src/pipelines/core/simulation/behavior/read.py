@@ -1,11 +1,11 @@
 """Behaviour text into rules: sentence by sentence, each understood whole or reported as it stands."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grammar import readings
@@ -39,16 +39,19 @@ _PREFIX = re.compile(
 )
 # Why a rule exists changes nothing about it.
 _REASON = re.compile(
-    r"\s*,?\s+(?:because\s+[^,;.]*|due to\s+[^,;.]*|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
+    r"\s*,?\s+(?:because\s+[^,;.]*|due to\s+[^,;.]*"
+    r"|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
     re.IGNORECASE,
 )
 _ADDRESSED = word_set("you your please assistant chatbot")
 
 
 def read_behavior(
-    text: str, *, tools: Sequence[ToolLike], world: World, ledger_schema: Mapping[str, Json] | None = None
+    text: str, *, tools: Sequence[ToolLike], world: World, ledger_schema: LedgerSchema | None = None
 ) -> Behavior:
-    """The rules a text states for these tools over this world, and the sentences that could not be taken as one."""
+    """The rules a text states for these tools over this world, and the sentences that could not be taken
+    as one.
+    """
     reader = _Reader(lexicon=build_lexicon(tools, world, ledger_schema))
     for sentence in sentences(text):
         reader.read(sentence)

@@ -1,4 +1,6 @@
-"""The reply of a plan, reshaped by rules: lists filtered, sorted and cut, fields computed, hidden or masked."""
+"""The reply of a plan, reshaped by rules: lists filtered, sorted and cut, fields computed, hidden or
+masked.
+"""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -188,7 +190,9 @@ def _with_field(body: r.Put, value: Json, loom: Loom, place: int) -> Json:
 
 
 def _reshape_lists(rule: Rule, loom: Loom) -> None:
-    """On the list that is found, where the reply is made of it as it is; else on the list that is returned."""
+    """On the list that is found, where the reply is made of it as it is; else on the list that is
+    returned.
+    """
     found = _found_list(loom)
     if found is not None:
         _reshape_found(rule, loom, *found)
@@ -282,7 +286,9 @@ def _page(expression: str, most: int, loom: Loom) -> str:
 
 
 def unchanged_reply(loom: Loom, kind: str | None, place: int) -> Json:
-    """What the plan would return of the record as it stands: its own return where that only reads, else the record."""
+    """What the plan would return of the record as it stands: its own return where that only reads, else
+    the record.
+    """
     returned = loom.steps[-1].get("return") if loom.steps else None
     bound = {one.name for one in loom.bound() if one.at < place} | {"args"}
     if returned is not None and names_of(returned) and _only_reads(returned, bound):

@@ -1,4 +1,6 @@
-"""Clauses tied to one tool: what each becomes as a rule, or Unresolved when a word of it means nothing there."""
+"""Clauses tied to one tool: what each becomes as a rule, or Unresolved when a word of it means nothing
+there.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,16 +12,20 @@ from pipelines.core.simulation.behavior import resolve_effects as effects
 from pipelines.core.simulation.behavior import resolve_replies as replies
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
+from pipelines.core.simulation.behavior.permissions import NO
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved
-from pipelines.core.simulation.behavior.truth import NO, done_before, truth
+from pipelines.core.simulation.behavior.states import done_before
+from pipelines.core.simulation.behavior.truth import truth
 from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
 from pipelines.core.simulation.reading.words import participle, singular
 from pipelines.core.simulation.reading.words import tokens as words_of
 
 
 def resolve(clause: c.Clause, scope: Scope) -> list[Resolved]:
-    """The rules a clause makes for one tool. A field computed for a list's elements is no rule of one reply."""
+    """The rules a clause makes for one tool. A field computed for a list's elements is no rule of one
+    reply.
+    """
     made = _RESOLVERS[type(clause)](clause, scope)
     for one in made:
         for ref in _refs_of(one.body):
@@ -132,7 +138,9 @@ def _default_error(nature: RuleKind, expression: Text | None, about: str | None)
 
 
 def _message(nature: RuleKind, expression: Text | None, about: str | None) -> Text | None:
-    """What a backend would say: the value that stands in the way. Never the rule itself, which is the author's secret."""
+    """What a backend would say: the value that stands in the way. Never the rule itself, which is the
+    author's secret.
+    """
     refs = expression.refs() if expression else []
     if nature is RuleKind.PERMISSION:
         return text("not permitted for this caller")

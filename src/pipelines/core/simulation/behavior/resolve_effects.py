@@ -15,7 +15,9 @@ from pipelines.core.simulation.behavior.words import snake
 
 
 def _target(field: m.Field, scope: Scope) -> Ref:
-    """The field of an entity that a call writes: where it is already, else a new one on what the tool is about."""
+    """The field of an entity that a call writes: where it is already, else a new one on what the tool is
+    about.
+    """
     owner, _, name = field.name.rpartition(".")
     kind = scope.kind_named(owner or field.owner) if (owner or field.owner) else None
     name = name if owner else field.name

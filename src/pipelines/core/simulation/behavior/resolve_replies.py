@@ -70,7 +70,9 @@ def bound(clause: c.Bound, scope: Scope) -> list[Resolved]:
 
 
 def _known_reply_field(field: m.Field, scope: Scope) -> str:
-    """A field the reply can have; "a negative balance" of a reply with one computed amount means that amount."""
+    """A field the reply can have; "a negative balance" of a reply with one computed amount means that
+    amount.
+    """
     kind = scope.kind_named(field.owner)
     path = find_field(kind.fields, field.name) if kind else None
     if path is not None and len(path) == 1:

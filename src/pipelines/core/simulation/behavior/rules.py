@@ -1,4 +1,6 @@
-"""Rules read from behaviour text: what each says, tied to arguments and fields, ready to be woven into a plan."""
+"""Rules read from behaviour text: what each says, tied to arguments and fields, ready to be woven into a
+plan.
+"""
 
 import json
 import keyword
@@ -25,7 +27,9 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An expression of the plan language with holes where references go: their names are the plan's to choose."""
+    """An expression of the plan language with holes where references go: their names are the plan's to
+    choose.
+    """
 
     parts: tuple["str | Ref", ...]
 
@@ -57,6 +61,30 @@ def joined(texts: Iterable[Text], separator: str) -> Text:
 
 def bracketed(parts: list[Text], separator: str) -> Text:
     return text("(", joined(parts, separator), ")") if len(parts) > 1 else parts[0]
+
+
+def opposite(one: Text) -> Text:
+    """The expression that holds when this one does not; a negation is taken back rather than doubled."""
+    first, last = one.parts[0], one.parts[-1]
+    if isinstance(first, str) and first.startswith("not (") and isinstance(last, str) and last.endswith(")"):
+        inner = text(first.removeprefix("not ("), *one.parts[1:])
+        if len(one.parts) == 1:
+            inner = text(first.removeprefix("not (").removesuffix(")"))
+        else:
+            inner = text(*inner.parts[:-1], last.removesuffix(")"))
+        if _is_balanced(inner):
+            return text(*(part for part in inner.parts if part))
+    return text("not (", one, ")")
+
+
+def _is_balanced(one: Text) -> bool:
+    """Whether no parenthesis of the text closes before it opens: then the outer pair was a pair."""
+    level = 0
+    for character in "".join(part for part in one.parts if isinstance(part, str)):
+        level += (character == "(") - (character == ")")
+        if level < 0:
+            return False
+    return level == 0
 
 
 def dotted(name: str, path: Iterable[str]) -> str:
@@ -127,7 +155,9 @@ class NotFound:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A field of the reply gets a computed value; `entity_type` where the call keeps it in the ledger as well."""
+    """A field of the reply gets a computed value; `entity_type` where the call keeps it in the ledger as
+    well.
+    """
 
     name: str
     value: Text
@@ -259,7 +289,9 @@ class Behavior:
         return tuple(rule for rule in self.rules if rule.covers(tool))
 
     def shaped_fields(self, tool: str) -> frozenset[str]:
-        """Fields of the tool's reply that rules compute or mask, and which may therefore differ from the ledger."""
+        """Fields of the tool's reply that rules compute or mask, and which may therefore differ from the
+        ledger.
+        """
         return frozenset(
             rule.body.name for rule in self.rules_for(tool) if isinstance(rule.body, (Put, Masked))
         )

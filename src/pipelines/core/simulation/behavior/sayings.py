@@ -68,14 +68,6 @@ def _between(low: Amount, high: Amount) -> Condition:
     return All((Compare(IT, ">=", low), Compare(IT, "<=", high)))
 
 
-def _or_more(amount: Amount, word: str) -> Condition:
-    return Compare(IT, ">=" if word == "more" else "<=", amount)
-
-
-def _ago(op: Op, duration: Duration) -> Condition:
-    return Age(IT, op, duration)
-
-
 def _unless_one_value(values: tuple[Any, ...]) -> Condition:
     return OneOf(IT, values)
 
@@ -111,7 +103,7 @@ _SAID_OF_FIELD = table(
     ("within|in the range [of|from] {amount:low} to|and|- {amount:high}", _between),
     ("the same as {amount}", lambda amount: Compare(IT, "==", amount)),
     ("{age}", lambda age: Age(IT, *age)),
-    ("{ahead}", lambda ahead: Age(IT, *ahead, None, True)),
+    ("{ahead}", lambda ahead: Age(IT, ahead[0], ahead[1], None, True)),
     ("in the past", lambda: Compare(IT, "<", Now())),
     ("in the future", lambda: Compare(IT, ">", Now())),
     ("(before | earlier than | prior to) {moment}", lambda moment: Compare(IT, "<", moment)),

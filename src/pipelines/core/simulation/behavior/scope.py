@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.behavior.conditions import OWNERS
+from pipelines.core.simulation.behavior.callers import OWNERS
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.meaning import MONEY, Amount, Choice, Field, Literal_, Now, Sum, Total
+from pipelines.core.simulation.behavior.phrases import GENERIC_NOUNS
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Ref, Text, joined, literal, text
 from pipelines.core.simulation.behavior.things import (
     USUAL_FIELDS,
@@ -27,25 +28,18 @@ from pipelines.core.simulation.reading.words import tokens as words_of
 
 # Fields that hold what a thing is worth, best first.
 WORTH = (
-    "total",
-    "amount",
-    "total_amount",
-    "order_total",
-    "grand_total",
-    "price",
-    "value",
-    "cost",
-    "subtotal",
+    "total", "amount", "total_amount", "order_total", "grand_total", "price", "value", "cost", "subtotal",
     "balance",
-)
+)  # fmt: skip
 _BIRTHS = (
-    "creat", "plac", "order", "purchas", "bought", "book", "submit", "issu", "open", "regist", "post", "sent", "receiv",
-    "add", "publish", "start", "date", "timestamp", "time", "updat", "modif", "",
+    "creat", "plac", "order", "purchas", "bought", "book", "submit", "issu", "open", "regist", "post", "sent",
+    "receiv", "add", "publish", "start", "date", "timestamp", "time", "updat", "modif", "",
 )  # fmt: skip
 _ENDS = word_set("due expires expiry expiration renews renewal ends end until departure birth deadline")
 _CALLERS = (
-    "requester_id", "caller_id", "actor_id", "requesting_user_id", "current_user_id", "acting_user_id", "performed_by",
-    "requested_by", "requester", "caller", "admin_id", "approver_id", "approved_by", "reviewer_id", "manager_id",
+    "requester_id", "caller_id", "actor_id", "requesting_user_id", "current_user_id", "acting_user_id",
+    "performed_by", "requested_by", "requester", "caller", "admin_id", "approver_id", "approved_by",
+    "reviewer_id", "manager_id",
 )  # fmt: skip
 _SESSIONS = ("session", "current_user", "auth", "caller", "login", "context")
 
@@ -127,13 +121,12 @@ class Scope:
             owner in ("arguments", "request", "input") and self.kind_named(owner) is None
         ):
             return self._argument(name)
-        if owner is not None:
-            kind = self.kind_named(owner)
-            if kind is not None:
-                return self._in_kind(kind, name, is_loose=spoken.is_new or _is_name(name))
-        if spoken.is_argument:
-            return self._argument(name)
-        return self._bare(name, spoken.is_new)
+        kind = self.kind_named(owner) if owner is not None else None
+        if kind is not None:
+            return self._in_kind(kind, name, is_loose=spoken.is_new or _is_name(name))
+        if owner is not None and owner not in GENERIC_NOUNS:
+            raise Unresolved(f"nothing here is a {owner}")
+        return self._argument(name) if spoken.is_argument else self._bare(name)
 
     def _parted(self, spoken: Field) -> tuple[str | None, str]:
         head, dot, rest = spoken.name.partition(".")
@@ -146,7 +139,7 @@ class Scope:
                 return first, following
         return spoken.owner, spoken.name
 
-    def _bare(self, name: str, is_new: bool) -> Place:
+    def _bare(self, name: str) -> Place:
         own = self.lexicon.kinds.get(self.in_list or self.kind or "")
         in_own = find_field(own.fields, name) if own else None
         status_like = in_own is not None and own is not None and in_own == own.status
@@ -171,9 +164,11 @@ class Scope:
         hits = [
             (kind, path)
             for kind in self.lexicon.kinds.values()
-            if kind.name != self.kind and kind.fields and self.reaches(kind.name)
+            if kind.name != self.kind
+            and kind.fields
+            and self.reaches(kind.name)
             and (path := find_field(kind.fields, name)) is not None
-        ]  # fmt: skip
+        ]
         return self._at(*hits[0]) if len(hits) == 1 else None
 
     def _in_kind(self, kind: Kind, name: str, is_loose: bool) -> Place:
@@ -266,7 +261,9 @@ class Scope:
         raise Unresolved(f"no {kind.name} says whose it is")
 
     def caller(self, named: str | None = None, is_target: bool = False) -> Text | None:
-        """Who is calling: an argument that says so, or the session the world holds; None when nothing does."""
+        """Who is calling: an argument that says so, or the session the world holds; None when nothing
+        does.
+        """
         names = [*_CALLERS, *(() if is_target else OWNERS)]
         if named is not None and not is_target:
             names.insert(0, named)
@@ -310,7 +307,7 @@ class Scope:
         over = self.place(spoken.over)
         if over.about is None or over.about.keeps != "list":
             raise Unresolved(f"{spoken.over.name} is no list")
-        parts = {(name,): part for name, part in over.about.parts.items()}
+        parts: dict[Path, shapes.Field] = {(name,): part for name, part in over.about.parts.items()}
         each = replace(self, lexicon=_with_kind(self.lexicon, "\0part", parts), in_list="\0part").amount(
             spoken.each
         )
@@ -335,8 +332,7 @@ def within(base: Text, path: Path) -> Text:
 
 def written_value(value: Json | Decimal) -> str:
     if isinstance(value, Decimal):
-        plain = format(value.normalize(), "f")
-        return plain
+        return format(value.normalize(), "f")
     return literal(value)
 
 

@@ -1,4 +1,6 @@
-"""Spans of time: `more than 90 days ago`, `within 14 days of delivery`, `less than 24 hours before departure`."""
+"""Spans of time: `more than 90 days ago`, `within 14 days of delivery`, `less than 24 hours before
+departure`.
+"""
 
 from collections.abc import Iterator
 
@@ -80,7 +82,8 @@ PIECES: dict[str, Piece] = {
             )
         )
     ),
-    # A span without a subject: "after 30 days", "within 14 days of delivery", "less than 24 hours before departure".
+    # A span without a subject: "after 30 days", "within 14 days of delivery", "less than 24 hours before
+    # departure".
     "agewithout": table(
         (
             "within {duration} of|after|from|since {eventfield}",

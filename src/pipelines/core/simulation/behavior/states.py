@@ -2,7 +2,7 @@
 
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.phrases import PHRASED_STATES, STATES
-from pipelines.core.simulation.behavior.rules import Text, bracketed, literal, text
+from pipelines.core.simulation.behavior.rules import Text, bracketed, literal, opposite, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
 from pipelines.core.simulation.behavior.things import (
     Kind,
@@ -14,12 +14,23 @@ from pipelines.core.simulation.behavior.things import (
 )
 from pipelines.core.simulation.behavior.words import snake
 
-OPPOSITES = {"closed": "open", "inactive": "active", "unpaid": "paid", "unverified": "verified", "unavailable": "available",
-              "disabled": "enabled", "incomplete": "complete", "unshipped": "shipped", "invalid": "valid"}  # fmt: skip
+OPPOSITES = {
+    "closed": "open",
+    "inactive": "active",
+    "unpaid": "paid",
+    "unverified": "verified",
+    "unavailable": "available",
+    "disabled": "enabled",
+    "incomplete": "complete",
+    "unshipped": "shipped",
+    "invalid": "valid",
+}
 
 
 def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
-    """`the order is shipped`: the status says so, or a switch, another field's value, or the date it was done."""
+    """`the order is shipped`: the status says so, or a switch, another field's value, or the date it was
+    done.
+    """
     kind = scope.kind_named(noun or None)
     if kind is None:
         raise Unresolved(f"nothing here can be {word}")
@@ -29,18 +40,17 @@ def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
         return found
     opposite = OPPOSITES.get(word)
     if opposite and (other := _worded(kind, base, opposite, done)) is not None:
-        return text("not (", other, ")")
-    if kind.status is not None or not kind.fields:
-        if (
-            word in STATES
-            or word in PHRASED_STATES
-            or word.endswith(("ed", "ing", "en"))
-            or "_" in word
-            or not word.isalpha()
-        ):
-            value = snake(word) if " " in word and kind.fields and _is_snake(kind) else word
-            return text(within(base, kind.status or ("status",)), f" == {literal(value)}")
+        return opposite(other)
+    if (kind.status is not None or not kind.fields) and _may_be_a_status(word):
+        value = snake(word) if " " in word and kind.fields and _is_snake(kind) else word
+        return text(within(base, kind.status or ("status",)), f" == {literal(value)}")
     raise Unresolved(f"nothing says whether a {kind.name} is {word}")
+
+
+def _may_be_a_status(word: str) -> bool:
+    """A value that no seeded thing has yet: a participle, a usual state, or written like a value."""
+    usual = word in STATES or word in PHRASED_STATES or word.endswith(("ed", "ing", "en"))
+    return usual or "_" in word or not word.isalpha()
 
 
 def _is_snake(kind: Kind) -> bool:

@@ -1,8 +1,11 @@
-"""Kinds of things and tools as a sentence may speak of them, and finding a field or a value by what it is called."""
+"""Kinds of things and tools as a sentence may speak of them, and finding a field or a value by what it is
+called.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 from pipelines.core.json_text import Json, JsonObject
@@ -88,7 +91,9 @@ class ToolWords:
 
 
 def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool = True) -> Path | None:
-    """The field meant by `shipped date`, `the order status`, `userId`: exact, then by stems, then by synonyms."""
+    """The field meant by `shipped date`, `the order status`, `userId`: exact, then by stems, then by
+    synonyms.
+    """
     spoken = [word for word in words_of(phrase) if word not in _NOISE] or list(words_of(phrase))
     ranked = sorted(fields, key=len)
     for same in (_spelled_alike, _stemmed_alike, _ends_alike):
@@ -108,7 +113,7 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
 
 def find_argument(tool: ToolWords, phrase: str) -> str | None:
     """The argument meant by a phrase: `amount`, `the refund amount` of a tool that refunds."""
-    fields = {(name,): shapes.Field(name=name) for name in tool.arguments}
+    fields: dict[Path, shapes.Field] = {(name,): shapes.Field(name=name) for name in tool.arguments}
     first, _, rest = phrase.partition(" ")
     for spoken in (phrase, rest if rest and first in words.action_nouns(tool.verb) else ""):
         found = find_field(fields, spoken, similar=False) if spoken else None
@@ -136,20 +141,23 @@ def switch_of(kind: Kind, word: str) -> Path | None:
 
 
 def known_value(one: shapes.Field | None, said: str) -> Json:
-    """The field's own spelling of a value: `In Transit` for in_transit; as said where no such value was seen."""
+    """The field's own spelling of a value: `In Transit` for in_transit; as said where no such value was
+    seen.
+    """
     for value in one.values if one else ():
-        if isinstance(value, str) and _loose(value) == _loose(said):
+        if isinstance(value, str) and loose(value) == loose(said):
             return value
     return said
 
 
 def has_value(one: shapes.Field | None, said: str) -> bool:
     return any(
-        isinstance(value, str) and _loose(value) == _loose(said) for value in (one.values if one else ())
+        isinstance(value, str) and loose(value) == loose(said) for value in (one.values if one else ())
     )
 
 
-def _loose(text: str) -> str:
+@lru_cache(maxsize=4096)
+def loose(text: str) -> str:
     return re.sub(r"[\s_\-]+", "", text).casefold()
 
 

@@ -88,7 +88,9 @@ _ENDS = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)
 
 
 def sentences(text: str) -> list[str]:
-    """The text's sentences as written. A hard-wrapped line goes on; a bullet, a heading or a capital starts anew."""
+    """The text's sentences as written. A hard-wrapped line goes on; a bullet, a heading or a capital
+    starts anew.
+    """
     found: list[str] = []
     for block in _blocks(text):
         for piece in _ENDS.split(block):

@@ -32,7 +32,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Unique,
 )
 from pipelines.core.simulation.behavior.permissions import caller_is, owns
-from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, bracketed, literal, text
+from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, bracketed, literal, opposite, text
 from pipelines.core.simulation.behavior.scope import (
     Place,
     Scope,
@@ -59,7 +59,7 @@ def truth(condition: Condition, scope: Scope) -> Text:
         case Any_(parts):
             return bracketed([truth(part, scope) for part in parts], " or ")
         case Not(part):
-            return text("not (", truth(part, scope), ")")
+            return opposite(truth(part, scope))
         case OneOf(field, values):
             return _one_of(field, values, scope)
         case Compare():
@@ -95,8 +95,14 @@ def amount_of(spoken: object, scope: Scope) -> Text:
     """An amount, also one that depends on a condition."""
     if isinstance(spoken, Choice):
         return text(
-            "(", amount_of(spoken.then, scope), " if ", truth(spoken.condition, scope), " else ", amount_of(spoken.otherwise, scope), ")"
-        )  # fmt: skip
+            "(",
+            amount_of(spoken.then, scope),
+            " if ",
+            truth(spoken.condition, scope),
+            " else ",
+            amount_of(spoken.otherwise, scope),
+            ")",
+        )
     return scope.amount(spoken)  # type: ignore[arg-type]
 
 

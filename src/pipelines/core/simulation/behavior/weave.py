@@ -1,16 +1,18 @@
-"""Rules woven into a tool's plan: guards before its first change, effects after its last, and its reply reshaped.
+"""Rules woven into a tool's plan: guards before its first change, effects after its last, and its reply
+reshaped.
 
 A rule that finds no place in a plan is handed back, never dropped.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
-from pipelines.core.simulation.behavior.loom import CannotWeave, Loom, Step
+from pipelines.core.simulation.behavior.loom import CannotWeave, Loom, Step, parsed
 from pipelines.core.simulation.behavior.reshape import reshape, unchanged_reply
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Rule, RuleKind, WeaveResult, dotted, literal
 from pipelines.core.simulation.behavior.things import ToolLike
@@ -26,13 +28,19 @@ def weave(
     rules: Sequence[Rule],
     world: World,
     lexicon: Lexicon | None = None,
+    is_inferred: bool = False,
 ) -> WeaveResult:
-    """The plan with the rules that cover the tool woven in, and those that found no place in it."""
+    """The plan with the rules that cover the tool woven in, and those that found no place in it.
+
+    A plan `is_inferred` when it was read from names and schemas: where a rule says in which states a call
+    succeeds, what reading guessed about those states gives way to it.
+    """
     known = lexicon or build_lexicon([tool], world)
     words = known.tools.get(tool.name.lower()) or build_lexicon([tool], world).tools[tool.name.lower()]
-    loom = Loom.of(body, words, known)
+    covering = sorted((one for one in rules if one.covers(tool.name)), key=_turn)
+    loom = Loom.of(_without_guesses(body, covering) if is_inferred else body, words, known)
     unwoven: list[Rule] = []
-    for rule in sorted((one for one in rules if one.covers(tool.name)), key=_turn):
+    for rule in covering:
         # What a rule puts in before it finds it has no place is taken back.
         kept = {place: list(steps) for place, steps in loom.before.items()}
         try:
@@ -41,6 +49,46 @@ def weave(
             loom.before = kept
             unwoven.append(rule)
     return WeaveResult(body=loom.finish(), unwoven=tuple(unwoven))
+
+
+def _without_guesses(body: Sequence[Json], rules: Sequence[Rule]) -> list[Json]:
+    """Without the plan's own conditions on a field for which a rule lists the values that are allowed."""
+    settled = {
+        ref.path
+        for rule in rules
+        if isinstance(rule.body, r.Require)
+        and rule.kind is RuleKind.GUARD
+        and _lists_what_is_allowed(rule.body)
+        for ref in rule.body.need.refs()
+    }
+    return [step for step in body if not (isinstance(step, dict) and _only_asks_about(step, settled))]
+
+
+def _lists_what_is_allowed(body: r.Require) -> bool:
+    text = "".join(part for part in body.need.parts if isinstance(part, str))
+    return len(body.need.refs()) == 1 and text.startswith((" == ", " in ["))
+
+
+def _only_asks_about(step: Mapping[str, Json], paths: set[tuple[str, ...]]) -> bool:
+    asked = step.get("require")
+    tree = parsed(asked) if isinstance(asked, str) else None
+    if tree is None or not paths:
+        return False
+    fields = {tuple(path) for path in _paths_in(tree)}
+    return bool(fields) and fields <= paths
+
+
+def _paths_in(tree: ast.expr) -> Iterator[list[str]]:
+    """Fields that an expression reads, each as a path below the name it starts from."""
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            path: list[str] = []
+            place: ast.expr = node
+            while isinstance(place, ast.Attribute):
+                path.insert(0, place.attr)
+                place = place.value
+            yield path
 
 
 def _turn(rule: Rule) -> int:
@@ -83,7 +131,8 @@ def _require(rule: Rule, loom: Loom) -> None:
     else:
         if body.about is not None and loom.one_of(body.about, latest) is not None:
             place = max(place, loom.place_after({body.about}, latest))
-        step = {"if": f"not ({body.need.written(names)})", "then": [{"return": _instead(body, loom, place)}]}
+        stopped = r.opposite(body.need).written(names)
+        step = {"if": stopped, "then": [{"return": _instead(body, loom, place)}]}
     loom.insert(place, _noted(step, rule), _RANK.get(rule.kind, 2))
 
 
@@ -199,10 +248,9 @@ def _entity(kind: str, loom: Loom) -> str:
     bound = made or loom.one_of(kind, loom.end)
     if bound is not None:
         return bound.name
-    added = next(
-        (s["add"] for s in loom.steps if isinstance(s.get("add"), dict) and s["add"].get("in") == kind), None
-    )  # type: ignore[union-attr,index]
-    if isinstance(added, dict):
+    adds = [step["add"] for step in loom.steps if "add" in step]
+    added = next((add for add in adds if isinstance(add, dict) and add.get("in") == kind), None)
+    if added is not None:
         added["as"] = loom.fresh_name(kind)
         return str(added["as"])
     known = loom.lexicon.kinds.get(kind)

@@ -1,10 +1,12 @@
-"""Which tools a sentence is about: by name, by what they do (`refunds`, `cancelling an order`), or all of them."""
+"""Which tools a sentence is about: by name, by what they do (`refunds`, `cancelling an order`), or all of
+them.
+"""
 
 from collections.abc import Iterator
 
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
-from pipelines.core.simulation.behavior.meaning import Condition, Thing, Who
+from pipelines.core.simulation.behavior.meaning import Thing, Who
 from pipelines.core.simulation.behavior.phrases import DETERMINERS, lexicon_of, words_at
 from pipelines.core.simulation.reading.verbs import word_set
 
@@ -117,10 +119,6 @@ def _tried(base: str, thing: Thing | None = None) -> Who:
     return _who(base, thing) if thing else Who(verb=base)
 
 
-def condition_of(thing: Thing) -> Condition | None:
-    return thing.condition
-
-
 PIECES: dict[str, Piece] = {
     "toolnames": tool_names,
     "spelled": _spelled_out,
@@ -134,11 +132,20 @@ PIECES: dict[str, Piece] = {
     "tools": table(
         (f"[the|both|either|all | each of] {{toolnames}} [{_TOOL}]", lambda toolnames: Who(names=toolnames)),
         (f"[the] {{spelled}} {_TOOL}", lambda spelled: Who(names=spelled)),
-        (f"[the|any|all|every] call|calls|calling|request|requests|using|invoking [to|of] [the] {{toolnames}} [{_TOOL}]",
-         lambda toolnames: Who(names=toolnames)),
-        ("all|every|any|each [of] [the] [other] [simulated] tool|tools|call|calls|endpoint|endpoints|operation|operations|request|requests",
-         lambda: Who(everyone=True)),
-        ("the|our [simulated] tools|api|backend|system|server|service|simulator|platform", lambda: Who(everyone=True)),
+        (
+            f"[the|any|all|every] call|calls|calling|request|requests|using|invoking [to|of] [the] "
+            f"{{toolnames}} [{_TOOL}]",
+            lambda toolnames: Who(names=toolnames),
+        ),
+        (
+            "all|every|any|each [of] [the] [other] [simulated] "
+            "tool|tools|call|calls|endpoint|endpoints|operation|operations|request|requests",
+            lambda: Who(everyone=True),
+        ),
+        (
+            "the|our [simulated] tools|api|backend|system|server|service|simulator|platform",
+            lambda: Who(everyone=True),
+        ),
         ("everything", lambda: Who(everyone=True)),
     ),
     "who": table(
@@ -148,4 +155,4 @@ PIECES: dict[str, Piece] = {
         ("{doing}", lambda doing: doing),
         ("it|they | this|the tool|call|operation|request", Who),
     ),
-}  # fmt: skip
+}

@@ -83,18 +83,18 @@ NUMBER_WORDS = {
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "hundred": 100}
 
 SAME_VERBS = (
-    {"delete", "remove", "erase"},
-    {"update", "modify", "change", "edit", "amend", "alter"},
-    {"get", "fetch", "retrieve", "view", "read", "see", "access", "show", "lookup"},
-    {"list", "search", "find", "browse", "query"},
-    {"create", "add", "make", "open", "place", "register", "submit"},
-    {"buy", "purchase"},
-    {"cancel", "void"},
-    {"refund", "reimburse"},
-    {"book", "reserve"},
-    {"pay", "charge"},
-    {"approve", "accept"},
-    {"reject", "decline", "deny"},
+    word_set("delete remove erase"),
+    word_set("update modify change edit amend alter"),
+    word_set("get fetch retrieve view read see access show lookup"),
+    word_set("list search find browse query"),
+    word_set("create add make open place register submit"),
+    word_set("buy purchase"),
+    word_set("cancel void"),
+    word_set("refund reimburse"),
+    word_set("book reserve"),
+    word_set("pay charge"),
+    word_set("approve accept"),
+    word_set("reject decline deny"),
 )
 
 # Whoever may only see something may neither get nor list it.
@@ -118,9 +118,31 @@ SAME_NOUNS = (
 # What a field may be called in a sentence, and the names it may go by in the data, likeliest first.
 SAME_FIELDS = (
     (
-        ("stock", "inventory", "stocklevel", "stockquantity", "availablequantity", "availablestock", "availability"),
-        ("stock", "stock_quantity", "stock_count", "stock_level", "inventory", "inventory_count", "in_stock",
-         "quantity_in_stock", "quantity_available", "available_quantity", "available", "on_hand", "quantity", "qty"),
+        (
+            "stock",
+            "inventory",
+            "stocklevel",
+            "stockquantity",
+            "availablequantity",
+            "availablestock",
+            "availability",
+        ),
+        (
+            "stock",
+            "stock_quantity",
+            "stock_count",
+            "stock_level",
+            "inventory",
+            "inventory_count",
+            "in_stock",
+            "quantity_in_stock",
+            "quantity_available",
+            "available_quantity",
+            "available",
+            "on_hand",
+            "quantity",
+            "qty",
+        ),
     ),
     (("price", "cost", "unitprice"), ("price", "unit_price", "cost", "unit_cost", "amount")),
     (
@@ -129,9 +151,12 @@ SAME_FIELDS = (
     ),
     (("balance", "accountbalance"), ("balance", "account_balance", "cash_balance")),
     (("quantity", "count"), ("quantity", "qty", "count")),
-    (("tier", "level", "plan", "membership"), ("tier", "level", "plan", "membership", "membership_tier", "loyalty_tier")),
+    (
+        ("tier", "level", "plan", "membership"),
+        ("tier", "level", "plan", "membership", "membership_tier", "loyalty_tier"),
+    ),
     (("name", "title"), ("name", "title")),
-)  # fmt: skip
+)
 
 
 @cache
@@ -154,7 +179,9 @@ def gerunds(verb: str) -> frozenset[str]:
 
 @cache
 def action_nouns(verb: str) -> frozenset[str]:
-    """Nouns that name the doing of it: `cancellation`, `approval`, `booking`, and the verb itself (`refund`)."""
+    """Nouns that name the doing of it: `cancellation`, `approval`, `booking`, and the verb itself
+    (`refund`).
+    """
     bare = verb[:-1] if verb.endswith("e") else verb
     made = {bare + "ation", bare + "ion", verb + "ment", bare + "al", verb, *gerunds(verb)}
     if verb.endswith("y"):
@@ -167,6 +194,17 @@ def action_nouns(verb: str) -> frozenset[str]:
 def verb_forms(verb: str) -> frozenset[str]:
     """Every inflection of a verb: what `return~` in a pattern stands for."""
     return frozenset({verb, plural(verb)}) | past_forms(verb) | gerunds(verb)
+
+
+@cache
+def all_forms(verb: str) -> frozenset[str]:
+    """Everything a sentence may call the doing of a verb."""
+    return verb_forms(verb) | action_nouns(verb) | parted_forms(verb)
+
+
+@cache
+def forms_of_all(verbs: frozenset[str]) -> frozenset[str]:
+    return frozenset(form for verb in verbs for form in verb_forms(verb) | action_nouns(verb))
 
 
 @cache
@@ -187,8 +225,28 @@ def _doubled(verb: str) -> set[str]:
     return {verb + verb[-1]} if re.search(r"[aeiou][bdglmnprt]$", verb) else set()
 
 
-_SUFFIXES = ("ications", "ication", "ations", "ation", "ments", "ment", "eries", "ery", "ings", "ing", "ions",
-             "ion", "als", "al", "ies", "ed", "es", "s", "e", "y")  # fmt: skip
+_SUFFIXES = (
+    "ications",
+    "ication",
+    "ations",
+    "ation",
+    "ments",
+    "ment",
+    "eries",
+    "ery",
+    "ings",
+    "ing",
+    "ions",
+    "ion",
+    "als",
+    "al",
+    "ies",
+    "ed",
+    "es",
+    "s",
+    "e",
+    "y",
+)
 _STEMS = {"paid": "pay", "sent": "send", "sold": "sell", "bought": "buy", "made": "mak", "expiry": "expir"}
 
 

@@ -73,7 +73,7 @@ def _expression(reading: Reading) -> Drafted | None:
 
 
 def _of_numbers(reading: Reading) -> Drafted | None:
-    """add(a, b), mean(numbers), round_number(number, decimal_places): nothing but numbers is given."""
+    """add(a, b), mean(numbers), round(number, places): nothing but numbers is given."""
     given = list(reading.arguments)
     if not given or not all(_is_numeric(one) for one in given):
         return None
@@ -160,7 +160,7 @@ def _conversion(reading: Reading) -> Drafted | None:
 
 
 def _time(reading: Reading) -> Drafted | None:
-    """get_current_time, get_today: the run's own clock."""
+    """What time it is, what day: the run's own clock."""
     nouns = set(reading.name.nouns)
     words = set(tokens(reading.tool.name))
     if reading.arguments or not reading.name.reads() or not words & {"current", "now", "today"}:

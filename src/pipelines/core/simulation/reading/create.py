@@ -226,7 +226,7 @@ def _constants(fields: Mapping[str, Field]) -> dict[str, Json]:
 
 
 def _has_states(reading: Reading, noun: str) -> bool:
-    """Whether other tools of the same noun change its state: close_ticket, resolve_ticket."""
+    """Whether other tools of the same noun change its state: close_case, approve_case."""
     names = [read_tool_name(tool.name) for tool in reading.tools]
     return any(one.op == "transition" and noun in stem(one.nouns) for one in names)
 

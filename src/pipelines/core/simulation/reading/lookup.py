@@ -148,7 +148,7 @@ def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
 
 
 def _by_only_argument(reading: Reading) -> Drafted | None:
-    """`get_stock_info(symbol)`: the one thing asked for is the key, whatever the argument is called."""
+    """`get_country_info(name)`: the one thing asked for is the key, whatever the argument is called."""
     required = [one for one in reading.arguments if one.is_required and one.is_scalar]
     collection = reading.collection
     if collection is None or len(required) != 1:
@@ -176,7 +176,7 @@ def _in_value_map(reading: Reading, collection: Collection, argument: Argument) 
 
 
 def read_service_value(reading: Reading) -> Drafted | None:
-    """`get_account_info()`: an attribute of the service, by its words."""
+    """`get_opening_hours()`: an attribute of the service, by its words."""
     found = _service_field(reading)
     if found is None or any(one.is_required for one in reading.arguments):
         return None
@@ -193,7 +193,7 @@ def read_service_value(reading: Reading) -> Drafted | None:
 
 
 def reply_name(reading: Reading) -> str:
-    """`get_watchlist` answers {"watchlist": …}: the tool's own words name what it returns."""
+    """`get_wishlist` answers {"wishlist": …}: the tool's own words name what it returns."""
     return "_".join(reading.name.nouns) or "result"
 
 

@@ -24,7 +24,7 @@ _MESSAGES = word_set("message mail email text note")
 
 
 def read_mailbox(reading: Reading) -> Drafted | None:
-    """send_message, delete_message, view_messages of a service with such a box; None for any other tool."""
+    """Sending, deleting and viewing messages of a service with such a box; None for any other tool."""
     service = reading.service
     spoken = {singular(word) for word in reading.name.nouns}
     if service is None or not spoken & _MESSAGES:

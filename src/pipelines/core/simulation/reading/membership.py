@@ -27,7 +27,7 @@ _TAKE = word_set("remove delete drop unfollow unlike unsubscribe leave discard e
 
 
 def read_membership(reading: Reading) -> Drafted | None:
-    """`add_to_watchlist(stock)`, `remove_stock_from_watchlist(symbol)`, `add_tag(post_id, tag)`."""
+    """`add_to_wishlist(item)`, `remove_host_from_allowlist(host)`, `add_tag(post_id, tag)`."""
     verb = reading.name.verb
     if verb not in _PUT and verb not in _TAKE:
         return None

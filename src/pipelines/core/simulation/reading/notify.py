@@ -11,7 +11,7 @@ _PEOPLE = word_set(
 
 
 def read_handoff(reading: Reading) -> Drafted | None:
-    """`transfer_to_human_agents(summary)`, `escalate_to_human`."""
+    """`transfer_to_human(summary)`, `escalate_to_operator`."""
     to = {*reading.name.complement("to"), *reading.name.nouns}
     people = to & _PEOPLE
     is_handoff = reading.name.op == "handoff" or (

@@ -40,7 +40,7 @@ def others_of(reading: Reading) -> list[Argument]:
 
 
 def noun_of(collection: Collection) -> str:
-    """What one record of a collection is called: order, ticket for a ticket_queue."""
+    """What one record of a collection is called: order, job for a job_queue."""
     words = [word for word in collection.words if word not in CONTAINER_WORDS]
     return name_for(singular(words[-1]) if words else collection.name)
 

@@ -4,7 +4,7 @@ Without an output schema a record is returned as it is kept.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.reading.arguments import Argument
@@ -34,7 +34,7 @@ class Source:
     id: str | None = None  # the record's id, as an expression
     is_list: bool = False
     element: str = "each"  # the name of an element, inside a list
-    extra: Mapping[str, str] = ()  # type: ignore[assignment]  # further values by name, as expressions
+    extra: Mapping[str, str] = field(default_factory=dict)  # further values by name, as expressions
     message: str | None = None  # what a property called message says
 
 
@@ -72,7 +72,7 @@ def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argume
         noun=source.noun,
         fields=source.fields,
         id=source.id,
-        extra=dict(source.extra),
+        extra=source.extra,
     )
     shaped = _fitted(one, items, arguments)
     return f"[{as_expression(shaped)} for {source.element} in {source.value}]"
@@ -97,9 +97,8 @@ _NOTHING: Json = "\0nothing"
 
 
 def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Json:
-    extra = dict(source.extra)
-    if name in extra:
-        return extra[name]
+    if name in source.extra:
+        return source.extra[name]
     if source.is_list:
         return _property_of_list(name, schema, source, arguments)
     words = tokens(name)
@@ -186,17 +185,17 @@ def find_path(fields: Mapping[str, Field], name: str, depth: int = 2) -> tuple[s
     if own is not None:
         return (own,)
     words = tokens(name)
-    for known, field in fields.items():
-        if field.keeps is None and field.parts:
+    for known, one in fields.items():
+        if one.keeps is None and one.parts:
             head = tokens(known)
             if words[: len(head)] == head and len(words) > len(head):
-                rest = find_path(field.parts, "_".join(words[len(head) :]), depth - 1)
+                rest = find_path(one.parts, "_".join(words[len(head) :]), depth - 1)
                 if rest is not None:
                     return (known, *rest)
     if depth > 0:
-        for known, field in fields.items():
-            if field.keeps is None and field.parts:
-                rest = find_path(field.parts, name, depth - 1)
+        for known, one in fields.items():
+            if one.keeps is None and one.parts:
+                rest = find_path(one.parts, name, depth - 1)
                 if rest is not None:
                     return (known, *rest)
     return None

@@ -111,7 +111,7 @@ def target_state(reading: Reading, collection: Collection) -> str:
 
 
 def _as_sisters_say(reading: Reading) -> str | None:
-    """`return_items` leads to 'return requested': then `exchange_items` to 'exchange requested'."""
+    """`return_goods` leads to 'return requested': then `repair_goods` to 'repair requested'."""
     for tool in reading.tools:
         other = read_tool_name(tool.name)
         if tool.name == reading.tool.name or other.verb == reading.name.verb:
@@ -152,7 +152,7 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
 
 
 def named_states(reading: Reading, collection: Collection) -> list[str]:
-    """`cancel_pending_order`: a word of the name that is one of the states is a condition."""
+    """`ship_packed_parcel`: a word of the name that is one of the states is a condition."""
     known = known_states(collection)
     return [found for word_ in reading.name.nouns if (found := _same_state(word_, known)) is not None]
 

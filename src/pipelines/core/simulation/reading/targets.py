@@ -88,7 +88,7 @@ def best_collection(
 
 
 def named_thing(name: ToolName) -> tuple[str, ...]:
-    """`get_order_details` → order; `get_details_of_order` → order."""
+    """`get_room_details` → room; `get_details_of_room` → room."""
     return without_generic(name.nouns) or next(
         (
             without_generic(words)

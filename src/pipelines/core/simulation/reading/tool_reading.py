@@ -34,7 +34,7 @@ class Reading:
 
     @property
     def thing(self) -> tuple[str, ...]:
-        """The nouns of the tool's name: `get_order_details` → order."""
+        """The nouns of the tool's name: `get_room_details` → room."""
         return named_thing(self.name)
 
     @property

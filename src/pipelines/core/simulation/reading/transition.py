@@ -30,7 +30,7 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import NOUN_OF_VERB, joined, participle, stem, tokens, word_set
 from pipelines.core.simulation.reading.writing import change_reply, time_like
 
-# Said of the change rather than of the record, so kept under the verb: cancel_reason.
+# Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
 
 
@@ -105,7 +105,7 @@ def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[
 def kept_arguments(
     reading: Reading, bound: Bound, others: Sequence[Argument]
 ) -> tuple[dict[str, Json], list[Step]]:
-    """Where the other arguments are kept: cancel_reason ← reason, return_items ← item_ids."""
+    """Where the other arguments are kept: hold_reason ← reason, repair_parts ← part_ids."""
     fields = bound.collection.fields
     changes: dict[str, Json] = {}
     lets: list[Step] = []
@@ -155,7 +155,7 @@ def _same_words(suffix: tuple[str, ...], argument: Argument) -> bool:
 
 
 def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Fields that belong to a verb, with the rest of their names: cancel_reason → reason."""
+    """Fields that belong to a verb, with the rest of their names: hold_reason → reason."""
     heads = {verb, participle(verb), NOUN_OF_VERB.get(verb, verb)}
     for name in fields:
         words = tokens(name)

@@ -25,7 +25,7 @@ def read_update(reading: Reading) -> Drafted | None:
     if bound is None:
         return None
     if len(list(verb_fields(reading.name.verb, bound.collection.fields))) > 1:
-        return read_transition(reading)  # exchange_items, exchange_reason: the record keeps the request
+        return read_transition(reading)  # swap_parts, swap_reason: the record keeps the request
     others = others_of(reading)
     changes = dict(_changes(reading, bound, others))
     steps = [
@@ -107,7 +107,7 @@ def _spoken_of(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
 
 
 def _part_named(reading: Reading, bound: Bound) -> str | None:
-    """`modify_user_address`: the object inside the record that the name ends in."""
+    """`change_guest_contact`: the object inside the record that the name ends in."""
     for word in reversed(reading.name.nouns):
         for name, field in bound.collection.fields.items():
             if field.keeps is None and field.parts and word in tokens(name):

@@ -116,17 +116,17 @@ def stem(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def joined(words: Iterable[str]) -> str:
-    """One spelling for `watch_list`, `watchList` and `watchlist`."""
+    """One spelling for `wish_list`, `wishList` and `wishlist`."""
     return "".join(stem(words))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolName:
-    """A tool's name taken apart: `remove_stock_from_watchlist` is remove / stock / from watchlist."""
+    """A tool's name taken apart: `take_guest_from_list` is take / guest / from list."""
 
     verb: str
     op: str | None  # None: a verb nobody listed
-    service: tuple[str, ...]  # words before the verb: `trading_get_login_status`
+    service: tuple[str, ...]  # words before the verb: `shop_get_opening_hours`
     nouns: tuple[str, ...]  # between the verb and the first preposition
     complements: tuple[tuple[str, tuple[str, ...]], ...]  # (preposition, words) in order
 

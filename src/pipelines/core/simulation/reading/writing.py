@@ -51,7 +51,7 @@ def creation_times(fields: Mapping[str, Field]) -> dict[str, str]:
 
 
 def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None:
-    """`order_counter`, `next_order_id`: (field, whether it gives the next id); `order_count` only counts."""
+    """`case_counter`, `next_case_id`: (field, whether it gives the next id); `case_count` only counts."""
     if service is None:
         return None
     for name, field in service.fields.items():

@@ -1,0 +1,74 @@
+"""Talking to a server from a command: the key found, errors turned into messages."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from pipelines.cli.files import stop
+
+KEY_FILE = Path(".pipelines/api-key")
+TIMEOUT_S = 120.0  # uploads of large datasets are checked whole before they are answered
+
+
+class Server:
+    """The server's API as values; anything but a success ends the command with the server's own words."""
+
+    def __init__(self, url: str, api_key: str | None) -> None:
+        key = api_key or _key_from_file()
+        self._client = httpx2.Client(base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S)
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
+
+    def post(self, path: str, body: Any = None, **options: Any) -> Any:
+        return (
+            self._ask("POST", path, json=body, **options)
+            if body is not None
+            else self._ask("POST", path, **options)
+        )
+
+    def every(self, path: str, **query: Any) -> list[Any]:
+        """All items of a list, page by page."""
+        items: list[Any] = []
+        cursor = None
+        while True:
+            page = self.get(path, limit=500, cursor=cursor, **query)
+            items += page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return items
+
+    def _ask(self, method: str, path: str, **options: Any) -> Any:
+        try:
+            response = self._client.request(method, path, **options)
+        except httpx2.HTTPError as error:
+            stop(f"{self._client.base_url} does not answer ({error}). Is `pipelines up` running? See --url.")
+        if response.is_error:
+            _stop_with_error(path, response)
+        return response.json()
+
+
+def _stop_with_error(path: str, response: httpx2.Response) -> None:
+    try:
+        error = response.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        stop(f"{path}: {response.status_code} {response.text[:300]}")
+    lines = [error["message"]]
+    for detail in (error.get("details") or [])[:50]:
+        if isinstance(detail, dict):
+            where = (
+                f"row {detail['row']}, column {detail.get('column')}"
+                if "row" in detail
+                else detail.get("path")
+            )
+            hint = f" ({detail['hint']})" if detail.get("hint") else ""
+            lines.append(f"  {where}: {detail.get('message')}{hint}")
+    stop("\n".join(lines))
+
+
+def _key_from_file() -> str:
+    try:
+        return KEY_FILE.read_text().strip()
+    except OSError:
+        stop(f"No API key: pass --api-key, set PIPELINES_API_KEY, or run where {KEY_FILE} is.")

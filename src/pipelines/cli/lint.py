@@ -1,0 +1,39 @@
+"""`pipelines odyssey lint`: what is wrong with the oracles of a CSV before any agent is run against it."""
+
+from pathlib import Path
+
+import typer
+
+from pipelines.cli.files import read_bytes, read_json, read_tools, stop_with
+from pipelines.core.json_text import dumps
+from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.problems import Refused
+from pipelines.core.tasks_csv import parse_tasks
+from pipelines.core.verdict.lint import lint_seeds
+
+
+def print_lint(tasks: Path, tools: Path | None, *, as_json: bool) -> None:
+    declared = read_tools(tools) if tools is not None else None
+    schema = _ledger_schema(tools) if tools is not None else None
+    try:
+        seeds = parse_tasks(read_bytes(tasks), tools=declared, ledger_schema=schema)
+    except Refused as refused:
+        stop_with(refused.problems, str(tasks))
+    found = lint_seeds(seeds, tools=declared, ledger_schema=schema)
+    if as_json:
+        typer.echo(dumps({"warnings": [problem.as_json() for problem in found]}).decode())
+    else:
+        for problem in found:
+            hint = f" ({problem.hint})" if problem.hint else ""
+            typer.echo(f"row {problem.row}, {problem.column}: {problem.message}{hint}")
+        typer.echo(f"{len(seeds)} tasks, {len(found)} warning{'s' if len(found) != 1 else ''}")
+    raise typer.Exit(1 if found else 0)
+
+
+def _ledger_schema(path: Path) -> LedgerSchema | None:
+    """An agent's file has one beside its tools; a bare list of tools has none."""
+    body = read_json(path)
+    try:
+        return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None
+    except Refused as refused:
+        stop_with(refused.problems, str(path))

@@ -1,0 +1,195 @@
+"""`pipelines run`: send tasks to an agent, watch, print verdicts with reasons, answer CI by exit code."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pipelines.cli.client import Server
+from pipelines.cli.files import read_bytes, stop
+from pipelines.cli.junit import as_junit
+
+POLL_S = 0.3
+INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
+COLOURS = {"PASS": "green", "FAIL": "red", "PENDING": "yellow"}
+stderr = Console(stderr=True, highlight=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    agent: str | None
+    dataset: str | None
+    repeats: int
+    concurrency: int | None
+    resume: int | None
+    fail_under: float
+    junit: Path | None
+    as_json: bool
+
+
+def run_tasks(server: Server, wanted: Wanted) -> None:
+    batch = _resumed(server, wanted.resume) if wanted.resume is not None else _opened(server, wanted)
+    batch, was_cancelled = _watch(server, batch["id"])
+    runs = _standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
+    if wanted.junit is not None:
+        wanted.junit.write_text(as_junit(batch, runs))
+    if wanted.as_json:
+        typer.echo(json.dumps({"batch": batch, "runs": runs}))
+    else:
+        _print(batch, runs)
+    if was_cancelled:
+        stderr.print(f"Cancelled. Go on with: pipelines run --resume {batch['id']}")
+        raise typer.Exit(INTERRUPTED)
+    if not _gate_is_met(runs, wanted.fail_under):
+        raise typer.Exit(1)
+
+
+def _opened(server: Server, wanted: Wanted) -> Any:
+    if wanted.agent is None or wanted.dataset is None:
+        stop("Give --agent and --dataset, or --resume BATCH.")
+    agent = _agent(server, wanted.agent)
+    body = {"agent_id": agent["id"], "dataset_id": _dataset(server, wanted.dataset, agent["id"])}
+    body |= {"repeats": wanted.repeats}
+    body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
+    return server.post("/api/runs", body)
+
+
+def _agent(server: Server, name: str) -> Any:
+    """By id, or by name where only one has it."""
+    if name.isdigit():
+        return server.get(f"/api/agents/{name}")
+    named = [agent for agent in server.every("/api/agents") if agent["name"] == name]
+    if len(named) != 1:
+        stop(
+            f"There {'is no agent' if not named else f'are {len(named)} agents'} named {name!r}; use its id."
+        )
+    return named[0]
+
+
+def _dataset(server: Server, given: str, agent_id: int) -> int:
+    """A CSV file is uploaded; a number is the id of a dataset that is there."""
+    if given.isdigit():
+        return int(given)
+    path = Path(given)
+    uploaded = server.post(
+        "/api/datasets",
+        files={"file": (path.name, read_bytes(path))},
+        data={"name": path.name, "agent_id": str(agent_id)},
+    )
+    for warning in uploaded["warnings"]:
+        stderr.print(f"[yellow]row {warning['row']}[/]: {warning['message']}")
+    return int(uploaded["id"])
+
+
+def _resumed(server: Server, batch_id: int) -> Any:
+    return server.post(f"/api/batches/{batch_id}/resume")
+
+
+def _watch(server: Server, batch_id: int) -> tuple[Any, bool]:
+    """The batch when it is done, and whether Ctrl-C ended it."""
+    columns = (
+        TextColumn("batch {task.fields[batch]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with (
+        _interruptible() as stopped,
+        Progress(*columns, TextColumn("{task.fields[live]}"), console=stderr) as bar,
+    ):
+        task = bar.add_task("", total=None, batch=batch_id, live="")
+        while True:
+            batch = server.get(f"/api/batches/{batch_id}")
+            counts = batch["counts"]
+            left = sum(counts["by_status"].get(status, 0) for status in ("pending", "running"))
+            bar.update(
+                task,
+                total=counts["total"],
+                completed=counts["total"] - left,
+                live=_live(counts["by_verdict"]),
+            )
+            if batch["status"] != "running":
+                return batch, bool(stopped)
+            if stopped and len(stopped) == 1:
+                server.post(f"/api/batches/{batch_id}/cancel")
+                stopped.append(True)
+            time.sleep(POLL_S)
+
+
+@contextmanager
+def _interruptible() -> Iterator[list[bool]]:
+    """Ctrl-C is noted, so that what is shown after it is whole; a second one ends at once."""
+    stopped: list[bool] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(True)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _live(by_verdict: dict[str, int]) -> str:
+    return "  ".join(
+        f"[{COLOURS.get(verdict, 'dim')}]{count} {verdict}[/]" for verdict, count in by_verdict.items()
+    )
+
+
+def _standing(runs: list[Any]) -> list[Any]:
+    """The last attempt for each place: an interrupted run that was sent again counts once."""
+    last = {(run["task_id"], run["repeat_number"]): run for run in runs}
+    return [run for run in runs if last[run["task_id"], run["repeat_number"]] is run]
+
+
+def _print(batch: Any, runs: list[Any]) -> None:
+    console = Console(highlight=False)
+    table = Table("run", "task", "verdict", "failure mode", "why")
+    for run in runs:
+        verdict = run["verdict"] or ("–" if run["judge_error"] is None else "ERROR")
+        table.add_row(
+            str(run["id"]),
+            f"{run['task_id']}" + (f" ({run['repeat_number']})" if batch["repeats"] > 1 else ""),
+            f"[{COLOURS.get(verdict, 'dim')}]{verdict}[/]",
+            run["failure_mode"] or run["error_class"] or "",
+            why(run),
+        )
+    console.print(table)
+    summary = batch["summary"]
+    if summary["pass_rate"] is not None:
+        low, high = summary["pass_rate_interval"]
+        rate = f"{summary['passed']} of {summary['judged']} judged runs pass: {summary['pass_rate']:.0%}"
+        console.print(f"{rate} (95 % interval {low:.0%}–{high:.0%})")
+    for k, share in summary["pass_hat_k"].items():
+        console.print(f"pass^{k}: {share:.0%} of tasks pass {k} times out of {k}")
+
+
+def why(run: Any) -> str:
+    """One line on a run: the verdict's reason, or why there is none."""
+    if run["judge_error"]:
+        return str(run["judge_error"])
+    if run["error_class"]:
+        return str((run["error_json"] or {}).get("detail", ""))
+    return str((run["judgement"] or {}).get("reasoning", ""))
+
+
+def _gate_is_met(runs: list[Any], fail_under: float) -> bool:
+    """Undecided runs are for people and count for neither side; a failed run counts against the agent."""
+    decided = [run for run in runs if run["verdict"] != "PENDING" or run["judge_error"]]
+    if not decided:
+        return True
+    passed = sum(run["verdict"] == "PASS" for run in decided)
+    return passed >= fail_under * len(decided)

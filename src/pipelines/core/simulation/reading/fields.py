@@ -1,0 +1,193 @@
+"""What a field looks like over the records in which it was seen: kinds, few values, and what it keeps."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.reading.words import is_plural, joined, singular, tokens, word_set
+
+Form = Literal["table", "map", "list"]
+SAMPLE = 200  # records looked at per kind: enough for every field of a real table, few enough for any size
+FEW_VALUES = 12  # a text field with at most so many different values reads like an enumeration
+MAX_DEPTH = 4
+
+_LIST_NAMES = word_set("map list queue inbox index history log stack catalog registry table book record")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Field:
+    """One attribute, over all records in which it was seen."""
+
+    name: str
+    kinds: frozenset[str] = frozenset()  # text, number, boolean, null, list, object
+    values: tuple[Json, ...] = ()  # the different scalar values, when they are few
+    example: Json = None  # some scalar value, to write others like it
+    keeps: Form | None = None  # map or list when it holds many things rather than being one
+    of_records: bool = False  # the many things are objects
+    of_pairs: bool = False  # the many things are objects with one key each, as {"U1": "Hello"}
+    parts: Mapping[str, "Field"] = field(default_factory=dict)  # of the object, or of each record kept
+    id_field: str | None = None  # of the records kept
+    is_empty: bool = False  # a container in which nothing was ever seen
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tokens(self.name)
+
+
+def fields_of(records: Iterable[Mapping[str, Json]], depth: int = 0) -> dict[str, Field]:
+    seen: dict[str, list[Json]] = {}
+    for record in records:
+        for name, value in record.items():
+            seen.setdefault(name, []).append(value)
+    return {name: _field(name, values, depth) for name, values in seen.items()}
+
+
+def find_field(fields: Mapping[str, Field], name: str) -> str | None:
+    """The field meant by a name in another spelling: `orderStatus`, `qty`, `dob` for date_of_birth."""
+    if name in fields:
+        return name
+    wanted = joined(map(_in_full, tokens(name)))
+    same = next((known for known in fields if joined(map(_in_full, tokens(known))) == wanted), None)
+    if same is not None or len(name) < 3:
+        return same
+    return next((known for known in fields if "".join(word[0] for word in tokens(known)) == name), None)
+
+
+_SHORT = {
+    "qty": "quantity",
+    "num": "number",
+    "no": "number",
+    "addr": "address",
+    "desc": "description",
+    "amt": "amount",
+    "tel": "phone",
+    "msg": "message",
+    "pwd": "password",
+    "dept": "department",
+    "mgr": "manager",
+    "org": "organization",
+    "temp": "temperature",
+    "lang": "language",
+    "lat": "latitude",
+    "lng": "longitude",
+    "lon": "longitude",
+    "mobile": "phone",
+    "mail": "email",
+    "colour": "color",
+    "postcode": "zip",
+}
+
+
+def _in_full(word: str) -> str:
+    return _SHORT.get(word, word)
+
+
+def kind_of(value: Json) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    return {str: "text", list: "list", dict: "object"}[type(value)]
+
+
+def _field(name: str, values: list[Json], depth: int) -> Field:
+    kinds = frozenset(map(kind_of, values))
+    objects = [value for value in values if isinstance(value, dict)]
+    lists = [value for value in values if isinstance(value, list)]
+    if objects and depth < MAX_DEPTH:
+        return _object_field(name, kinds, objects, depth)
+    if lists and depth < MAX_DEPTH:
+        return _list_field(name, kinds, lists, depth)
+    few = list(
+        islice(dict.fromkeys(v for v in values if isinstance(v, (str, bool, int, float))), FEW_VALUES + 1)
+    )
+    values_or_none = tuple(few) if len(few) <= FEW_VALUES else ()
+    return Field(name=name, kinds=kinds, values=values_or_none, example=few[0] if few else None)
+
+
+def _object_field(name: str, kinds: frozenset[str], objects: list[JsonObject], depth: int) -> Field:
+    if not any(objects):
+        # Nothing was ever seen in it: whether it will be an object or keep many is for its name to say,
+        # and a service (depth 0 of its only entity) keeps things.
+        return Field(
+            name=name, kinds=kinds, keeps="map" if _is_many(name) or depth == 0 else None, is_empty=True
+        )
+    records = [value for one in objects for value in one.values() if isinstance(value, dict)]
+    if records and _is_map_of_records(objects):
+        parts = fields_of(records[:SAMPLE], depth + 1)
+        keyed = [(key, value) for one in objects for key, value in one.items() if isinstance(value, dict)]
+        id_field = key_field(name, keyed[:SAMPLE], parts)
+        return Field(name=name, kinds=kinds, keeps="map", of_records=True, parts=parts, id_field=id_field)
+    if _is_map_of_values(name, objects):
+        return Field(name=name, kinds=kinds, keeps="map")
+    return Field(name=name, kinds=kinds, parts=fields_of(objects, depth + 1))
+
+
+def _list_field(name: str, kinds: frozenset[str], lists: list[list[Json]], depth: int) -> Field:
+    elements = [element for one in lists for element in one]
+    records = [element for element in elements if isinstance(element, dict)]
+    if not records:
+        return Field(name=name, kinds=kinds, keeps="list", is_empty=not elements)
+    if _are_pairs(records):
+        return Field(name=name, kinds=kinds, keeps="list", of_pairs=True)
+    parts = fields_of(records[:SAMPLE], depth + 1)
+    id_field = own_id(name, parts)
+    return Field(name=name, kinds=kinds, keeps="list", of_records=True, parts=parts, id_field=id_field)
+
+
+def _are_pairs(records: list[JsonObject]) -> bool:
+    """Each record is one key and its value, and the keys are no field names."""
+    keys = [key for record in records for key in record]
+    odd = sum(not re.fullmatch(r"[a-z][a-zA-Z_]*", key) for key in keys)
+    return len(keys) <= len(records) * 3 and odd == len(keys) > 0
+
+
+def _is_map_of_records(objects: list[JsonObject]) -> bool:
+    """Keys that are ids rather than field names: they carry digits, or recur inside."""
+    keys = [(key, value) for one in objects for key, value in one.items()]
+    records = [(key, value) for key, value in keys if isinstance(value, dict)]
+    if len(records) * 2 < len(keys):
+        return False
+    like_ids = sum(bool(re.search(r"\d", key)) or mentions_id(key, value) for key, value in records)
+    if like_ids * 2 >= len(records):
+        return True
+    names = [frozenset(value) for _, value in records]
+    return len(records) > 1 and len(set(names)) == 1 and len(names[0]) > 1
+
+
+def _is_map_of_values(name: str, objects: list[JsonObject]) -> bool:
+    values = [value for one in objects for value in one.values()]
+    alike = len({kind_of(value) for value in values}) == 1 and not isinstance(values[0], dict)
+    odd_keys = any(not re.fullmatch(r"[a-z][a-z_]*\d?", key) for one in objects for key in one)
+    return alike and _is_many(name) and (odd_keys or "map" in tokens(name))
+
+
+def _is_many(name: str) -> bool:
+    words = tokens(name)
+    return bool(words) and (is_plural(words[-1]) or words[-1] in _LIST_NAMES)
+
+
+def mentions_id(id: str, attributes: Mapping[str, Json]) -> bool:
+    return any(str(value) == id for value in attributes.values() if isinstance(value, (str, int)))
+
+
+def key_field(kind: str, keyed: list[tuple[str, JsonObject]], fields: Mapping[str, Field]) -> str | None:
+    """The attribute that repeats the record's key; with no records, the one that is named like it."""
+    for name in fields:
+        repeats = all(str(attrs.get(name, key)) == key for key, attrs in keyed)
+        if keyed and repeats and sum(name in attrs for _, attrs in keyed) * 2 > len(keyed):
+            return name
+    return None if keyed else own_id(kind, fields)
+
+
+def own_id(kind: str, fields: Mapping[str, Field]) -> str | None:
+    noun = singular(tokens(kind)[-1]) if tokens(kind) else ""
+    for candidate in ("id", f"{noun}_id", f"{noun}Id", "uuid", "_id", "code", "number", f"{noun}_number"):
+        if candidate in fields and fields[candidate].kinds <= {"text", "number"}:
+            return candidate
+    return next((name for name in fields if tokens(name)[-1:] == ("id",)), None)

@@ -1,0 +1,69 @@
+"""The oracles of a task: what its author declared to be right. They decide; the judge explains.
+
+A broken oracle stops the grading: reading one raises Refused, which the judge turns into an error on the run.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.verdict import expected_calls, state_oracle
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.expected_calls import ExpectedCalls as ExpectedCalls
+from pipelines.core.verdict.expected_calls import evaluate_expected_calls as evaluate_expected_calls
+from pipelines.core.verdict.expected_calls import parse_expected_calls as parse_expected_calls
+from pipelines.core.verdict.expected_calls import read_expected_calls as read_expected_calls
+from pipelines.core.verdict.expected_state import ExpectedState as ExpectedState
+from pipelines.core.verdict.expected_state import parse_expected_state as parse_expected_state
+from pipelines.core.verdict.expected_state import read_expected_state as read_expected_state
+from pipelines.core.verdict.state_oracle import evaluate_expected_state as evaluate_expected_state
+from pipelines.core.verdict.verdict import Finding
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Oracles:
+    state: ExpectedState | None = None
+    calls: ExpectedCalls | None = None
+
+    def findings(self, evidence: RunEvidence) -> list[Finding]:
+        found = evaluate_expected_state(self.state, evidence) if self.state is not None else []
+        return found + (evaluate_expected_calls(self.calls, evidence) if self.calls is not None else [])
+
+    def decide_completion(self, evidence: RunEvidence) -> bool:
+        """Whether meeting them proves that something was done: an agent that does nothing must not."""
+        by_state = self.state is not None and not state_oracle.is_met_by_nothing(self.state, evidence)
+        return by_state or (self.calls is not None and not expected_calls.is_met_by_nothing(self.calls))
+
+
+def read_oracles(
+    *,
+    expected_state: Json,
+    expected_calls: Json,
+    tools: Collection[str] | None,
+    path: str = "",
+    problems: list[Problem],
+) -> Oracles:
+    """The oracles of a seed, with everything wrong with them added to `problems`: for uploads."""
+    state = calls = None
+    if expected_state is not None:
+        state = read_expected_state(expected_state, path=f"{path}/expected_state", problems=problems)
+    if expected_calls is not None:
+        calls = read_expected_calls(
+            expected_calls, tools=tools, path=f"{path}/expected_calls", problems=problems
+        )
+    return Oracles(state=state, calls=calls)
+
+
+def oracles_of(evidence: RunEvidence) -> Oracles:
+    """The oracles of a run's task, or Refused. Tool names were checked at upload and are not asked again."""
+    problems: list[Problem] = []
+    oracles = read_oracles(
+        expected_state=evidence.expected_state,
+        expected_calls=evidence.expected_calls,
+        tools=None,
+        problems=problems,
+    )
+    if problems:
+        raise Refused(problems, "the oracle")
+    return oracles

@@ -1,0 +1,57 @@
+"""SQLite: one file, write-ahead log, nothing to set up."""
+
+import sqlite3
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pipelines.storage.connection import Connection, transaction
+from pipelines.storage.migrations import MIGRATIONS, statements
+
+Synchronous: TypeAlias = Literal["full", "normal"]
+BUSY_TIMEOUT_S = 10.0  # another process (a backup, a shell) may hold the file for a moment
+
+
+class SqliteStore:
+    def __init__(self, path: Path, *, synchronous: Synchronous = "full") -> None:
+        self._path = path
+        self._synchronous = synchronous
+
+    def connect(self, *, read_only: bool) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(
+            self._path,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=BUSY_TIMEOUT_S,
+            cached_statements=256,
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Checkpoints copy each page once however often it was written since the last: seldom is cheaper.
+        connection.execute("PRAGMA wal_autocheckpoint = 8000")
+        connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    def migrate(self, connection: Connection) -> list[str]:
+        """Bring the schema up to date, all steps or none; the names of those run."""
+        assert isinstance(connection, sqlite3.Connection)
+        connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
+        ran = []
+        with transaction(connection):
+            done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
+            for name, script in MIGRATIONS:
+                if name not in done:
+                    for statement in statements(script):
+                        connection.execute(statement)
+                    connection.execute("INSERT INTO migrations (name) VALUES (?)", (name,))
+                    ran.append(name)
+        return ran
+
+    def is_taken(self, error: Exception) -> bool:
+        """Whether a row was refused because its place in the log is taken."""
+        return isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error)
+
+    def is_unavailable(self, error: Exception) -> bool:
+        return isinstance(error, sqlite3.OperationalError)
