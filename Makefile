@@ -7,8 +7,8 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: demo test test-all check format lock clean
 
-demo: .venv/.run ## run the main job: a support desk, two tasks, every call shown
-	@$(BIN)/python examples/support_desk/demo.py
+demo: .venv/.run ## run the main job: an agent over twelve tasks, with verdicts
+	@$(BIN)/python examples/demo.py
 
 test: .venv/.dev check ## everything that must hold, in a few minutes
 	$(BIN)/python -m pytest -n $(CORES) -m "not slow"

@@ -69,11 +69,11 @@ def free_port() -> int:
 
 @contextmanager
 def started(
-    command: list[str], *, env: dict[str, str] | None = None, cwd: Path | None = None
+    command: list[str], *, env: dict[str, str] | None = None, cwd: Path | None = None, pinned: bool = True
 ) -> Iterator[int]:
-    """A child pinned to the server's core; ended by its own process group when the block ends."""
+    """A child, on the servers' core where `pinned`; ended by its own process group when the block ends."""
     process = subprocess.Popen(
-        ["taskset", "-c", str(server_core()), *command],
+        [*(["taskset", "-c", str(server_core())] if pinned else []), *command],
         env=os.environ | (env or {}),
         cwd=cwd,
         stdout=subprocess.DEVNULL,
@@ -133,9 +133,10 @@ def open_runs(port: int, key: str, count: int) -> list[bytes]:
 
 
 def call(port: int, key: str, path: str, body: Any) -> Any:
+    """POST a body, or GET when there is none."""
     wanted = urllib.request.Request(
         f"http://127.0.0.1:{port}{path}",
-        data=json.dumps(body).encode(),
+        data=json.dumps(body).encode() if body is not None else None,
         headers={"Content-Type": "application/json", "X-API-Key": key},
     )
     with urllib.request.urlopen(wanted, timeout=PATIENCE_S) as answer:

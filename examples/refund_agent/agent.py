@@ -2,9 +2,9 @@
 
     AGENT_TOKEN=secret python examples/refund_agent/agent.py --port 9100
 
-It looks orders up, refunds and cancels them and checks the stock, through the tools of its run's proxy. Register
-it with the endpoint URL it prints and the auth header `Authorization: Bearer secret`. To port an agent of your
-own, keep the second half (the proxy and the endpoint) and put your agent in the place of `SupportAgent`.
+It looks orders up, refunds and cancels them and checks the stock, through the tools of its run's proxy.
+Register it with the endpoint URL it prints and the auth header `Authorization: Bearer secret`. To port your
+own agent, keep the second half (the proxy and the endpoint) and put it in the place of `SupportAgent`.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import os
 import re
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -34,7 +35,9 @@ VERBS = {
     "stock": re.compile(r"\b(in stock|do you have|have you got|available)\b", re.IGNORECASE),
     "look up": re.compile(r"\b(where is|status|look up|track|check on|how much|what about)\b", re.IGNORECASE),
 }
-ORDER_ID = re.compile(r"(?<![\w$.-])#?(\d{3,})\b(?!\s*(?:days?|dollars?|euros?|%))")
+ORDER_ID = re.compile(
+    r"(?<![\w$.-])#?((?:[a-z]{1,4}-)?\d{3,})\b(?!\s*(?:days?|dollars?|euros?|%))", re.IGNORECASE
+)
 CLAUSE = re.compile(r"(?:[.;!?]\s+|,\s*(?:and\s+|then\s+)?|\s+and\s+(?:then\s+)?)")
 SHIPPED_BEFORE = re.compile(r"\bif\b.*\bshipped more than (\d+) days ago", re.IGNORECASE)
 THING = re.compile(
@@ -50,6 +53,10 @@ class Wish(NamedTuple):
     order_id: str | None = None
     shipped_more_than_days: int | None = None
     query: str = ""
+
+    @property
+    def lacks_its_order(self) -> bool:
+        return self.order_id is None and self.verb != "stock"
 
 
 def wishes_in(text: str) -> list[Wish]:
@@ -68,10 +75,8 @@ def wishes_in(text: str) -> list[Wish]:
             found.append(Wish(said, order_id, _days(text)))
         elif verb is not None and verb != "stock":
             found.extend(Wish(verb, each, _days(text)) for each in ids)
-    named = {wish.verb for wish in found if wish.order_id is not None or wish.verb == "stock"}
-    return [
-        w for w in dict.fromkeys(found) if w.order_id is not None or w.verb == "stock" or w.verb not in named
-    ]
+    named = {wish.verb for wish in found if not wish.lacks_its_order}
+    return [wish for wish in dict.fromkeys(found) if not wish.lacks_its_order or wish.verb not in named]
 
 
 def _days(text: str) -> int | None:
@@ -92,11 +97,10 @@ class SupportAgent:
 
     def answer(self, text: str, earlier: list[str]) -> str:
         wishes = wishes_in(text)
-        open_wish = next(
-            (w for said in reversed(earlier) for w in wishes_in(said) if w.order_id is None), None
-        )
-        if not wishes and open_wish is not None:  # `It's order 4521.` answers our question
-            wishes = [open_wish._replace(order_id=each) for each in ORDER_ID.findall(text)]
+        if not wishes:  # `It's order 4521.` answers our question about a wish from before
+            before = (wish for said in reversed(earlier) for wish in wishes_in(said) if wish.lacks_its_order)
+            asked = next(before, None)
+            wishes = [asked._replace(order_id=each) for each in ORDER_ID.findall(text)] if asked else []
         if not wishes:
             return "I can look up, refund or cancel an order, or check our stock. Which order is it about?"
         return " ".join(self.fulfil(wish) for wish in wishes)
@@ -116,11 +120,9 @@ class SupportAgent:
 
     def refund(self, wish: Wish, order: dict[str, Any]) -> str:
         amount = order.get("amount")
-        if wish.shipped_more_than_days is not None:
-            shipped = order.get("shipped_at")
-            days = (self.today - date.fromisoformat(shipped[:10])).days if isinstance(shipped, str) else 0
-            if days <= wish.shipped_more_than_days:
-                return f"I left order {wish.order_id} alone: it did not ship more than that many days ago."
+        least = wish.shipped_more_than_days
+        if least is not None and self.days_since(order.get("shipped_at")) <= least:
+            return f"I left order {wish.order_id} alone: it did not ship more than {least} days ago."
         if isinstance(amount, int | float) and amount > MOST_WITHOUT_A_MANAGER:
             return f"I cannot refund order {wish.order_id}: {money(amount)} needs the approval of a manager."
         result = self.tools.call(
@@ -128,6 +130,12 @@ class SupportAgent:
         )
         told = f" ({money(amount)})" if isinstance(amount, int | float) else ""
         return self.outcome(result, wish, "refunded", f"I have refunded order {wish.order_id}{told}.")
+
+    def days_since(self, shipped_at: Any) -> int:
+        """0 for an order that has not shipped."""
+        with suppress(TypeError, ValueError):
+            return (self.today - date.fromisoformat(shipped_at[:10])).days
+        return 0
 
     def cancel(self, wish: Wish) -> str:
         result = self.tools.call("cancel_order", {"order_id": wish.order_id})
@@ -140,11 +148,12 @@ class SupportAgent:
         if result.ok:
             return f"I could not {wish.verb} order {wish.order_id}: our system left it unchanged."
         if result.status >= 500:
-            return f"I tried to {wish.verb} order {wish.order_id}, but our system failed: {result.reason}. Nothing was changed."
+            failed = f"I tried to {wish.verb} order {wish.order_id}, but our system failed: {result.reason}."
+            return f"{failed} Nothing was changed."
         return f"I cannot {wish.verb} order {wish.order_id}: {result.reason}."
 
     def stock(self, query: str) -> str:
-        result = self.tools.call("search_inventory", {"query": query})
+        result = self.tools.call("search_items", {"query": query})
         if not result.ok:
             return f"I could not check our stock: {result.reason}."
         items = result.response if isinstance(result.response, list) else _first_list(result.response)
@@ -215,7 +224,7 @@ class ToolBox:
         return result
 
     def _patiently(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
-        """The proxy's own `try again later` is no failure of the backend: wait and ask again, up to four times."""
+        """The proxy's own `try again later` is no failure of the backend: ask again, four times in all."""
         key = uuid.uuid4().hex  # the same for each try, so that one call is never done twice
         for attempt in range(1, 5):
             try:
@@ -229,7 +238,7 @@ class ToolBox:
             if not is_busy or attempt == 4:
                 break
             time.sleep(min(4.0, float(headers.get("retry-after") or 0.5 * 2**attempt)))
-        return ToolResult(status, body["response"] if "response" in body else body)
+        return ToolResult(status, body.get("response", body))
 
     def _post(
         self, tool: str, arguments: dict[str, Any], key: str
@@ -368,10 +377,8 @@ def main() -> None:
     Endpoint.agent_token = token
     with AgentServer((options.host, options.port), Endpoint) as server:
         print(f"Refund agent at http://{options.host}:{server.server_port}/dispatch", flush=True)
-        try:
+        with suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            pass
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 from desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
 from pipelines.server.app import App
 from pipelines.server.settings import load_settings
-from pipelines.storage.batches import add_batch
+from pipelines.storage.batches import add_batch, finish_batch
 from pipelines.wire.names import PROXY_BASE, Role
 
 pytestmark = pytest.mark.anyio
@@ -70,9 +70,14 @@ async def things_of(house: House, org: Org) -> Row:
     key = answered(await org.client.post("/api/keys", json={"name": "k"}), 201)
     batch = {"agent_id": agent["id"], "agent_version": 1, "dataset_id": dataset["id"]}
     more = {"org_id": org.id, "repeats": 1, "concurrency": 1, "now": house.platform.now()}
-    batch_id = await house.platform.database.write(
-        lambda connection: add_batch(connection, **batch, **more)  # a row alone: nothing is sent
-    )
+
+    def add_finished_batch(connection: Any) -> int:
+        """A row alone: nothing is sent. It has ended, so that its events end too."""
+        batch_id = add_batch(connection, **batch, **more)
+        finish_batch(connection, batch_id=batch_id, now=more["now"])
+        return batch_id
+
+    batch_id = await house.platform.database.write(add_finished_batch)
     return {
         "batch_id": batch_id,
         "agent_id": agent["id"],

@@ -191,5 +191,5 @@ def _gate_is_met(runs: list[Any], fail_under: float) -> bool:
     decided = [run for run in runs if run["verdict"] != "PENDING" or run["judge_error"]]
     if not decided:
         return True
-    passed = sum(run["verdict"] == "PASS" for run in decided)
+    passed = len([run for run in decided if run["verdict"] == "PASS"])
     return passed >= fail_under * len(decided)

@@ -215,7 +215,7 @@ _MATCHERS: dict[str, Callable[[Any, Json], bool]] = {
 MATCHER_NAMES = (*_MATCHERS, "$exists")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)  # patterns of the oracles in use; one may take a megabyte
 def _compiled(pattern: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=_LINEAR)
 

@@ -5,7 +5,7 @@ Whatever the agent does becomes a value that is stored; only our own faults rise
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.core.agent_reply import AgentReply
 from pipelines.core.json_text import Json
@@ -116,7 +116,8 @@ class Dispatcher:
         """The world is closed first, so that the verdict is about all that ever happens in it."""
         await self._platform.live_runs.close(run.id)
         warnings: list[Json] = [*_listed(run.soft_warnings), *session.warnings]
-        whole = await judged(self._platform, run, ending, tuple(session.responses), warnings)
+        ending = replace(ending, soft_warnings=warnings)
+        whole = await judged(self._platform, run, ending, tuple(session.responses))
         now = self._platform.now()
         await self._platform.database.write(
             lambda connection: runs.end_run(connection, run_id=run.id, ending=whole, now=now)

@@ -6,7 +6,6 @@ A judge that breaks gives an error on the run, never a pass and never a fail.
 import logging
 from dataclasses import replace
 
-from pipelines.core.json_text import Json
 from pipelines.core.seed import Seed
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
@@ -22,15 +21,12 @@ log = logging.getLogger(__name__)
 NO_CALLS = "the agent has tools, but no call reached the proxy: are its tools wired to odyssey_proxy_url?"
 
 
-async def judged(
-    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], warnings: list[Json]
-) -> Ending:
+async def judged(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> Ending:
     """The ending with its verdict. A cancelled run has none: nothing was asked to the end."""
-    whole = replace(ending, soft_warnings=warnings)
     if ending.status is RunStatus.CANCELLED:
-        return whole
+        return ending
     return await platform.database.read(
-        lambda connection: _judged(connection, platform, run, whole, responses)
+        lambda connection: _judged(connection, platform, run, ending, responses)
     )
 
 

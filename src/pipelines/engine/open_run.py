@@ -5,11 +5,13 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from pipelines.core.agent_reply import BadReply, read_reply_fields
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import read_behavior
 from pipelines.core.tools_schema import tools_from_stored
+from pipelines.engine.judge_run import judged
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets, runs
@@ -20,8 +22,6 @@ from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Ending, NewRun, Run
 from pipelines.wire.errors import AgentIsDraft, NotFound, RunNotActive
 from pipelines.wire.names import RunStatus
-
-MAX_FINAL_RESPONSE = 50_000  # characters; the rest is cut with a warning
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,34 +70,22 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
 
 
 async def finish_run(platform: Platform, org_id: int, run_id: int, body: JsonObject) -> Run:
-    """The agent's final word; from here on the run's tools answer run_not_active."""
-    problems = [
-        Problem(path=f"/{name}", message="unknown field")
-        for name in body.keys() - {"final_response", "messages", "metadata"}
-    ]
-    final = body.get("final_response")
-    if not isinstance(final, str) or not final.strip():
-        problems.append(Problem(path="/final_response", message="must be non-empty text"))
-    if problems:
-        raise Refused(sorted(problems, key=lambda problem: problem.path), "the final response")
-    assert isinstance(final, str)
+    """The agent's final word, read as a dispatch's reply is; from here on the tools answer run_not_active."""
+    fields = ("final_response", "messages", "metadata")
+    problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - {*fields})]
+    reply = read_reply_fields(body)
+    if isinstance(reply, BadReply):
+        problems.append(Problem(path="/final_response", message=reply.detail, hint=reply.hint))
+    if problems or isinstance(reply, BadReply):
+        raise Refused(problems, "the final response")
     run = await find_run(platform, org_id, run_id)
-    warnings = list(run.soft_warnings) if isinstance(run.soft_warnings, list) else []
-    if len(final) > MAX_FINAL_RESPONSE:
-        warnings.append(f"final_response was cut at {MAX_FINAL_RESPONSE} characters")
-    messages, metadata = body.get("messages"), body.get("metadata")
-    if messages is not None and not _is_list_of_objects(messages):
-        warnings.append("messages was dropped: it must be a list of objects")
-        messages = None
-    if metadata is not None and not isinstance(metadata, dict):
-        warnings.append("metadata was dropped: it must be an object")
-        metadata = None
+    before = run.soft_warnings if isinstance(run.soft_warnings, list) else []
     ending = Ending(
         status=RunStatus.COMPLETED,
-        final_response=final[:MAX_FINAL_RESPONSE],
-        messages=messages,
-        metadata=metadata,
-        soft_warnings=warnings,
+        final_response=reply.final_response,
+        messages=reply.messages_json(),
+        metadata=reply.metadata,
+        soft_warnings=[*before, *reply.soft_warnings],
     )
     return await _end(platform, run, ending)
 
@@ -120,8 +108,10 @@ async def find_run(platform: Platform, org_id: int, run_id: int) -> Run:
 async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
     if run.status is not RunStatus.RUNNING:
         raise RunNotActive(f"Run {run.id} has already ended ({run.status.value}).")
+    await platform.live_runs.close(run.id)
+    said = (ending.final_response,) if ending.final_response is not None else ()
+    ending = await judged(platform, run, ending, said)
     now = platform.now()
-    platform.live_runs.deactivate(run.id)
 
     def store(connection: Connection) -> Run:
         if not runs.end_run(connection, run_id=run.id, ending=ending, now=now):
@@ -182,10 +172,6 @@ def _simulated_now(given: Json, problems: list[Problem]) -> str | None:
             Problem(path="/now", message="must be an ISO-8601 time", hint="for example 2026-05-01T12:00:00Z")
         )
         return None
-
-
-def _is_list_of_objects(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _warnings(connection: Connection, agent: Agent, task: Task) -> list[Json]:

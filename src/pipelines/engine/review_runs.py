@@ -18,7 +18,7 @@ async def rejudge_run(platform: Platform, org_id: int, run_id: int) -> Run:
     run = await find_run(platform, org_id, run_id)
     if run.status not in (RunStatus.COMPLETED, RunStatus.FAILED):
         raise Conflict(f"Run {run_id} has nothing to judge ({run.status.value}).")
-    ending = await judged(platform, run, _ending(run), _responses(run), _listed(run.soft_warnings))
+    ending = await judged(platform, run, _ending(run), _responses(run))
     await platform.database.write(
         lambda connection: runs.set_verdict(connection, run_id=run_id, ending=ending)
     )
@@ -118,7 +118,3 @@ def _responses(run: Run) -> tuple[str, ...]:
             content = message.get("content")
             said = content if isinstance(content, str) and content else said
     return (*spoken, run.final_response)
-
-
-def _listed(value: Json) -> list[Json]:
-    return list(value) if isinstance(value, list) else []

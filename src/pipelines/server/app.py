@@ -4,10 +4,11 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse
 
 from pipelines import __version__
+from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.platform import Platform
@@ -16,6 +17,7 @@ from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.server import docs_page, errors, openapi
 from pipelines.server.api import agents, batches, datasets, keys, runs
+from pipelines.server.api.common import answer
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.settings import Settings
 from pipelines.storage.database import Database
@@ -92,6 +94,11 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     async def health() -> dict[str, str]:
         """Whether the server answers, and which version it is."""
         return {"status": "ok", "version": __version__}
+
+    @api.get("/schemas/agent-response.json", tags=["server"])
+    async def agent_response_schema() -> Response:
+        """What an agent answers to a dispatch, as a JSON Schema."""
+        return answer(RESPONSE_SCHEMA)
 
     @api.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:

@@ -1,4 +1,4 @@
-"""A small shop for tests of behaviour rules: its world, its tools, and a plan per tool as reading would write it."""
+"""A small shop for tests of behaviour rules: its world, its tools, and a plan per tool."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,38 +40,98 @@ def tool(name: str, *arguments: str, output: JsonObject | None = None) -> ShopTo
 STATE: JsonObject = {
     "order": {
         "o-1": {
-            "status": "pending", "user_id": "u-1", "total": 100, "subtotal": 90, "balance": 15, "refunded": False,
-            "created_at": "2026-06-20", "shipped_at": None, "delivered_at": None,
-            "items": [{"product_id": "p-1", "quantity": 2, "price": 20}, {"product_id": "p-2", "quantity": 1, "price": 50}],
+            "status": "pending",
+            "user_id": "u-1",
+            "total": 100,
+            "subtotal": 90,
+            "balance": 15,
+            "refunded": False,
+            "created_at": "2026-06-20",
+            "shipped_at": None,
+            "delivered_at": None,
+            "items": [
+                {"product_id": "p-1", "quantity": 2, "price": 20},
+                {"product_id": "p-2", "quantity": 1, "price": 50},
+            ],
         },
         "o-2": {
-            "status": "shipped", "user_id": "u-2", "total": 20, "subtotal": 20, "balance": -5, "refunded": False,
-            "created_at": "2026-06-01", "shipped_at": "2026-06-05", "delivered_at": None,
+            "status": "shipped",
+            "user_id": "u-2",
+            "total": 20,
+            "subtotal": 20,
+            "balance": -5,
+            "refunded": False,
+            "created_at": "2026-06-01",
+            "shipped_at": "2026-06-05",
+            "delivered_at": None,
             "items": [{"product_id": "p-3", "quantity": 1, "price": 20}],
         },
         "o-3": {
-            "status": "delivered", "user_id": "u-1", "total": 600, "subtotal": 550, "balance": 0, "refunded": False,
-            "created_at": "2026-01-02", "shipped_at": "2026-01-05", "delivered_at": "2026-01-10", "items": [],
+            "status": "delivered",
+            "user_id": "u-1",
+            "total": 600,
+            "subtotal": 550,
+            "balance": 0,
+            "refunded": False,
+            "created_at": "2026-01-02",
+            "shipped_at": "2026-01-05",
+            "delivered_at": "2026-01-10",
+            "items": [],
         },
         "o-4": {
-            "status": "cancelled", "user_id": "u-2", "total": 40, "subtotal": 40, "balance": 0, "refunded": True,
-            "created_at": "2026-05-01", "shipped_at": None, "delivered_at": None, "items": [],
+            "status": "cancelled",
+            "user_id": "u-2",
+            "total": 40,
+            "subtotal": 40,
+            "balance": 0,
+            "refunded": True,
+            "created_at": "2026-05-01",
+            "shipped_at": None,
+            "delivered_at": None,
+            "items": [],
         },
     },
     "user": {
-        "u-1": {"name": "Ada", "email": "ada@example.com", "tier": "gold", "verified": True, "role": "customer",
-                "loyalty_points": 5, "balance": 30, "ssn": "123-45-6789", "card_number": "4111111111111111"},
-        "u-2": {"name": "Bo", "email": "bo@example.com", "tier": "silver", "verified": False, "role": "customer",
-                "loyalty_points": 0, "balance": 0, "ssn": "987-65-4321", "card_number": "4222222222222222"},
-        "u-9": {"name": "Root", "email": "root@example.com", "tier": "silver", "verified": True, "role": "admin",
-                "loyalty_points": 0, "balance": 0, "ssn": "000-00-0000", "card_number": "4333333333333333"},
+        "u-1": {
+            "name": "Ada",
+            "email": "ada@example.com",
+            "tier": "gold",
+            "verified": True,
+            "role": "customer",
+            "loyalty_points": 5,
+            "balance": 30,
+            "ssn": "123-45-6789",
+            "card_number": "4111111111111111",
+        },
+        "u-2": {
+            "name": "Bo",
+            "email": "bo@example.com",
+            "tier": "silver",
+            "verified": False,
+            "role": "customer",
+            "loyalty_points": 0,
+            "balance": 0,
+            "ssn": "987-65-4321",
+            "card_number": "4222222222222222",
+        },
+        "u-9": {
+            "name": "Root",
+            "email": "root@example.com",
+            "tier": "silver",
+            "verified": True,
+            "role": "admin",
+            "loyalty_points": 0,
+            "balance": 0,
+            "ssn": "000-00-0000",
+            "card_number": "4333333333333333",
+        },
     },
     "product": {
         "p-1": {"name": "Mug", "price": 20, "stock": 3, "active": True, "created_at": "2026-03-01"},
         "p-2": {"name": "Lamp", "price": 50, "stock": 0, "active": True, "created_at": "2026-05-01"},
         "p-3": {"name": "Atlas", "price": 30, "stock": 9, "active": False, "created_at": "2026-04-01"},
     },
-}  # fmt: skip
+}
 
 TOOLS = (
     tool("cancel_order", "order_id", "user_id?", "reason?"),
@@ -104,18 +164,34 @@ PLANS: dict[str, list[Json]] = {
     "get_order": _order(),
     "get_quote": _order(),
     "list_orders": [
-        {"find": {"as": "orders", "in": "order", "all": True,
-                  "where": "args.user_id == null or orders.user_id == args.user_id"}},
+        {
+            "find": {
+                "as": "orders",
+                "in": "order",
+                "all": True,
+                "where": "args.user_id == null or orders.user_id == args.user_id",
+            }
+        },
         {"return": "[merge({'id': id_of(one)}, one) for one in orders]"},
     ],
     "search_products": [
         {"find": {"as": "products", "in": "product", "all": True}},
-        {"return": {"items": "[merge({'id': id_of(one)}, one) for one in products]", "count": "len(products)"}},
+        {
+            "return": {
+                "items": "[merge({'id': id_of(one)}, one) for one in products]",
+                "count": "len(products)",
+            }
+        },
     ],
     "place_order": [
         {"find": {"as": "user", "in": "user", "id": "args.user_id"}},
-        {"add": {"in": "order", "as": "order",
-                 "attrs": {"...": "args", "status": "'pending'", "created_at": "today"}}},
+        {
+            "add": {
+                "in": "order",
+                "as": "order",
+                "attrs": {"...": "args", "status": "'pending'", "created_at": "today"},
+            }
+        },
         {"return": {"id": "id_of(order)", "...": "order"}},
     ],
     "delete_user": [
@@ -128,7 +204,7 @@ PLANS: dict[str, list[Json]] = {
         {"add": {"in": "user", "as": "user", "attrs": "args"}},
         {"return": {"id": "id_of(user)", "...": "user"}},
     ],
-}  # fmt: skip
+}
 
 
 @dataclass(kw_only=True)

@@ -5,7 +5,6 @@ from typing import NamedTuple, Protocol
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, LedgerUpdate
 
-
 # Both are made on every call: a named tuple costs a third of a frozen dataclass.
 
 

@@ -47,8 +47,9 @@ class Claim(NamedTuple):
 
 
 def done_claims(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:
-    """Everything a text plainly says was done."""
-    return [claim for sentence in sentences(text) for claim in _of_sentence(sentence, tools)]
+    """Everything a text plainly says was done; what it repeats, once."""
+    found = (claim for sentence in dict.fromkeys(sentences(text)) for claim in _of_sentence(sentence, tools))
+    return list({(claim.clause, claim.verbs): claim for claim in found}.values())
 
 
 def _of_sentence(sentence: str, tools: tuple[ToolWords, ...]) -> Iterator[Claim]:

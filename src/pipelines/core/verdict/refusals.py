@@ -105,7 +105,7 @@ def explained(evidence: RunEvidence) -> Explained:
         return Explained(Explanation.RIGHT, f"It names the reason there was: {told}.", rows, is_policy)
     if excuse is not None and len(unnamed) == len(reasons):
         return Explained(Explanation.WRONG, excuse, rows)
-    if _is_bare(answer, asked):
+    if _is_bare(answer, evidence):
         return Explained(Explanation.ABSENT, "It gives no reason.", rows)
     return Explained(Explanation.UNKNOWN, _doubt(evidence, reasons, unnamed), rows)
 
@@ -178,10 +178,12 @@ def _is_about(rule: str, tool: ToolWords) -> bool:
 
 def _telling_stems(text: str, evidence: RunEvidence) -> frozenset[str]:
     """A reason's words without those that only say what it is about: `cancel`, `order`."""
-    about = {
-        stem(word) for tool in writing_tools(evidence.tools) for word in tool.nouns | tool.past | tool.doing
-    }
-    return content_stems(text) - about
+    return content_stems(text) - _subject_stems(evidence)
+
+
+def _subject_stems(evidence: RunEvidence) -> frozenset[str]:
+    tools = writing_tools(evidence.tools)
+    return frozenset(stem(word) for tool in tools for word in tool.nouns | tool.past | tool.doing)
 
 
 # Whether they were named
@@ -215,7 +217,9 @@ def _disproved_excuse(evidence: RunEvidence) -> str | None:
     return None
 
 
-def _is_bare(answer: str, asked: frozenset[str]) -> bool:
-    """Nothing but the refusal: no word beyond those of the request, and none that leads up to a reason."""
-    has_lead = _GIVES_REASON.search(plain(answer).lower()) is not None
-    return not has_lead and not content_stems(plain(answer)) - asked
+def _is_bare(answer: str, evidence: RunEvidence) -> bool:
+    """Nothing but the refusal: what is not done, to which number, and no word that leads up to a reason."""
+    if _GIVES_REASON.search(plain(answer).lower()):
+        return False
+    more = content_stems(plain(answer)) - _subject_stems(evidence)
+    return all(word.isdigit() for word in more)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.core.json_text import dumps
-from pipelines.core.verdict import expected_calls, expected_state, honesty, state_oracle
+from pipelines.core.verdict import constraints, expected_calls, expected_state, honesty, state_oracle
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.verdict import (
     BEST_SCORE,
@@ -20,6 +20,7 @@ from pipelines.core.verdict.verdict import (
 from pipelines.core.verdict.wording import calls_text
 
 _ORACLES = (expected_state.CHECK, expected_calls.CHECK)
+_DECIDING = (f"constraint/{constraints.ANSWER}", f"constraint/{constraints.REFUSAL_REASON}")
 #: Failures by which a task counts as not done at all.
 _REFUSED_OR_SILENT: set[FailureMode | None] = {
     FailureMode.NO_RESPONSE,
@@ -60,10 +61,16 @@ def _task_completion(proof: Proof) -> Iterator[Score]:
         yield _score(name, BEST_SCORE, "Everything the task expects holds.", rows)
     elif proof.modes() & (_REFUSED_OR_SILENT if asserted else _UNDONE):
         yield _score(name, LEAST_SCORE, "What the task expects was not done.", rows)
-    elif asserted and not any(finding.status is Status.OPEN for finding in asserted):
+    elif asserted and not any(_leaves_completion_open(finding) for finding in proof.findings):
         # 1 to 4 by the share that holds; all of it is a 5, whatever else was wrong.
         value = LEAST_SCORE + 3 * met // total if met < total else BEST_SCORE
         yield _score(name, value, f"{met} of {total} expectations hold.", rows)
+
+
+def _leaves_completion_open(finding: Finding) -> bool:
+    """Of the constraints only the two that speak of completion do."""
+    is_aside = finding.check.startswith("constraint/") and finding.check not in _DECIDING
+    return finding.status is Status.OPEN and not is_aside
 
 
 def _instruction_adherence(proof: Proof) -> Iterator[Score]:

@@ -70,7 +70,6 @@ def is_asserted(clause: str) -> bool:
     return _UNASSERTED.search(_COURTESY.sub(" ", clause)) is None
 
 
-@lru_cache(maxsize=4096)
 def content_stems(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning, numbers included."""
     plainer = text.translate(_QUOTES).replace("_", " ").lower()

@@ -19,8 +19,9 @@ def shown(value: Actual) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+    head = text[: longest * 4]  # of a whole answer only the beginning is ever shown
+    flat = " ".join(head.split())
+    return flat if len(flat) <= longest and len(head) == len(text) else flat[: longest - 1] + "…"
 
 
 def quoted(sentence: str) -> str:

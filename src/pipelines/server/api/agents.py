@@ -57,6 +57,7 @@ async def get_agent(
     key: Viewer,
     version: Annotated[int | None, Query(ge=1, le=MAX_ID, description="as it was then")] = None,
 ) -> Response:
+    """One agent, as it is or as it was at a version. The auth header's value is never shown."""
     agent = await register_agent.find_agent(platform, key.org_id, agent_id, version)
     return answer(agent.as_json())
 

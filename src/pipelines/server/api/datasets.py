@@ -68,6 +68,7 @@ async def list_datasets(
 
 @router.get("/api/datasets/{dataset_id}")
 async def get_dataset(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
+    """One dataset and how many tasks it has."""
     dataset = await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
     return answer(dataset.as_json())
 

@@ -53,6 +53,10 @@ _SIMPLE = table(
     ("{subject} has|have|had not {thinghas:said}", lambda subject, said: negated(_of_thing(subject, said))),
     ("{subject} does|do not have {thinghas:said}", lambda subject, said: negated(_of_thing(subject, said))),
     ("{subject} {event} {age}", lambda subject, event, age: about(happened(event, age), subject)),
+    (
+        "{subject} {eventverb} in {agecmp} {duration}",
+        lambda subject, eventverb, agecmp, duration: Age(eventverb, agecmp, duration, subject or None, True),
+    ),
     ("{subject} exist~", lambda subject: Exists(subject)),
     ("{subject} does|do not exist", lambda subject: Not(Exists(subject))),
     ("({subject} {be} not found | {subject} can not be found)", lambda subject: Not(Exists(subject))),

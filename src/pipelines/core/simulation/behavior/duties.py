@@ -5,6 +5,7 @@ refund_order`.
 from pipelines.core.simulation.behavior.guards import present
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
+    All,
     Any_,
     Compare,
     Condition,
@@ -67,7 +68,11 @@ _TO_OK = "to|can (succeed|work|proceed|happen | go through | be allowed|accepted
 
 PIECES: dict[str, Piece] = {
     "mustcond": _MUST_CONDITION,
-    "requirement": _REQUIREMENT,
+    "requirement": table(
+        ("{oneneed:first} and {oneneed:second}", lambda first, second: All((first, second))),
+        ("{oneneed}", lambda oneneed: oneneed),
+    ),
+    "oneneed": _REQUIREMENT,
     "purpose": table(
         ("to be {pastverb}", lambda pastverb: Who(verb=pastverb)),
         ("in order to be {pastverb}", lambda pastverb: Who(verb=pastverb)),

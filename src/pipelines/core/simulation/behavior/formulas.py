@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
-from pipelines.core.simulation.behavior.meaning import Amount, Field, Literal_, Sum, Total
+from pipelines.core.simulation.behavior.meaning import Amount, Field, Literal_, Percent, Sum, Total
 from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.tokens import Kind
 from pipelines.core.simulation.reading.verbs import word_set
@@ -110,7 +110,7 @@ PIECES: dict[str, Piece] = {
         ("{number} % of {field}", lambda number, field: Sum("*", (Literal_(number / 100), field))),
         ("{field}", lambda field: field),
         ("the number of {field} | [the] {field} count", lambda field: Sum("len", (field,))),
-        ("{percent}", lambda percent: Literal_(percent)),
+        ("{percent}", lambda percent: Percent(percent)),
     ),
     "total": table(
         (

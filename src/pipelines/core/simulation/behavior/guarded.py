@@ -296,8 +296,8 @@ _WHOLE = (
         lambda action, outcome: Once(outcome, Who(verb=action)),
     ),
     (
-        "{gerund:verb} {thing} twice|again {failing:outcome}",
-        lambda verb, thing, outcome: Once(outcome, _done(verb, thing)),
+        "{gerund:verb} [{thing}] twice|again {failing:outcome}",
+        lambda verb, outcome, thing=None: Once(outcome, _done(verb, thing)),
     ),
 )
 

@@ -106,7 +106,8 @@ class Lexicon:
 
     def tools_doing(self, verb_form: str, noun: str | None) -> tuple[str, ...]:
         """The tools that a verb (and the thing it is done to) speaks of; () when none does."""
-        found = [self.tools[name.lower()] for name in sorted(self.verbs.get(verb_form, ()))]
+        names = {name for form in verb_form.split("|") for name in self.verbs.get(form, ())}
+        found = [self.tools[name.lower()] for name in sorted(names)]
         if noun:
             found = [tool for tool in found if self._is_about(tool, noun)]
         return tuple(tool.name for tool in found)

@@ -43,7 +43,7 @@ _VERB_PHRASES = (
     (f"{_GIVES} [all] [the|its] {{listed}} [,] [in] {{order}}", lambda order: order),
     (
         f"{_GIVES} [all] [the|its] {{listed}} {{order}} [,] [up to | and at most | at most | limited "
-        f"to | capped at] {{number}} [{{listed}}]",
+        f"to | capped at | maximum|max [of]] {{number}} [{{listed}}]",
         lambda order, number: _cap(number, order),
     ),
     ("sort~|order~|rank~ [its|the|all] [{listed}] {order}", lambda order: order),

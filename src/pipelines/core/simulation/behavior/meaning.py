@@ -12,6 +12,7 @@ from pipelines.core.json_text import Json
 Op: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
 Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "year"]
 
+SOLE = "\0sole"  # the name of the one value a tool takes, where the sentence just says `values`
 MONEY = "\0money"  # the name of the field that discounts and taxes fall on when nothing else is named
 
 OPPOSITE: dict[Op, Op] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -33,6 +34,13 @@ class Field:
 @dataclass(frozen=True, slots=True)
 class Literal_:
     value: Json | Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """A share; whether a field holds 20 or 0.2 for it is the field's to say."""
+
+    fraction: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ class Choice:
     otherwise: "Amount"
 
 
-Amount: TypeAlias = Field | Literal_ | Now | Sum | Total | Choice
+Amount: TypeAlias = Field | Literal_ | Percent | Now | Sum | Total | Choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
+    SOLE,
     Age,
     Compare,
     Condition,
+    Field,
     HasSome,
     Measure,
     Not,
@@ -86,6 +88,8 @@ _THING = table(
     ("{a} zero|non positive {field}", lambda field: Thing("", Compare(field, "<=", ZERO))),
     ("{a} {action} [of] {cmp} {amount}", lambda cmp, amount: Thing("", Measure(None, cmp, amount))),
     ("the {field} {values}", lambda field, values: Thing("", OneOf(field, values))),
+    ("{a} value|values {fieldsaid}", lambda fieldsaid: Thing("", said_of(fieldsaid, Field(SOLE)))),
+    ("{a} {field} {fieldsaid}", lambda field, fieldsaid: Thing("", said_of(fieldsaid, field))),
     ("{a} duplicate {field}", lambda field: Thing("", Not(Unique(field)))),
 )
 

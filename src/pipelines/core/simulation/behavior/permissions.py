@@ -25,8 +25,6 @@ def owns(condition: Owns, scope: Scope) -> Text:
     if kind is None:
         raise Unresolved("nothing here belongs to anyone")
     owner = scope.owner(kind, named)
-    if condition.argument and condition.argument in scope.tool.arguments:
-        return text("same_id(", Ref(ARGUMENTS, (condition.argument,)), ", ", owner, ")")
     caller = scope.caller(condition.argument)
     # Who calls is not known, so nobody can be shown to be the owner: refused, as a real backend would
     # refuse a call without a session.

@@ -58,6 +58,7 @@ _UNITS: dict[str, Unit] = {
     for unit in ("second", "minute", "hour", "day", "week", "month", "year")
     for form in (unit, f"{unit}s")
 } | {"hr": "hour", "hrs": "hour", "min": "minute", "mins": "minute"}
+_UNITS_OF_MEASURE = word_set("degrees celsius fahrenheit units kg km miles pieces")
 _MONEY = word_set("dollars dollar usd eur euros euro gbp pounds cents")
 
 
@@ -72,7 +73,7 @@ def number(matcher: Matcher, at: int) -> Iterator[Found]:
         token, at, sign = matcher.at(at + 1), at + 1, -1
     if token is None or token.kind is not Kind.NUMBER or token.number is None:
         return
-    if matcher.low(at + 1) in _MONEY:
+    if matcher.low(at + 1) in _MONEY or matcher.low(at + 1) in _UNITS_OF_MEASURE:
         yield at + 2, sign * token.number
     elif matcher.low(at + 1) in ("hundred", "thousand"):
         yield at + 2, sign * token.number * (100 if matcher.low(at + 1) == "hundred" else 1000)
@@ -257,6 +258,8 @@ def state(matcher: Matcher, at: int) -> Iterator[Found]:
 def _is_state_word(word: str, lexicon: Lexicon) -> bool:
     if word in STATE_STOP or word in VAGUE:
         return False
+    if word == "offline" or (word.startswith("un") and lexicon.is_switch(word[2:])):
+        return True
     return (
         word in STATES
         or word.endswith(("ed", "en", "ing"))

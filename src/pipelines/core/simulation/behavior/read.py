@@ -115,6 +115,7 @@ class _Reader:
                 tool=self.lexicon.tools[name.lower()],
                 lexicon=self.lexicon,
                 computed=self._computed(name, made),
+                prefers_arguments=clause.who.by_argument,
             )
             try:
                 made_here = resolve(clause, scope)

@@ -100,6 +100,10 @@ _SAID_OF_FIELD = table(
     ("{amount} or {ormore}", lambda amount, ormore: Compare(IT, ormore, amount)),
     ("between {amount:low} and {amount:high} [inclusive|‹ inclusive ›]", _between),
     ("from {amount:low} to {amount:high}", _between),
+    (
+        "outside [of] [the] [range] [of] {amount:low} to|and|- {amount:high}",
+        lambda low, high: Not(_between(low, high)),
+    ),
     ("within|in the range [of|from] {amount:low} to|and|- {amount:high}", _between),
     ("the same as {amount}", lambda amount: Compare(IT, "==", amount)),
     ("{age}", lambda age: Age(IT, *age)),

@@ -7,7 +7,18 @@ from decimal import Decimal
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior.callers import OWNERS
 from pipelines.core.simulation.behavior.lexicon import Lexicon
-from pipelines.core.simulation.behavior.meaning import MONEY, Amount, Choice, Field, Literal_, Now, Sum, Total
+from pipelines.core.simulation.behavior.meaning import (
+    MONEY,
+    SOLE,
+    Amount,
+    Choice,
+    Field,
+    Literal_,
+    Now,
+    Percent,
+    Sum,
+    Total,
+)
 from pipelines.core.simulation.behavior.phrases import GENERIC_NOUNS
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Ref, Text, joined, literal, text
 from pipelines.core.simulation.behavior.things import (
@@ -67,6 +78,7 @@ class Scope:
     tool: ToolWords
     lexicon: Lexicon
     computed: frozenset[str] = frozenset()  # fields of the reply that earlier rules work out
+    prefers_arguments: bool = False  # the sentence is about what may be asked for
     in_list: str | None = None  # the kind of thing listed, where the rule is about each element
     bases: Mapping[str, Text] = field(
         default_factory=dict
@@ -116,6 +128,8 @@ class Scope:
         """Where the value of a spoken field is, or Unresolved."""
         if spoken.name == MONEY:
             return self.worth(spoken.owner)
+        if spoken.name == SOLE:
+            return self._sole_argument()
         owner, name = self._parted(spoken)
         if owner == ARGUMENTS or (
             owner in ("arguments", "request", "input") and self.kind_named(owner) is None
@@ -144,7 +158,7 @@ class Scope:
         in_own = find_field(own.fields, name) if own else None
         status_like = in_own is not None and own is not None and in_own == own.status
         argument = find_argument(self.tool, name)
-        if argument is not None and not status_like and self.in_list is None:
+        if argument is not None and self.in_list is None and (self.prefers_arguments or not status_like):
             return self._argument(argument)
         if snake(name) in self.computed and in_own is None:
             return Place(value=text(Ref(REPLY, (snake(name),))), name=snake(name), root=REPLY)
@@ -201,6 +215,13 @@ class Scope:
         enum = schema.get("enum")
         about = shapes.Field(name=found, values=tuple(enum) if isinstance(enum, list) else ())
         return Place(value=text(Ref(ARGUMENTS, (found,))), about=about, name=found, root=ARGUMENTS)
+
+    def _sole_argument(self) -> Place:
+        """`only accepts values between 10 and 30`: the one argument that is no id."""
+        plain = [name for name in self.tool.arguments if words_of(name)[-1:] != ("id",)]
+        if len(plain) != 1:
+            raise Unresolved(f"{self.tool.name} takes more than one value, or none")
+        return self._argument(plain[0])
 
     # -- what a thing is worth, how old it is, whose it is --------------------------------------------
 
@@ -267,9 +288,16 @@ class Scope:
         names = [*_CALLERS, *(() if is_target else OWNERS)]
         if named is not None and not is_target:
             names.insert(0, named)
-        for name in names:
-            if name in self.tool.arguments:
-                return text(Ref(ARGUMENTS, (name,)))
+        argument = next((name for name in names if name in self.tool.arguments), None)
+        session = self._session()
+        if argument is None:
+            return session
+        given = text(Ref(ARGUMENTS, (argument,)))
+        if session is None or argument in self.tool.required:
+            return given
+        return text("default(", given, ", ", session, ")")
+
+    def _session(self) -> Text | None:
         for name in _SESSIONS:
             kind = self.lexicon.kinds.get(name)
             for owner in (*OWNERS, "id"):
@@ -285,6 +313,8 @@ class Scope:
                 return self.place(spoken).value
             case Literal_(value):
                 return text(written_value(value))
+            case Percent(fraction):
+                return text(written_value(fraction))
             case Now():
                 return text("now")
             case Sum("len", (Field() as counted,)):

@@ -12,7 +12,7 @@ from pipelines.core.simulation.behavior.phrases import constant
 def event(matcher: Matcher, at: int) -> Iterator[Found]:
     """A past participle that a moment was kept of: `shipped`, `placed`, `created`."""
     low = matcher.low(at)
-    if low.endswith("ed") or low in ("made", "sent", "paid", "bought", "sold"):
+    if low.endswith("ed") or low in ("made", "sent", "paid", "bought", "sold", "seen", "held", "built"):
         yield at + 1, low
 
 
@@ -59,6 +59,18 @@ PIECES: dict[str, Piece] = {
         ("{subject} was|were {event}", lambda subject, event: Field(event, subject or None, False, True)),
         ("{a} {noun} 's {eventnoun}", lambda noun, eventnoun: Field(eventnoun, noun or None, False, True)),
         ("being {event}", lambda event: Field(event, None, False, True)),
+    ),
+    "eventverb": table(
+        *(
+            (f"{verb}|{verb}s", constant(Field(noun, None, False, True)))
+            for verb, noun in (
+                ("start", "start"),
+                ("begin", "start"),
+                ("depart", "departure"),
+                ("end", "end"),
+                ("expire", "expires"),
+            )
+        )
     ),
     "eventnoun": table(
         *(

@@ -16,6 +16,7 @@ from pipelines.core.simulation.behavior.words import snake
 
 OPPOSITES = {
     "closed": "open",
+    "offline": "online",
     "inactive": "active",
     "unpaid": "paid",
     "unverified": "verified",
@@ -38,8 +39,8 @@ def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
     found = _worded(kind, base, word, done)
     if found is not None:
         return found
-    opposite = OPPOSITES.get(word)
-    if opposite and (other := _worded(kind, base, opposite, done)) is not None:
+    contrary = OPPOSITES.get(word) or (word.removeprefix("un") if word.startswith("un") else None)
+    if contrary and (other := _worded(kind, base, contrary, done)) is not None:
         return opposite(other)
     if (kind.status is not None or not kind.fields) and _may_be_a_status(word):
         value = snake(word) if " " in word and kind.fields and _is_snake(kind) else word

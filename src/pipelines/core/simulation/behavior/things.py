@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.behavior import words
@@ -102,6 +102,8 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
             return hits[0]
     if len(spoken) > 1 and spoken[0] in _ADJECTIVES:
         return find_field(fields, " ".join(spoken[1:]), similar)
+    if len(spoken) > 1 and spoken[-1] == "number":  # the phone number
+        return find_field(fields, " ".join(spoken[:-1]), similar)
     for said, written in words.SAME_FIELDS if similar else ():
         if joined(spoken) in said:
             for name in written:
@@ -109,6 +111,14 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
                 if hits and len(hits[0]) == 1:
                     return hits[0]
     return None
+
+
+def find_field_named(kind: Kind, name: str) -> shapes.Field | None:
+    return kind.fields.get((name,))
+
+
+def is_number(value: Json) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def find_argument(tool: ToolWords, phrase: str) -> str | None:

@@ -167,9 +167,8 @@ def _of_word(text: str) -> list[Token]:
 
 
 def _number(text: str, value: Decimal) -> Token:
-    return Token(
-        kind=Kind.NUMBER, text=text, low="\0number" if text[0].isdigit() else text.lower(), number=value
-    )
+    low = text.lower() if text[0].isalpha() else "\0number"  # patterns may name `zero` and `one`
+    return Token(kind=Kind.NUMBER, text=text, low=low, number=value)
 
 
 def _of_mark(mark: str, match: re.Match[str]) -> list[Token]:

@@ -28,6 +28,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Now,
     OneOf,
     Owns,
+    Percent,
     Present,
     Unique,
 )
@@ -43,7 +44,9 @@ from pipelines.core.simulation.behavior.scope import (
 from pipelines.core.simulation.behavior.states import state_of
 from pipelines.core.simulation.behavior.things import (
     find_field,
+    find_field_named,
     has_value,
+    is_number,
 )
 
 _DAYS = {"day": 1, "week": 7}
@@ -139,6 +142,8 @@ def _compared(condition: Compare, scope: Scope) -> Text:
     left, op, right = condition.left, condition.op, condition.right
     if isinstance(left, Field):
         place = scope.place(left)
+        if isinstance(right, Percent):
+            return text(place.value, f" {op} {_share_of(place, right, scope)}")
         is_moment = (
             isinstance(right, Now)
             or (isinstance(right, Literal_) and isinstance(right.value, str))
@@ -153,6 +158,16 @@ def _compared(condition: Compare, scope: Scope) -> Text:
             return text("len(", place.value, f") {op} ", scope.amount(right))
         return text(place.value, f" {op} ", scope.amount(right))
     return text(scope.amount(left), f" {op} ", scope.amount(right))
+
+
+def _share_of(place: Place, share: Percent, scope: Scope) -> str:
+    """20% as the field writes it: 20 where its values pass 1, else 0.2; not known where there are none."""
+    kinds = scope.lexicon.kinds.values()
+    fields = [place.about, *(find_field_named(kind, place.name) for kind in kinds)]
+    seen = [value for one in fields if one is not None for value in one.values if is_number(value) and value]
+    if not seen:
+        raise Unresolved(f"whether {place.name} counts in hundreds is not known")
+    return written_value(share.fraction * 100 if max(seen) > 1 else share.fraction)
 
 
 def _dated(value: Text, op: str, other: Text) -> Text:

@@ -183,7 +183,8 @@ def _not_found(rule: Rule, loom: Loom) -> None:
             find.pop("optional", None)
             find["else"] = _failure(body.answer, {})
             found = True
-    if not found:
+    # A tool about something else that looks up nothing of the kind has no unknown ids to answer for.
+    if not found and loom.tool.kind in (None, body.entity_type):
         raise CannotWeave("the plan looks nothing up by id")
 
 

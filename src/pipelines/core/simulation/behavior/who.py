@@ -67,6 +67,15 @@ def verb(matcher: Matcher, at: int, forms: str) -> Iterator[Found]:
         yield at + length, low
 
 
+def past_verbs(matcher: Matcher, at: int) -> Iterator[Found]:
+    """`cancelled`, `cancelled or refunded`: several are joined by a bar."""
+    for end, first in verb(matcher, at, "past"):
+        if matcher.low(end) in ("or", "and", "nor"):
+            for last, rest in past_verbs(matcher, end + 1):
+                yield last, f"{first}|{rest}"
+        yield end, first
+
+
 def able(matcher: Matcher, at: int) -> Iterator[Found]:
     """`refundable`, `cancellable`: the verb inside, where some tool does it."""
     low = matcher.low(at)
@@ -122,7 +131,7 @@ def _tried(base: str, thing: Thing | None = None) -> Who:
 PIECES: dict[str, Piece] = {
     "toolnames": tool_names,
     "spelled": _spelled_out,
-    "pastverb": lambda matcher, at: verb(matcher, at, "past"),
+    "pastverb": past_verbs,
     "baseverb": lambda matcher, at: verb(matcher, at, "base"),
     "gerund": lambda matcher, at: verb(matcher, at, "gerund"),
     "ableverb": able,

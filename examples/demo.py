@@ -1,0 +1,151 @@
+"""A whole visit to the range, as `make demo` shows it: a server, an agent, twelve tasks, their verdicts.
+
+Everything is real: `pipelines up`, the agent in a process of its own, and `pipelines run` over its CSV.
+"""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).parent / "refund_agent"
+PATIENCE_S = 30
+SHOWN = ("failure", "refusal")  # tags of the tasks whose calls are shown
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 132)
+
+
+@contextmanager
+def started(*command: str, env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, *command], env=os.environ | env, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=PATIENCE_S)
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def wait_for(port: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise SystemExit(f"nothing listens on port {port}")
+
+
+def answered(response: httpx2.Response) -> Any:
+    if response.is_error:
+        raise SystemExit(f"{response.request.url}: {response.status_code} {response.text}")
+    return response.json()
+
+
+def main() -> None:
+    key, secret = "pk_live_" + secrets.token_hex(20), secrets.token_urlsafe(16)
+    with ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory())
+        port, agent_port = free_port(), free_port()
+        url = f"http://127.0.0.1:{port}"
+        env = {"PIPELINES_API_KEY": key, "PIPELINES_URL": url, "AGENT_TOKEN": secret}
+        stack.enter_context(
+            started("-m", "pipelines", "up", "--port", str(port), "--data-dir", directory, env=env)
+        )
+        stack.enter_context(started(str(HERE / "agent.py"), "--port", str(agent_port), env=env))
+        wait_for(port)
+        wait_for(agent_port)
+        client = stack.enter_context(httpx2.Client(base_url=url, headers={"X-API-Key": key}, timeout=60))
+        console.print(f"Server at {url}, agent at http://127.0.0.1:{agent_port} (SQLite, no key, no model)")
+        definition = json.loads((HERE / "agent.json").read_text())
+        definition |= {
+            "endpoint_url": f"http://127.0.0.1:{agent_port}/dispatch",
+            "auth_header_value": f"Bearer {secret}",
+        }
+        agent = answered(client.post("/api/agents", json=definition))
+        ping = answered(client.post(f"/api/agents/{agent['id']}/test-connection"))
+        console.print(
+            f"Agent {agent['id']}: {agent['name']}, {len(agent['tools_schema'])} tools, ping {ping['ok']}\n"
+        )
+        tasks = str(HERE / "tasks.csv")
+        console.print(f"$ pipelines run --agent {agent['id']} --dataset {Path(tasks).name}", style="bold")
+        command = ["-m", "pipelines", "run", "--agent", str(agent["id"]), "--dataset", tasks]
+        subprocess.run([sys.executable, *command], env=os.environ | env, check=False)
+        show_calls(client)
+    console.print(
+        "\nNext: docs/quickstart.md does this by hand, docs/howto/verdicts.md says what the verdicts mean,\n"
+        "docs/howto/plans.md how to change what a tool does."
+    )
+
+
+def show_calls(client: httpx2.Client) -> None:
+    """What happened inside two of the runs: who answered each call, and what it changed."""
+    runs = answered(client.get("/api/runs?limit=500"))["items"]
+    for tag in SHOWN:
+        run = next((run for run in reversed(runs) if tag in tags_of(client, run)), None)
+        if run is not None:
+            console.print()
+            console.print(call_table(client, run, tag))
+
+
+def tags_of(client: httpx2.Client, run: Any) -> list[str]:
+    tags: list[str] = answered(client.get(f"/api/tasks/{run['task_id']}"))["odyssey_seed"].get("tags", [])
+    return tags
+
+
+def call_table(client: httpx2.Client, run: Any, tag: str) -> Table:
+    seed = answered(client.get(f"/api/runs/{run['id']}"))["odyssey_seed"]
+    table = Table(title=f"Run {run['id']} ({tag}): {seed['user_instruction']}", title_justify="left")
+    for column in ("#", "tool", "arguments", "source", "rule", "status", "answer", "changed", "ms"):
+        table.add_column(column, justify="right" if column in ("#", "ms") else "left")
+    for row in answered(client.get(f"/api/runs/{run['id']}/trace?kind=tool_call"))["items"]:
+        table.add_row(
+            str(row["sequence"]),
+            row["tool_name"],
+            ", ".join(f"{name}={value}" for name, value in row["arguments"].items()),
+            row["source"],
+            "" if row["matched_rule_index"] is None else str(row["matched_rule_index"]),
+            str(row["http_status"] or row["error_code"]),
+            short(row["response"]),
+            "\n".join(map(change, row["updates"])),
+            f"{row['latency_ms']:.2f}",
+        )
+    return table
+
+
+def short(response: Any) -> str:
+    if isinstance(response, dict) and "error" in response:
+        return f"{response['error']['code']}: {response['error']['message']}"
+    text = json.dumps(response, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def change(update: dict[str, Any]) -> str:
+    if update["op"] == "set_flag":
+        return f"flag {update['flag']}"
+    fields = update.get("set") or update.get("attrs") or {}
+    what = ", ".join(f"{name}={value}" for name, value in fields.items())
+    return f"{update['op']} {update['entity_type']} {update['id']}: {what}"
+
+
+if __name__ == "__main__":
+    main()
