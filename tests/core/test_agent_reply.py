@@ -145,6 +145,7 @@ MALFORMED = {
     ),
     "arguments as a list": ([{"role": "assistant", "tool_calls": [CALL | {"arguments": []}]}], "/arguments"),
     "thinking as text": ([{"role": "assistant", "thinking": "hm"}], "/messages/0/thinking"),
+    "too many": ([{"role": "user"}] * 10_001, "/messages has 10001 messages; at most 10000 are taken"),
     "five bad ones": ([1, 2, 3, 4, 5], "and 2 more"),
 }
 

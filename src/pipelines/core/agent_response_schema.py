@@ -5,7 +5,7 @@ message answers, and whether encoded arguments can be decoded.
 """
 
 from pipelines.core.json_text import JsonObject
-from pipelines.core.transcript import ROLES
+from pipelines.core.transcript import MAX_MESSAGES, ROLES
 
 MAX_FINAL_RESPONSE = 50_000  # characters; the rest is cut with a warning
 
@@ -41,6 +41,7 @@ RESPONSE_SCHEMA: JsonObject = {
         },
         "messages": {
             "type": ["array", "null"],
+            "maxItems": MAX_MESSAGES,
             "items": {"$ref": "#/$defs/message"},
             "description": "The transcript, for the trace view and the judge.",
         },

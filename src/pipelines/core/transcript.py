@@ -14,6 +14,7 @@ from pipelines.core.problems import Problem
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
+MAX_MESSAGES = 10_000  # of one transcript; the longest agents make some hundreds
 
 #: Text, parts such as `{"type": "text", "text": …}`, or nothing (a turn that is purely a tool call).
 Content: TypeAlias = str | tuple[JsonObject, ...] | None
@@ -70,6 +71,10 @@ def read_messages(value: Json, path: str = "/messages") -> tuple[tuple[Message, 
     """The messages that can be read, and what is wrong with those that cannot."""
     if not isinstance(value, list):
         return (), [Problem(path=path, message=f"must be a list of messages, not {kind(value)}")]
+    if len(value) > MAX_MESSAGES:
+        return (), [
+            Problem(path=path, message=f"has {len(value)} messages; at most {MAX_MESSAGES} are taken")
+        ]
     messages: list[Message] = []
     problems: list[Problem] = []
     for index, item in enumerate(value):

@@ -1,7 +1,9 @@
 """The way to an agent: dispatch a run to it, or ping it. What the agent does comes back as a value."""
 
+import asyncio
 import ssl
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from urllib.parse import urlsplit
 
@@ -22,6 +24,8 @@ from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
 from pipelines.wire.envelope import PING_BODY, Envelope, ErrorClass
 
 __all__ = ["AgentClient", "AgentTarget", "DispatchFailed", "Dispatched", "Outcome", "PingResult"]
+
+READ_ASIDE_BYTES = 256 * 1024  # replies past this are read in a thread; reading less takes milliseconds
 
 _ALWAYS = {
     "Accept": "application/json",
@@ -89,12 +93,16 @@ class AgentClient:
         answer, latency_ms = await self._post(
             target, dumps(envelope.body()), envelope.headers(), target.timeout_s
         )
-        return outcome_of(
+        read = partial(
+            outcome_of,
             answer,
             contract=target.response_contract,
             secrets=[*target.secrets(), envelope.run_token],
             latency_ms=latency_ms,
         )
+        # Eight megabytes made to be hard to read take seconds, in which nobody else would be served.
+        is_large = isinstance(answer, Answer) and len(answer.body) > READ_ASIDE_BYTES
+        return await asyncio.to_thread(read) if is_large else read()
 
     async def ping(self, target: AgentTarget) -> PingResult:
         """Whether the agent is there and takes our auth header; no run begins."""

@@ -40,7 +40,8 @@ def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
     if found is not None:
         return found
     contrary = OPPOSITES.get(word) or (word.removeprefix("un") if word.startswith("un") else None)
-    if contrary and (other := _worded(kind, base, contrary, done)) is not None:
+    # Only a yes-or-no field has an opposite: a status that is not open need not be closed.
+    if contrary and (other := _by_switch(kind, base, contrary)) is not None:
         return opposite(other)
     if (kind.status is not None or not kind.fields) and _may_be_a_status(word):
         value = snake(word) if " " in word and kind.fields and _is_snake(kind) else word

@@ -1,0 +1,23 @@
+"""One server process for all tests of a worker that leave it running, and one of its own for those that do not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nodes import Api, House, house_in
+
+NO_LIMIT = {"PIPELINES_PROXY_RATE_LIMIT": "0"}
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with house_in(tmp_path_factory.mktemp("shared"), NO_LIMIT) as house:
+        yield house.open()
+
+
+@pytest.fixture
+def own_house(tmp_path: Path) -> Iterator[House]:
+    """Not started yet: a test kills it, stops it and opens it again."""
+    with house_in(tmp_path / "own", NO_LIMIT) as house:
+        yield house
