@@ -153,9 +153,6 @@ class Node:
         self.process.kill()
         return self.process.communicate()[1]
 
-    def signal(self, number: int) -> None:
-        self.process.send_signal(number)
-
     def kill(self) -> None:
         self.process.kill()
         self.process.communicate()

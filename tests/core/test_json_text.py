@@ -147,3 +147,22 @@ def test_equality_is_that_of_json(left, right, equal):
 def test_pointers_escape_what_they_must():
     assert pointer([]) == ""
     assert pointer(["a/b", 0, "c~d", ""]) == "/a~1b/0/c~0d/"
+
+
+NESTED = st.recursive(
+    st.integers() | st.sampled_from(["[", "]}", '"', "\\", '\\"[']),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", '"{', "\\"]), inner),
+    max_leaves=30,
+)
+
+
+@given(NESTED, st.integers(MAX_DEPTH - 3, MAX_DEPTH + 3))
+def test_depth_is_judged_from_the_text_as_from_the_value(value, more):
+    for _ in range(more - 2):
+        value = [value, 0]
+    text = json.dumps(value)
+    if depth(value) > MAX_DEPTH:
+        with pytest.raises(InvalidJson):
+            loads(text)
+    else:
+        assert loads(text) == value

@@ -140,9 +140,9 @@ async def test_another_orgs_ids_are_not_there(house: House, org: Org, operation:
     ]
     refused(await send(another.client, operation, ids), 404, "not_found")
     nowhere = dict.fromkeys(ids, 10**6)
-    theirs, missing = (
+    theirs, missing = [
         re.sub(r"\d+", "N", (await send(another.client, operation, each)).text) for each in (ids, nowhere)
-    )
+    ]
     assert theirs == missing, "the refusal tells that the thing exists"
     after = [
         answered(await org.client.get(path.format(**ids)))

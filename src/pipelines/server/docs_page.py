@@ -1,6 +1,7 @@
 """/docs: the OpenAPI document as one plain page. No scripts and nothing fetched, so it works offline."""
 
 import json
+import re
 from html import escape
 from typing import Any
 
@@ -50,7 +51,7 @@ def render(document: dict[str, Any]) -> str:
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     about = str(operation.get("description") or operation.get("summary") or "")
-    parts = [f"<p>{escape(about)}</p>" if about else "", _parameters(operation.get("parameters", []))]
+    parts = [f"<p>{_prose(about)}</p>" if about else "", _parameters(operation.get("parameters", []))]
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
         schema = json.dumps(content.get("schema", {}), indent=2, ensure_ascii=False)
         parts.append(f"<p>Body, <code>{escape(kind)}</code></p><pre>{escape(schema)}</pre>")
@@ -62,7 +63,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     first_line = about.strip().splitlines()[0] if about.strip() else ""
     return (
         f"<details><summary><span class='method {method}'>{method.upper()}</span><code>{escape(path)}</code>"
-        f"<span class=about>{escape(first_line)}</span></summary>"
+        f"<span class=about>{_prose(first_line)}</span></summary>"
         f"<div class=body>{''.join(parts)}</div></details>"
     )
 
@@ -76,3 +77,8 @@ def _parameters(parameters: list[dict[str, Any]]) -> str:
         for one in parameters
     )
     return f"<table><tr><th>Parameter<th>Where<th>What{rows}</table>"
+
+
+def _prose(text: str) -> str:
+    """Escaped, with `what stands between backticks` set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))

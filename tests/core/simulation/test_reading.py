@@ -37,7 +37,7 @@ from pipelines.core.simulation.reading.words import (
     tokens,
 )
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
-from pipelines.core.tools_schema import Tool
+from pipelines.core.tools_schema import Tool, parse_tools_schema
 
 NOW = "2026-01-15T10:30:00Z"
 
@@ -838,3 +838,23 @@ def test_any_tool_can_be_read_over_any_world(
     world = World.from_initial_state(backend.state)
     found = read_plan(strange, tools=(*backend.tools, strange), world=world)
     parse_plan(list(found.body), origin="read", argument_names=arguments)
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [("search_inventory", "item"), ("search_catalog", "product"), ("search_directory", "employee")],
+)
+def test_a_word_for_the_whole_stands_for_the_things_in_it(tool, kind):
+    world = World.from_initial_state(
+        {
+            kind: {"a-1": {"name": "Blue mug"}, "a-2": {"name": "Red cup"}},
+            "order": {"o-1": {"status": "paid"}},
+        }
+    )
+    (declared,) = parse_tools_schema(
+        [{"name": tool, "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}]
+    )
+    reply = build_simulator((declared,), world=world).answer(
+        tool, {"query": "mug"}, Ledger(world), Moment(seed="s", call_number=1, now="2026-05-01T12:00:00Z")
+    )
+    assert (reply.status, [hit["name"] for hit in reply.response]) == (200, ["Blue mug"])

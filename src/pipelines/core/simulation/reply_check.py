@@ -183,8 +183,10 @@ def _entity(value: JsonObject, kinds: Mapping[str, str], ledger: Ledger) -> _Nam
     """
     best: _Named | None = None
     most = -1
-    for key in value.keys() & kinds.keys():
-        id, kind = value[key], kinds[key]
+    for key, id in value.items():  # in the object's own order: of two that fit alike the first is meant
+        kind = kinds.get(key)
+        if kind is None:
+            continue
         attrs = ledger.get(kind, id) if isinstance(id, str) else None
         if attrs is not None and (shared := len(value.keys() & attrs.keys())) > most:
             best, most = _Named(kind, str(id), attrs), shared
@@ -234,8 +236,10 @@ def _inventions(
     path: str, value: JsonObject, kinds: Mapping[str, str], ledger: Ledger, echoed: Collection[str]
 ) -> list[Problem]:
     """A record that the ledger does not have: an id like the type's own, beside fields of the type."""
-    for key in value.keys() & kinds.keys():
-        id, kind = value[key], kinds[key]
+    for key, id in value.items():
+        kind = kinds.get(key)
+        if kind is None:
+            continue
         if not isinstance(id, str) or id in echoed or id in ledger.world.entities.get(kind, ()):
             continue
         first = next(ledger.entities(kind), None)

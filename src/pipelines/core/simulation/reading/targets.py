@@ -24,6 +24,20 @@ CONTAINER_WORDS = word_set(
     "map list queue index table registry catalog collection set store database db api bot service system "
     "app manager history record entry datum"
 )
+#: What people call all of some things together, and what the things themselves may be called.
+_WHOLES = {
+    "inventory": ("item", "product", "sku", "article"),
+    "stock": ("item", "product", "sku", "article"),
+    "catalog": ("product", "item", "article", "book", "course"),
+    "catalogue": ("product", "item", "article", "book", "course"),
+    "menu": ("dish", "item", "meal"),
+    "directory": ("contact", "employee", "person", "user"),
+    "roster": ("employee", "member", "player", "person"),
+    "calendar": ("event", "appointment", "meeting"),
+    "schedule": ("event", "appointment", "shift", "meeting"),
+    "inbox": ("message", "email", "mail"),
+    "fleet": ("vehicle", "car", "truck"),
+}
 _ENOUGH = 4.0  # a collection is meant when its last word is named, or most of its words
 
 
@@ -82,9 +96,17 @@ def best_collection(
     words: Sequence[str], known: Survey, service: Singleton | None = None
 ) -> Collection | None:
     """The collection these words name; one of the tool's own service before another's."""
-    scored = [(_likeness(words, one) + _of_service(one, service), one) for one in known.collections]
-    score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return best if score >= _ENOUGH else None
+    for naming in (words, *_contents(words)):
+        scored = [(_likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
+        score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+        if score >= _ENOUGH:
+            return best
+    return None
+
+
+def _contents(words: Sequence[str]) -> list[tuple[str]]:
+    """`search_inventory` over a world of items: a word for the whole stands for the things in it."""
+    return [(word,) for word in _WHOLES.get(words[-1], ())] if words else []
 
 
 def named_thing(name: ToolName) -> tuple[str, ...]:
