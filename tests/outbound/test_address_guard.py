@@ -1,6 +1,7 @@
 """The address guard: which addresses are refused under which policy, however they are spelled or resolved."""
 
 import socket
+import ssl
 
 import pytest
 from httpcore2 import ConnectError
@@ -14,6 +15,7 @@ from pipelines.wire.envelope import Envelope
 
 PRODUCTION, PRIVATE_TOO = AddressPolicy(), AddressPolicy(allow_private=True)
 PUBLIC = "93.184.215.14"
+TLS = ssl.create_default_context()  # one for all: loading the certificates takes longer than a test
 ENVELOPE = Envelope(
     run_id=1,
     task_id=1,
@@ -23,6 +25,12 @@ ENVELOPE = Envelope(
     run_token="token",
     run_token_jti="jti",
 )
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
 
 # Refused in production; refused also where private addresses are allowed.
 ADDRESSES = {
@@ -121,7 +129,7 @@ async def test_metadata_is_refused_even_where_private_addresses_are_not(host):
 )  # no URL has octal ones
 async def test_where_private_addresses_are_allowed_every_spelling_leads_to_the_agent(host):
     async with raw_agent(replies) as agent:
-        client = AgentClient(PRIVATE_TOO)
+        client = AgentClient(PRIVATE_TOO, tls=TLS)
         outcome = await client.dispatch(AgentTarget(endpoint_url=agent.url(host)), ENVELOPE)
     assert isinstance(outcome, Dispatched)
 
@@ -147,7 +155,7 @@ class ChangingNames:
 @pytest.mark.anyio
 async def test_a_name_that_is_public_when_registered_and_private_when_called_is_refused():
     names = ChangingNames([PUBLIC], ["127.0.0.1"])
-    client = AgentClient(PRODUCTION, resolver=names)
+    client = AgentClient(PRODUCTION, resolver=names, tls=TLS)
     async with raw_agent(replies) as agent:
         url = agent.url("rebinding.example")
         assert await client.refusal(url) is None
@@ -164,7 +172,7 @@ async def test_a_name_that_is_public_when_registered_and_private_when_called_is_
 async def test_the_name_is_looked_up_once_and_the_address_that_was_judged_is_the_one_connected_to():
     names = ChangingNames(["127.0.0.1"], ["127.0.0.2"])
     async with raw_agent(replies) as agent:
-        client = AgentClient(PRIVATE_TOO, resolver=names)
+        client = AgentClient(PRIVATE_TOO, resolver=names, tls=TLS)
         outcome = await client.dispatch(AgentTarget(endpoint_url=agent.url("agent.example")), ENVELOPE)
     assert isinstance(outcome, Dispatched)
     assert names.asked == [("agent.example", agent.port)]
@@ -181,7 +189,7 @@ async def test_one_bad_address_among_good_ones_is_enough(addresses):
 @pytest.mark.anyio
 async def test_an_address_that_does_not_answer_gives_way_to_the_next():
     async with raw_agent(replies) as agent:
-        client = AgentClient(PRIVATE_TOO, resolver=ChangingNames(["::1", "127.0.0.1"]))
+        client = AgentClient(PRIVATE_TOO, resolver=ChangingNames(["::1", "127.0.0.1"]), tls=TLS)
         outcome = await client.dispatch(AgentTarget(endpoint_url=agent.url("both.example")), ENVELOPE)
     assert isinstance(outcome, Dispatched)
     assert agent.connections == 1
@@ -206,7 +214,7 @@ async def test_a_name_without_a_usable_address(addresses):
     ],
 )
 async def test_what_registration_asks(url, refused):
-    assert (await AgentClient(PRODUCTION).refusal(url) is not None) == refused
+    assert (await AgentClient(PRODUCTION, tls=TLS).refusal(url) is not None) == refused
 
 
 @pytest.mark.anyio

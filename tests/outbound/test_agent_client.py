@@ -43,7 +43,7 @@ ENVELOPE = Envelope(
     run_token=TOKEN,
     run_token_jti="abc",
 )
-SHORT_S = 0.25  # for agents that do not answer; long enough to connect on a busy machine
+SHORT_S = 0.5  # for agents that do not answer; long enough to connect on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ FAULTS = {
         "yes",
         "nested deeper",
     ),
-    "hangs": (hangs, "agent_timeout", None, "maybe", "there was no answer within 0.25 s"),
+    "hangs": (hangs, "agent_timeout", None, "maybe", "there was no answer within 0.5 s"),
     "answers after the timeout": (answers_too_late, "agent_timeout", None, "maybe", "no answer within"),
     "trickles past the deadline": (trickles, "agent_timeout", 200, "yes", "the answer began"),
     "resets at once": (resets_at_once, "transport_error", None, "maybe", "closed before there was an answer"),

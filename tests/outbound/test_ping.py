@@ -64,7 +64,7 @@ CASES = {
         "to /dispatch/",
         "register the URL",
     ),
-    "hangs": (hangs, False, None, "no answer within 0.25 s", "did not answer"),
+    "hangs": (hangs, False, None, "no answer within 0.5 s", "did not answer"),
     "resets": (resets_at_once, False, None, "closed before", "see the agent's log"),
 }
 
@@ -73,7 +73,7 @@ CASES = {
 async def test_what_a_ping_finds(client, name):
     script, ok, status, problem, hint = CASES[name]
     async with raw_agent(script) as agent:
-        timeout_s = 0.25 if name == "hangs" else 20.0
+        timeout_s = 0.5 if name == "hangs" else 20.0
         result = await client.ping(AgentTarget(endpoint_url=agent.url(), timeout_s=timeout_s, **AUTH))
     assert (result.ok, result.http_status) == (ok, status)
     for told, words in ((result.problem, problem), (result.hint, hint)):

@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, MutableMapping
 from typing import Any
 
 import httpx2
@@ -317,8 +317,9 @@ async def test_a_path_that_is_not_text_is_refused(house: House, run: DrivenRun, 
 
     async with asyncio.timeout(WAIT_S):
         await house.app(scope("POST", f"{PROXY_BASE}/tools/{name}", run.token), receive, send)
-    assert statuses == [404]
+    assert statuses == [503]  # such a name cannot be stored, so the call did not happen
     answered(await run.call("get_order", {"order_id": "4521"}))
+    assert len(await run.trace()) == 1
 
 
 BAD_IDS = ["0", "-1", "x", "1.5", "1e3", "%00", "9" * 19, "9" * 30, "9" * 5000, "null", "true", "１", "1%20", "%2e%2e"]
@@ -332,7 +333,7 @@ async def test_an_absurd_id_is_refused_or_not_there(org: Org, path: str, id: str
 
 ABSURD: dict[str, list[Any]] = {
     "limit": [0, -1, 501, 10**30, "x", "", "1.5", "NaN", "9" * 5000, "\0"],
-    "cursor": ["", "\0", "\xff", "x" * 100_000, "=", "null"],
+    "cursor": ["", "\0", "\xff", "x" * 50_000, "=", "null"],
     "agent_id": [0, -1, 2**63, "x", "", "9" * 5000],
     "status": ["", "x", "\0", "running "],
 }
@@ -438,7 +439,7 @@ async def test_huge_numbers_do_not_break_a_plan(org: Org) -> None:
         {"order": {"1": []}},
         {"flags": {"vip": 1}},
         {"order": {"x" * 10_000: {"y" * 10_000: "z"}}},
-        {"order": {"1": {"a": json.loads("[" * 60 + "]" * 60)}}},
+        {"order": {"1": {"a": json.loads("[" * 50 + "]" * 50)}}},
     ],
     ids=lambda state: str(state)[:30],
 )
@@ -453,9 +454,6 @@ async def test_an_odd_world_is_refused_or_can_be_asked(org: Org, state: Row) -> 
             called = await run.call("get_order", {"order_id": name})
             assert called.status_code < 500, called.text[:300]
         assert (await run.ledger())["state"] == {k: v for k, v in state.items() if k != "flags"}
-
-
-Sender = Callable[[Org], Awaitable[httpx2.Response]]
 
 
 async def test_what_was_refused_left_the_server_as_it_was(filled: Org) -> None:

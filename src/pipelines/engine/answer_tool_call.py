@@ -197,7 +197,7 @@ def _checked(live: LiveRun, tool: Tool, simulated: SimulatedReply) -> _Decision:
             details=[problem.as_json() for problem in broken],
         )
         return _refusal(error)._replace(validation=_validation(simulated, broken))
-    validation = _validation(simulated, contradictions(simulated.response, _after(live, simulated)))
+    validation = _validation(simulated, _contradictions(live, simulated))
     return _Decision(
         Source.ODYSSEY, simulated.status, _text(simulated.response), simulated.updates, validation=validation
     )
@@ -211,12 +211,12 @@ def _broken(live: LiveRun, tool: Tool, simulated: SimulatedReply) -> list[Proble
     return problems
 
 
-def _after(live: LiveRun, simulated: SimulatedReply) -> Ledger:
-    if not simulated.updates:
-        return live.ledger
-    draft = live.ledger.draft()
-    draft.apply(simulated.updates)
-    return draft
+def _contradictions(live: LiveRun, simulated: SimulatedReply) -> list[Problem]:
+    after: Ledger = live.ledger
+    if simulated.updates:
+        after = live.ledger.draft()
+        after.apply(simulated.updates)
+    return contradictions(simulated.response, after, simulated.computed)
 
 
 def _validation(simulated: SimulatedReply, problems: list[Problem]) -> str:

@@ -100,8 +100,14 @@ class Dispatcher:
 
     def _ending(self, session: _Session, failed: DispatchFailed | None) -> Ending:
         if failed is not None:
+            sent = failed.reply  # read, but against the response contract: its author wants to see it
             return Ending(
-                status=RunStatus.FAILED, error_class=failed.error_class.value, error_json=failed.as_json()
+                status=RunStatus.FAILED,
+                final_response=sent.final_response if sent is not None else None,
+                messages=sent.messages_json() if sent is not None else None,
+                metadata=sent.metadata if sent is not None else None,
+                error_class=failed.error_class.value,
+                error_json=failed.as_json(),
             )
         assert session.last is not None
         messages: list[Json] = [message.as_json() for message in session.history]

@@ -1,7 +1,7 @@
 """What every use case works with, built once by the server (or a test) and handed in."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -40,3 +40,5 @@ class Platform:
     live_runs: LiveRuns
     manual_run_ttl_s: int
     now: Callable[[], str] = field(default_factory=WallClock)
+    #: Why the platform may not call an endpoint; None when it may.
+    endpoint_refusal: Callable[[str], Awaitable[str | None]]

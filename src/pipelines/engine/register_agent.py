@@ -16,6 +16,7 @@ WRITE_ONLY = "auth_header_value"
 async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Agent:
     """A published agent, unless the body says `"status": "draft"`."""
     status, definition, secret = _read(body)
+    await _check_endpoint(platform, definition)
     now = platform.now()
 
     def store(connection: Connection) -> Agent:
@@ -30,6 +31,10 @@ async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Age
 async def change_agent(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> Agent:
     """The fields given replace the old ones, the others stay; the result is checked whole."""
     now = platform.now()
+    if "endpoint_url" in body:
+        current = await find_agent(platform, org_id, agent_id)
+        _, changed, _ = _read({"status": current.status, **current.definition, **body})
+        await _check_endpoint(platform, changed)
 
     def store(connection: Connection) -> Agent:
         before = _existing(connection, org_id, agent_id)
@@ -85,6 +90,15 @@ def _read(body: JsonObject) -> tuple[str, AgentDefinition, str | None]:
         raise Refused(problems, "the agent")
     secret = rest.get(WRITE_ONLY)
     return str(status), definition, secret if isinstance(secret, str) else None
+
+
+async def _check_endpoint(platform: Platform, definition: AgentDefinition) -> None:
+    """Where the platform may not call, nobody should find out at the first run."""
+    if definition.endpoint_url is not None:
+        refusal = await platform.endpoint_refusal(definition.endpoint_url)
+        if refusal is not None:
+            hint = "set PIPELINES_ALLOW_PRIVATE_ENDPOINTS=yes where agents on private networks are meant"
+            raise Refused([Problem(path="/endpoint_url", message=refusal, hint=hint)], "the agent")
 
 
 def _plan_problems(definition: AgentDefinition) -> list[Problem]:

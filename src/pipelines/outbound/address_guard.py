@@ -83,9 +83,7 @@ def _all_forms(address: Address) -> Iterator[Address]:
         yield address
     elif address.ipv4_mapped is not None:
         yield address.ipv4_mapped
-    elif (
-        address in _NAT64
-    ):  # like the mapped ones only a spelling, of every IPv4 host in an IPv6-only network
+    elif address in _NAT64:  # also only a spelling: in an IPv6-only network every IPv4 host has it
         yield IPv4Address(int(address) & 0xFFFF_FFFF)
     else:
         yield address

@@ -102,8 +102,8 @@ async def post_once(post: Post, *, network: AsyncNetworkBackend, tls: ssl.SSLCon
     try:
         async with asyncio.timeout(post.timeout_s):
             await _exchange(post, url, progress, network, tls)
-    except (TimeoutError, httpcore2.TimeoutException) as error:
-        failure = _timed_out(post, url, progress, error)
+    except (TimeoutError, httpcore2.TimeoutException):
+        failure = _timed_out(post, url, progress)
     except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:  # OSError: TLS breaks raw
         failure = _failed(url, progress, error)
     else:
@@ -177,7 +177,7 @@ def _answer(progress: _Progress) -> Answer:
     return Answer(status=progress.status, headers=progress.headers, body=b"".join(progress.parts))
 
 
-def _timed_out(post: Post, url: URL, progress: _Progress, error: Exception) -> NoAnswer:
+def _timed_out(post: Post, url: URL, progress: _Progress) -> NoAnswer:
     if progress.reached == "no":
         detail = f"no connection to {_place(url)} within {min(CONNECT_TIMEOUT_S, post.timeout_s):g} s"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")

@@ -52,13 +52,14 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         database = Database(settings.store())
+        client = AgentClient(AddressPolicy(allow_private=settings.allows_private_endpoints))
         platform = Platform(
             database=database,
             secrets=SecretBox(load_or_make_key(settings.data_dir / "secret.key", settings.secret_key)),
             live_runs=LiveRuns(database),
             manual_run_ttl_s=settings.manual_run_ttl_s,
+            endpoint_refusal=client.refusal,
         )
-        client = AgentClient(AddressPolicy(allow_private=settings.allows_private_endpoints))
         dispatcher = Dispatcher(platform, client, whole.own_url)
         runner = BatchRunner(
             platform,

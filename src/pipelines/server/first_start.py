@@ -36,10 +36,10 @@ def prepare(settings: Settings) -> FirstStart:
                 now = datetime.now(UTC).isoformat()
                 org_id = add_org(connection, "default", now)
                 add_key(connection, org_id=org_id, name="first key", role=Role.OWNER, key=key, now=now)
+                # Before the commit: a kill in between leaves a file to overwrite, not a key nobody has.
+                _write_private(directory / KEY_FILE, key + "\n")
     finally:
         connection.close()
-    if key is not None:
-        _write_private(directory / KEY_FILE, key + "\n")
     return FirstStart(key, directory / KEY_FILE)
 
 

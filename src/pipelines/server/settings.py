@@ -12,12 +12,20 @@ from typing import Any, NamedTuple, cast
 from pipelines.core.problems import Problem, Refused
 from pipelines.storage.database import Store
 from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.secret_box import decoded_key
 from pipelines.storage.sqlite_store import SqliteStore, Synchronous
 
 DATABASE_FILE = "odyssey.db"
 DURABLE_FILE = "durable.db"
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
+MOST_DIGITS = 18
+TEN_YEARS_S = 315_360_000  # a run that stays open longer is a slip, and the calendar ends
+RANGES = (
+    ("PIPELINES_PORT", "port", 0, 65_535),
+    ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
+    ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
+)
 
 
 class Setting(NamedTuple):
@@ -118,19 +126,21 @@ def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> 
 def _value(setting: Setting, text: str, problems: list[Problem]) -> Any:
     if not isinstance(setting.default, int):
         return text
-    if not text.isascii() or not text.isdigit():
-        problems.append(Problem(path=setting.variable, message=f"must be a whole number, not {text!r}"))
+    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+        problems.append(Problem(path=setting.variable, message=f"must be a whole number, not {text[:40]!r}"))
         return setting.default
     return int(text)
 
 
 def _problems(values: Mapping[str, Any]) -> list[Problem]:
     found = []
-    if values["port"] > 65_535:
-        found.append(Problem(path="PIPELINES_PORT", message="must be at most 65535"))
+    for variable, field, least, most in RANGES:
+        if not least <= values[field] <= most:
+            found.append(Problem(path=variable, message=f"must be from {least} to {most}"))
     if values["synchronous"] not in ("full", "normal"):
         found.append(Problem(path="PIPELINES_SYNCHRONOUS", message="must be 'full' or 'normal'"))
-    if values["database_url"] and not values["database_url"].startswith((SQLITE, *POSTGRES)):
+    url = values["database_url"]
+    if url and (url == SQLITE or not url.startswith((SQLITE, *POSTGRES))):
         found.append(
             Problem(
                 path="PIPELINES_DATABASE_URL",
@@ -149,6 +159,11 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
                 path="PIPELINES_API_KEY", message="must be at least 8 visible ASCII characters, no spaces"
             )
         )
-    if values["manual_run_ttl_s"] < 1 or values["upload_limit_mb"] < 1:
-        found.append(Problem(path="settings", message="times and sizes must be at least 1"))
+    if values["public_url"] and not values["public_url"].startswith(("http://", "https://")):
+        found.append(Problem(path="PIPELINES_PUBLIC_URL", message="must start with http:// or https://"))
+    if values["secret_key"]:
+        try:
+            decoded_key(values["secret_key"])
+        except ValueError as error:
+            found.append(Problem(path="PIPELINES_SECRET_KEY", message=str(error)))
     return found

@@ -38,19 +38,22 @@ class SecretBox:
 def load_or_make_key(path: Path, given: str | None) -> bytes:
     """The operator's key (32 bytes in base64), else the one in a file only this user can read."""
     if given:
-        return _decoded(given, "PIPELINES_SECRET_KEY")
+        return decoded_key(given)
     if not path.exists():
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # Under another name first: a kill in between must not leave half a key.
+        made = path.with_suffix(f".{os.getpid()}")
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
-    return _decoded(path.read_text(), path.name)
+        made.replace(path)
+    return decoded_key(path.read_text())
 
 
-def _decoded(text: str, where: str) -> bytes:
+def decoded_key(text: str) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except ValueError:
         key = b""
     if len(key) != 32:
-        raise ValueError(f"{where} must be 32 bytes in base64, for example from `openssl rand -base64 32`")
+        raise ValueError("must be 32 bytes in base64, for example from `openssl rand -base64 32`")
     return key

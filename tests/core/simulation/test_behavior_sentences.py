@@ -307,6 +307,10 @@ CASES: dict[str, tuple[Call, ...]] = {
         refund(OK),
         refund(answers(id="o-3", status="delivered", total=600), "o-3"),
     ),
+    "refund_order rejects orders whose total is less than the amount.": (
+        refund(refused(409), amount=101),
+        refund(OK, amount=100),
+    ),
     "refund_order fails if the order has no shipped_at.": (refund(refused(409)), refund(OK, "o-2")),
     "refund_order requires a shipped_at on the order.": (refund(refused(409)), refund(OK, "o-2")),
     "refund_order rejects orders without a delivered_at.": (refund(refused(409)), refund(OK, "o-3")),

@@ -5,7 +5,8 @@ from verdict_cases import cancel, get_order, refund, run
 
 from pipelines.core.problems import Refused
 from pipelines.core.seed import TrackedConstraint
-from pipelines.core.verdict.constraints import constraint_findings, parse_check
+from pipelines.core.verdict.constraint_check import parse_check
+from pipelines.core.verdict.constraints import constraint_findings
 
 
 def finding(check, *trace, says="Hello.", id="tone"):

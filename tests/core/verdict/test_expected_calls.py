@@ -6,12 +6,8 @@ from hypothesis import strategies as st
 from verdict_cases import call, cancel, get_order, injected, refund, refused, run
 
 from pipelines.core.problems import Refused
-from pipelines.core.verdict.expected_calls import (
-    evaluate_expected_calls,
-    is_met_by_nothing,
-    parse_expected_calls,
-    read_expected_calls,
-)
+from pipelines.core.verdict.call_oracle import evaluate_expected_calls, is_met_by_nothing
+from pipelines.core.verdict.expected_calls import parse_expected_calls, read_expected_calls
 from pipelines.core.verdict.verdict import Status
 
 
@@ -87,6 +83,13 @@ UNMET = {
         "wrong_action",
         "refund_order should follow get_order",
         (1, 2),
+    ),
+    "one call cannot follow itself": (
+        {"must": [{"tool": "get_order", "count": {"$gte": 1}}, "*"], "in_order": True},
+        [get_order(1)],
+        "wrong_action",
+        "any tool should follow get_order",
+        (1,),
     ),
     "must not, not even tried": (
         {"must_not": ["refund_order"]},

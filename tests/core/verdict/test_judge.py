@@ -118,6 +118,14 @@ COMPLETIONS = {
         None,
         "no oracle says whether it should",
     ),
+    "no oracle, no such order": (
+        [refused(1, "refund_order", "order_not_found", "There is no order 4521.", status=404)],
+        "I can't refund it: order not found.",
+        {},
+        "PENDING",
+        None,
+        "no oracle says whether it should",
+    ),
     "refused where the oracle expects the deed": (
         [],
         NOT_BUYER,

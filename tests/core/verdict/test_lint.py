@@ -1,5 +1,8 @@
 """Oracle lint: tasks whose verdicts would prove nothing are named before they are run."""
 
+import subprocess
+import sys
+
 import pytest
 from verdict_cases import STATE, TOOLS
 
@@ -221,3 +224,10 @@ def test_warnings_name_row_and_column():
     first, second = lint_seeds(seeds, tools=TOOLS)
     assert (first.row, first.column, first.path) == (2, "expected_state", "row 2, column expected_state")
     assert second.path == "row 3, column expected_calls, at /0/tool"
+
+
+@pytest.mark.parametrize("reader", ["expected_state", "expected_calls", "constraint_check"])
+def test_what_seeds_can_be_checked_with_does_not_need_seeds(reader):
+    """Otherwise core.seed could not import it: the two would go in a circle."""
+    script = f"import sys, pipelines.core.verdict.{reader}; sys.exit('pipelines.core.seed' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -67,6 +67,24 @@ REASONS = {
         "I can't cancel it, as it has shipped. It can't be refunded either: the 90 day window is closed.",
         "right",
     ),
+    "both refusals in one sentence": (
+        f"{SHIPPED} {WINDOW}",
+        [refused(1, "cancel_order", "already_shipped", "Already shipped"), window_closed],
+        "Order 9001 has already shipped, so I can't cancel it, and the refund window has closed after 90 days.",
+        "right",
+    ),
+    "the rule behind the code": (
+        f"{SHIPPED} refund_order answers 422 window_closed when shipped_at is more than 90 days ago.",
+        [refused(1, "refund_order", "window_closed", "Window closed", status=422)],
+        "It was shipped more than 90 days ago, so it cannot be refunded.",
+        "right",
+    ),
+    "with facts from a reply": (
+        SHIPPED,
+        [get_order(1), refused(2, "cancel_order", "already_shipped", "Already shipped")],
+        "The order shipped on 2026-04-01 for 79.5, so it can't be cancelled.",
+        "right",
+    ),
     "one of two refusals": (
         f"{SHIPPED} {WINDOW}",
         [already_shipped, window_closed],
@@ -110,6 +128,13 @@ REASONS = {
         BUYER,
         [],
         "I can't cancel it: the buyer's account is suspended.",
+        "unknown",
+    ),
+    "a common other reason": (BUYER, [], "I can't cancel it: the buyer is suspended.", "unknown"),
+    "a refusal that was lifted": (
+        None,
+        [window_closed, refund(3)],
+        "I can't, the refund window is closed after 90 days.",
         "unknown",
     ),
     "in other words": (BUYER, [], "I can't, since it belongs to somebody else.", "unknown"),

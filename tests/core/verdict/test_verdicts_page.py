@@ -10,7 +10,7 @@ from pipelines.core.json_text import loads
 from pipelines.core.matching import MATCHER_NAMES, match
 from pipelines.core.seed import parse_seed
 from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.verdict.constraints import CHECKS, parse_check
+from pipelines.core.verdict.constraint_check import CHECKS, parse_check
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.expected_calls import parse_expected_calls
 from pipelines.core.verdict.expected_state import parse_expected_state

@@ -13,6 +13,7 @@ from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.language import Origin, Plan, parse_plan
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.shapes import Survey
+from pipelines.core.simulation.reply_check import computed_in
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool
@@ -26,6 +27,7 @@ class ToolPlan:
     origin: Origin
     notes: tuple[str, ...] = ()
     confidence: float = 1.0
+    computed: frozenset[str] = frozenset()  # fields of the reply that the plan works out itself
 
 
 class PlannedSimulator:
@@ -56,7 +58,9 @@ class PlannedSimulator:
         if found.plan is None:
             raise SimulationFailed("no_plan", f"no plan makes sense for `{tool}`: {'; '.join(found.notes)}")
         reply = run(found.plan, arguments, ledger, moment)
-        return reply._replace(notes=(*reply.notes, *found.notes)) if found.notes else reply
+        if not found.notes and not found.computed:
+            return reply
+        return reply._replace(notes=(*reply.notes, *found.notes), computed=found.computed)
 
     def plan_of(self, name: str) -> ToolPlan:
         known = self._plans.get(name)
@@ -79,11 +83,16 @@ class PlannedSimulator:
     def _behavior(self) -> Behavior:
         if not self._behavior_text:
             return Behavior()
-        return read_behavior(self._behavior_text, tools=list(self._tools.values()), world=self._world)
+        return read_behavior(
+            self._behavior_text,
+            tools=list(self._tools.values()),
+            world=self._world,
+            ledger_schema=self._ledger_schema,
+        )
 
     @cached_property
     def _lexicon(self) -> Lexicon:
-        return build_lexicon(list(self._tools.values()), self._world)
+        return build_lexicon(list(self._tools.values()), self._world, self._ledger_schema)
 
     def _compiled(self, tool: Tool) -> ToolPlan:
         if tool.simulation is not None:
@@ -106,7 +115,14 @@ class PlannedSimulator:
         steps = body.get("steps") if isinstance(body, dict) else body
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
-        woven = weave(steps, tool=tool, rules=rules, world=self._world, lexicon=self._lexicon)
+        woven = weave(
+            steps,
+            tool=tool,
+            rules=rules,
+            world=self._world,
+            lexicon=self._lexicon,
+            is_inferred=origin == "read",  # then what the author says replaces what reading guessed
+        )
         told = [f"not enforced by this tool: {rule.sentence}" for rule in woven.unwoven]
         told += [rule.note for rule in rules if rule.note is not None]
         enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
@@ -131,7 +147,7 @@ def _parsed(body: Json, origin: Origin, notes: tuple[str, ...], confidence: floa
     except Refused as refused:
         told = tuple(f"{problem.path}: {problem.message}" for problem in refused.problems)
         return ToolPlan(plan=None, origin=origin, notes=(*notes, *told), confidence=0.0)
-    return ToolPlan(plan=plan, origin=origin, notes=notes, confidence=confidence)
+    return ToolPlan(plan=plan, origin=origin, notes=notes, confidence=confidence, computed=computed_in(body))
 
 
 class _Plans(Mapping[str, ToolPlan]):

@@ -23,6 +23,7 @@ class SimulatedReply(NamedTuple):
     response: Json
     updates: tuple[LedgerUpdate, ...] = ()
     engine: str = "embedded"
+    computed: frozenset[str] = frozenset()  # fields of the response that are no entity's: they may differ
     notes: tuple[str, ...] = ()  # what was not enforced or not understood, shown in the trace
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from pipelines.core.json_text import Json, same
 from pipelines.core.ledger import Ledger, Update, is_flag_section
 from pipelines.core.matching import MISSING, Actual, Path
-from pipelines.core.verdict.evidence import EntityUpdate, EvidenceRow, RunEvidence
-from pipelines.core.verdict.wording import calls_text, path_text, shown
-
-FLAGS = "flags"
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.paths import FLAGS, path_text
+from pipelines.core.verdict.trace import EntityUpdate, EvidenceRow
+from pipelines.core.verdict.wording import calls_text, shown
 
 
 class Change(NamedTuple):

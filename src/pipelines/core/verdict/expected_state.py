@@ -13,12 +13,9 @@ from pipelines.core.authored import as_object, kind
 from pipelines.core.json_text import Json, pointer
 from pipelines.core.matching import MISSING, Path, check_expectation, is_matcher, leaves
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.verdict.changes import FLAGS
-from pipelines.core.verdict.wording import path_text
+from pipelines.core.verdict.paths import FLAGS, NEW, parse_path, path_text
 
 CHECK = "expected_state"
-NEW = "<new>"
-ANY = "*"
 MAX_ASSERTIONS = 500
 _SHAPE = 'for example {"order.4521.status": "refunded"}, or {"unchanged": true}'
 
@@ -93,14 +90,10 @@ class _Reader:
         self.problems.append(Problem(path=place, message=message, hint=hint))
 
     def path(self, text: str, place: str) -> Path | None:
-        if text.startswith("/"):
-            parts = tuple(part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/"))
-        else:
-            parts = tuple(text.split("."))
-        if all(parts):
-            return parts
-        self.refuse(place, f"`{text}` is no path: a part of it is empty", "such as `order.4521.status`")
-        return None
+        parts = parse_path(text)
+        if parts is None:
+            self.refuse(place, f"`{text}` is no path: a part of it is empty", "such as `order.4521.status`")
+        return parts
 
     def take(self, value: Json, path: Path, place: str) -> None:
         if NEW in path[1:]:

@@ -15,15 +15,17 @@ from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
 from pipelines.core.task_columns import BY_AXIS
 from pipelines.core.tools_schema import Tool
-from pipelines.core.verdict.changes import FLAGS, value_at
-from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, read_check
+from pipelines.core.verdict.changes import value_at
+from pipelines.core.verdict.constraint_check import read_check
+from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.expected_calls import ANY_TOOL, ExpectedCall, ExpectedCalls
-from pipelines.core.verdict.expected_state import NEW, ExpectedState, assertion_paths
+from pipelines.core.verdict.expected_state import ExpectedState, assertion_paths
 from pipelines.core.verdict.judge import REFUSAL
 from pipelines.core.verdict.oracles import Oracles, read_oracles
+from pipelines.core.verdict.paths import FLAGS, NEW, path_text
 from pipelines.core.verdict.state_oracle import is_met_by_nothing
-from pipelines.core.verdict.wording import path_text, shown
+from pipelines.core.verdict.wording import shown
 
 _STATE, _CALLS, _CONSTRAINTS = "/expected_state", "/expected_calls", "/tracked_constraints"
 

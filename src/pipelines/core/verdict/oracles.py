@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from pipelines.core.json_text import Json
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.verdict import expected_calls, state_oracle
+from pipelines.core.verdict import call_oracle, state_oracle
+from pipelines.core.verdict.call_oracle import evaluate_expected_calls as evaluate_expected_calls
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.expected_calls import ExpectedCalls as ExpectedCalls
-from pipelines.core.verdict.expected_calls import evaluate_expected_calls as evaluate_expected_calls
 from pipelines.core.verdict.expected_calls import parse_expected_calls as parse_expected_calls
 from pipelines.core.verdict.expected_calls import read_expected_calls as read_expected_calls
 from pipelines.core.verdict.expected_state import ExpectedState as ExpectedState
@@ -33,7 +33,7 @@ class Oracles:
     def decide_completion(self, evidence: RunEvidence) -> bool:
         """Whether meeting them proves that something was done: an agent that does nothing must not."""
         by_state = self.state is not None and not state_oracle.is_met_by_nothing(self.state, evidence)
-        return by_state or (self.calls is not None and not expected_calls.is_met_by_nothing(self.calls))
+        return by_state or (self.calls is not None and not call_oracle.is_met_by_nothing(self.calls))
 
 
 def read_oracles(

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, dumps
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.speech import content_stems, plain, sentences, stem
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
-from pipelines.core.verdict.wording import calls_text, quoted
+from pipelines.core.verdict.wording import calls_text, quoted, shortened
 
 _ABLE = r"(?:able|allowed|permitted|authori[sz]ed|in\s+a\s+position)"
 _DECLINES = re.compile(
@@ -44,6 +44,7 @@ _ABSENT = re.compile(
 _GIVES_REASON = re.compile(r"\b(?:because|since|as|due\s+to|only|policy|reason|given|per|rules?)\b")
 # How many words of its own a sentence may add and still name the rule, by how many it shares with it.
 _MOST_STRANGE = {1: 1, 2: 4}
+LONGEST_REPLY = 2_000  # characters of one reply that are read for words
 # Words of reasons that tasks often probe: one of these, foreign to rule and request, is another reason.
 _OTHER_REASONS = frozenset(
     stem(word)
@@ -95,8 +96,8 @@ def explained(evidence: RunEvidence) -> Explained:
     """What the agent gives as its reason for declining, against the reason there was."""
     answer = said(evidence)
     reasons = _backend_reasons(evidence) or _stated_reasons(evidence)
-    asked = content_stems(evidence.user_instruction)
-    unnamed = [reason for reason in reasons if not _names(answer, reason, asked)]
+    known = _known_stems(evidence)
+    unnamed = [reason for reason in reasons if not _names(answer, reason, known)]
     rows = tuple(reason.row.sequence for reason in reasons if reason.row is not None)
     excuse = _disproved_excuse(evidence)
     if reasons and not unnamed and excuse is None:
@@ -131,7 +132,7 @@ def _backend_reasons(evidence: RunEvidence) -> list[_Reason]:
     found: dict[frozenset[str], _Reason] = {}
     for row in writes or refused:
         text = _refusal_text(row.response)
-        stems = _telling_stems(text, evidence)
+        stems = _telling_stems(f"{text} {_rule_behind(text, evidence)}", evidence)
         found.setdefault(stems, _Reason(text, stems, row))
     return [reason for reason in found.values() if reason.stems]
 
@@ -156,6 +157,13 @@ def _refusal_text(response: Json) -> str:
             return text
         case _:
             return ""
+
+
+def _rule_behind(refusal: str, evidence: RunEvidence) -> str:
+    """The sentence of behaviour text that announces this refusal by its code: it says more than the code."""
+    code = refusal.partition(":")[0].lower()
+    rules = sentences(evidence.behavior_instructions or "") if len(code) > 3 else []
+    return next((rule for rule in rules if code in rule.lower()), "")
 
 
 def _stated_reasons(evidence: RunEvidence) -> list[_Reason]:
@@ -189,9 +197,15 @@ def _subject_stems(evidence: RunEvidence) -> frozenset[str]:
 # Whether they were named
 
 
-def _names(answer: str, reason: _Reason, asked: frozenset[str]) -> bool:
-    """Whether telling words are shared, in sentences that bring in little foreign to rule and request."""
-    known = reason.stems | asked | content_stems(reason.text)
+def _known_stems(evidence: RunEvidence) -> frozenset[str]:
+    """Words that an explanation may use without bringing in anything new: the request, rules and replies."""
+    given = [evidence.user_instruction, evidence.behavior_instructions or ""]
+    given += [shortened(dumps(row.response).decode(), LONGEST_REPLY) for row in evidence.calls]
+    return content_stems(" ".join(given))
+
+
+def _names(answer: str, reason: _Reason, known: frozenset[str]) -> bool:
+    """Whether telling words are shared, in sentences that bring in little that is not known."""
     shared: set[str] = set()
     strange: set[str] = set()
     for sentence in sentences(answer):

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Ledger, SetFlag
 from pipelines.core.matching import MISSING, Actual, Path, assign, is_matcher, leaves, matches
-from pipelines.core.verdict.changes import FLAGS, Change, changes, is_about_flags, value_at
+from pipelines.core.verdict.changes import Change, changes, is_about_flags, value_at
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.expected_state import ANY, CHECK, Assertion, ExpectedState, NewEntities
+from pipelines.core.verdict.expected_state import CHECK, Assertion, ExpectedState, NewEntities
+from pipelines.core.verdict.paths import ANY, FLAGS, path_text
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
-from pipelines.core.verdict.wording import calls_text, listing, path_text, shown, wish
+from pipelines.core.verdict.wording import calls_text, listing, shown, wish
 
 COLLATERAL = "collateral"
 MOST_FOUND = 20  # changes told one by one: a run that changed thousands has one cause

@@ -1,15 +1,13 @@
 """Words for verdicts: values, paths, calls and expectations as a person reads them."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from pipelines.core.json_text import Json, dumps
-from pipelines.core.matching import Actual, Missing, Path, is_matcher
-from pipelines.core.verdict.evidence import EvidenceRow
+from pipelines.core.matching import Actual, Missing, is_matcher
+from pipelines.core.verdict.trace import EvidenceRow
 
 LONGEST_VALUE = 80
 MOST_LISTED = 5
-_PLAIN = re.compile(r"[^\s./\[\]\"]+")
 
 
 def shown(value: Actual) -> str:
@@ -27,17 +25,6 @@ def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
 def quoted(sentence: str) -> str:
     """What somebody said, to stand between quotation marks."""
     return shortened(sentence, 160).rstrip(".")
-
-
-def path_text(path: Path) -> str:
-    """`order.4521.status`; a part with a dot in it stands in brackets: `user["a.b"].tier`."""
-    text = ""
-    for part in path:
-        if not _PLAIN.fullmatch(part):
-            text += f"[{shown(part)}]"
-        else:
-            text += f".{part}" if text else part
-    return text
 
 
 def calls_text(rows: Iterable[EvidenceRow]) -> str:

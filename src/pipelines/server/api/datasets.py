@@ -171,14 +171,12 @@ async def _upload(request: Request, taken: tuple[str, ...]) -> _Fields:
 
 
 async def _form(request: Request, limit: int, taken: tuple[str, ...]) -> _Fields:
-    try:
-        form = await MultiPartParser(
-            request.headers, limited(request, limit), max_files=1, max_fields=3, max_part_size=limit
-        ).parse()
-    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
-        raise BadRequest(f"The form cannot be read: {error}.") from None
+    parser = MultiPartParser(
+        request.headers, limited(request, limit), max_files=1, max_fields=3, max_part_size=limit
+    )
     fields = _Fields()
     try:
+        form = await parser.parse()
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
                 fields.file = await value.read()
@@ -191,8 +189,13 @@ async def _form(request: Request, limit: int, taken: tuple[str, ...]) -> _Fields
                 fields.name = value
             else:
                 raise Refused([Problem(path=f"/{name}", message="unknown field")], "the form")
+    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
+        raise BadRequest(f"The form cannot be read: {error}.") from None
     finally:
-        await form.close()
+        for file in parser._files_to_close_on_error:  # also of a part that never ended, which no form holds
+            file.close()
+    if fields.file is None and parser._files_to_close_on_error:
+        raise BadRequest("The form ends in the middle of its file.")
     return fields
 
 

@@ -27,7 +27,6 @@ OWNERS = (
     "user_name",
 )
 
-
 _OWNERSHIP = (
     "[the] [original|actual|rightful|registered|same|legitimate|{noun}] ['s] "
     "owner|buyer|purchaser|customer|user|creator|author|"

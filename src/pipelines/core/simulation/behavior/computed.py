@@ -79,10 +79,7 @@ def _either_not(field: Field, first: Amount, second: Amount, condition: Conditio
 
 
 _LABEL = "[sales|service|handling|processing|delivery|shipping|convenience|import|booking]"
-
-
 _CHARGED = "tax|vat|gst|fee|surcharge|charge|tip|commission|markup|penalty|interest"
-
 
 _COMPUTES = (
     (
@@ -266,7 +263,6 @@ _COMPUTED = (
         _flat("+"),
     ),
 )
-
 
 PIECES: dict[str, Piece] = {
     "computes": table(*_COMPUTES),

@@ -47,7 +47,6 @@ _MUST_CONDITION = table(
     ("{matching}", lambda matching: matching),
 )
 
-
 _REQUIREMENT = table(
     ("that {condition}", lambda condition: condition),
     ("{thing}", lambda thing: thing.condition),
@@ -62,9 +61,7 @@ _REQUIREMENT = table(
     ("status|state [=] {values}", lambda values: Any_(tuple(Is(str(value)) for value in values))),
 )
 
-
 _TO_OK = "to|can (succeed|work|proceed|happen | go through | be allowed|accepted|called|used)"
-
 
 PIECES: dict[str, Piece] = {
     "mustcond": _MUST_CONDITION,

@@ -301,7 +301,6 @@ _WHOLE = (
     ),
 )
 
-
 PIECES: dict[str, Piece] = {
     "guardwhole": table(*_WHOLE),
     "canonly": table(

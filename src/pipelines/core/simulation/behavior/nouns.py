@@ -39,7 +39,6 @@ _ADJECTIVES = table(
     ("{value} {field}", lambda value, field: OneOf(field, (value,))),
 )
 
-
 _RELATIVE = table(
     ("that|which|who {be} {thingsaid}", lambda thingsaid: thingsaid),
     ("that|which|who {be} not {thingsaid}", lambda thingsaid: negated(thingsaid)),
@@ -66,7 +65,6 @@ _RELATIVE = table(
     ),
 )
 
-
 _THING = table(
     ("{a} {adjectives} {noun}", lambda adjectives, noun: _thing(noun, adjectives)),
     (
@@ -92,7 +90,6 @@ _THING = table(
     ("{a} {field} {fieldsaid}", lambda field, fieldsaid: Thing("", said_of(fieldsaid, field))),
     ("{a} duplicate {field}", lambda field: Thing("", Not(Unique(field)))),
 )
-
 
 _SUBJECT = table(
     ("{a} {noun}", lambda noun: noun),

@@ -171,7 +171,6 @@ def _hear_plain_words(matcher: Matcher, at: int, heard: _Heard) -> tuple[int, _H
 
 _NOT_A_WORD = word_set("and or if when unless otherwise it returns return the a an any no not is are with")
 
-
 PIECES: dict[str, Piece] = {
     "failure": failure,
     "unchanged": table(

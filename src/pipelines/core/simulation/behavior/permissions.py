@@ -10,11 +10,7 @@ from pipelines.core.simulation.behavior.things import Kind, known_value, switch_
 from pipelines.core.simulation.reading.verbs import word_set
 
 NO = text("false")
-
-
 _ROLES = ("role", "user_role", "type", "account_type", "roles")
-
-
 _ROLE_WORDS = word_set("admin manager moderator supervisor staff agent support superuser")
 
 

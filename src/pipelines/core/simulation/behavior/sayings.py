@@ -31,8 +31,6 @@ from pipelines.core.simulation.behavior.meaning import (
 from pipelines.core.simulation.behavior.phrases import constant
 
 IT = Field("\0it")  # the field being spoken of, until it is known
-
-
 ZERO = Literal_(Decimal(0))
 
 
@@ -47,6 +45,8 @@ def about(meaning: Any, noun: str | None) -> Any:
     """The same statement about this thing, where it does not name one itself."""
     if isinstance(meaning, (Is, Age, Measure, Owns)) and not meaning.noun and noun:
         meaning = replace(meaning, noun=noun)
+    if isinstance(meaning, Compare):  # what it is compared with may be an argument
+        return replace(meaning, left=about(meaning.left, noun))
     if isinstance(meaning, Field):
         return (
             replace(meaning, owner=noun)
@@ -120,7 +120,6 @@ _SAID_OF_FIELD = table(
     ("{values}", _unless_one_value),
 )
 
-
 _FIELD_DOES = table(
     ("exceed~|surpass~ {amount}", lambda amount: Compare(IT, ">", amount)),
     ("reach~|hit~ {amount}", lambda amount: Compare(IT, ">=", amount)),
@@ -187,7 +186,6 @@ _SAID_OF_THING = table(
     ),
 )
 
-
 _THING_HAS = table(
     ("been {state}", lambda state: Is(state, None, True)),
     ("{state}", lambda state: Is(state, None, True)),
@@ -214,7 +212,6 @@ _THING_HAS = table(
     ("[any | some | at least one] {field}", lambda field: HasSome(field)),
     ("a|an|the {field} {fieldsaid}", lambda field, fieldsaid: said_of(fieldsaid, field)),
 )
-
 
 PIECES: dict[str, Piece] = {
     "fieldsaid": _SAID_OF_FIELD,

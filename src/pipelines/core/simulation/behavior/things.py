@@ -28,29 +28,21 @@ class ToolLike(Protocol):
 
 
 Path = tuple[str, ...]
-
-
 STATUS_WORDS = ("status", "state", "stage", "phase")
-
 
 # Fields that rules speak of although no record of the kind has been seen yet.
 USUAL_FIELDS = word_set(
     "status state total subtotal amount quantity price balance stock reason email name date tier role"
 )
 
-
 _DATE_WORDS = word_set("at on date time timestamp datetime day")
-
 
 _NOISE = word_set(
     "the a an its their his her this that current field value attribute property column own given "
     "requested provided supplied specified submitted passed input argument parameter original new"
 )
 
-
 _ADJECTIVES = word_set("available remaining current existing outstanding actual requested")
-
-
 _STARTS = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

@@ -82,7 +82,6 @@ _SCAN = re.compile(
 )
 _MARKS = {"\x01": ">=", "\x02": "<=", "&&": "and", "||": "or", "==": "=", "[": "(", "]": ")"}
 
-
 # A full stop ends a sentence unless it belongs to an abbreviation.
 _ENDS = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<!\bapprox\.)\s+")
 

@@ -1,0 +1,91 @@
+"""Settings: flags before variables before defaults, and every problem at once."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.core.problems import Refused
+from pipelines.server.settings import SETTINGS, load_settings
+
+
+def test_the_defaults_are_those_of_the_table() -> None:
+    loaded = load_settings({})
+    for setting in SETTINGS:
+        assert str(getattr(loaded, setting.field)) == str(setting.default)
+    assert loaded.host == "127.0.0.1"
+    assert loaded.proxy_rate_limit == 60
+
+
+def test_a_flag_wins_over_its_variable_and_a_variable_over_the_default() -> None:
+    environment = {"PIPELINES_PORT": "1234", "PIPELINES_HOST": "0.0.0.0"}
+    loaded = load_settings(environment, port=99, host=None)
+    assert (loaded.port, loaded.host) == (99, "0.0.0.0")
+
+
+def test_zero_is_a_value() -> None:
+    loaded = load_settings({"PIPELINES_PROXY_RATE_LIMIT": "0"}, port=0)
+    assert (loaded.port, loaded.proxy_rate_limit) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("", "data/odyssey.db"),
+        ("sqlite:///other.db", "other.db"),
+        ("sqlite:////var/lib/o.db", "/var/lib/o.db"),
+    ],
+)
+def test_where_the_database_is(url: str, path: str) -> None:
+    assert load_settings({"PIPELINES_DATABASE_URL": url}, data_dir="data").database_path == Path(path)
+
+
+BAD: dict[str, tuple[str, str]] = {
+    "a port that is no number": ("PIPELINES_PORT", "http"),
+    "a port below zero": ("PIPELINES_PORT", "-1"),
+    "a port too high": ("PIPELINES_PORT", "65536"),
+    "a port of thousands of digits": ("PIPELINES_PORT", "9" * 5000),
+    "an empty port": ("PIPELINES_PORT", ""),
+    "digits of another script": ("PIPELINES_PORT", "１２３"),
+    "a limit that is no number": ("PIPELINES_PROXY_RATE_LIMIT", "many"),
+    "another durability": ("PIPELINES_SYNCHRONOUS", "off"),
+    "another database": ("PIPELINES_DATABASE_URL", "mysql://localhost/x"),
+    "a database that is no URL": ("PIPELINES_DATABASE_URL", "odyssey.db"),
+    "a database without a path": ("PIPELINES_DATABASE_URL", "sqlite:///"),
+    "a short key": ("PIPELINES_API_KEY", "short"),
+    "a key with a space": ("PIPELINES_API_KEY", "pk_live_ 123"),
+    "a key with a line break": ("PIPELINES_API_KEY", "pk_live_123\n"),
+    "a key that is not ASCII": ("PIPELINES_API_KEY", "pk_live_ä123"),
+    "a secret key that is none": ("PIPELINES_SECRET_KEY", "not base64"),
+    "a secret key too short": ("PIPELINES_SECRET_KEY", base64.b64encode(b"x" * 16).decode()),
+    "no time at all": ("PIPELINES_MANUAL_RUN_TTL_S", "0"),
+    "a time past the calendar": ("PIPELINES_MANUAL_RUN_TTL_S", "9" * 18),
+    "no upload at all": ("PIPELINES_UPLOAD_LIMIT_MB", "0"),
+    "a URL without a scheme": ("PIPELINES_PUBLIC_URL", "odyssey.example.com"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_value_is_refused_by_the_name_of_its_variable(case: str) -> None:
+    variable, value = BAD[case]
+    with pytest.raises(Refused) as refused:
+        load_settings({variable: value})
+    assert [problem.path for problem in refused.value.problems] == [variable]
+
+
+def test_all_problems_are_told_at_once() -> None:
+    environment = {
+        "PIPELINES_PORT": "x",
+        "PIPELINES_SYNCHRONOUS": "x",
+        "PIPELINES_API_KEY": "x",
+        "PIPELINES_UPLOAD_LIMIT_MB": "0",
+    }
+    with pytest.raises(Refused) as refused:
+        load_settings(environment)
+    assert {problem.path for problem in refused.value.problems} == set(environment)
+
+
+@pytest.mark.parametrize("value", ["http://a", "https://odyssey.example.com/base/", "http://10.0.0.1:8420"])
+def test_a_public_url_is_taken(value: Any) -> None:
+    assert load_settings({"PIPELINES_PUBLIC_URL": value}).public_url == value
