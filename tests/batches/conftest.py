@@ -1,10 +1,9 @@
-"""One server process for all tests of a worker that leave it running, and one of its own for those that do not."""
+"""One server process for all tests that leave it running, and one of its own for each that does not."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from nodes import Api, House, house_in
 
 NO_LIMIT = {"PIPELINES_PROXY_RATE_LIMIT": "0"}

@@ -19,7 +19,7 @@ from desk import AGENT, STATE, answered
 
 Row = dict[str, Any]
 T = TypeVar("T")
-PATIENCE_S = 60.0  # two loaded cores: only a test that fails waits this long
+PATIENCE_S = 40.0  # two loaded cores: only a test that fails waits this long
 
 #: Refunding order 4521 and nothing else is what passes it.
 REFUND_TASK: Row = {
@@ -131,12 +131,16 @@ class Node:
         stdout = self.process.stdout
         assert stdout is not None
         deadline = time.monotonic() + PATIENCE_S
-        while (found := re.search(r"at (http://\S+?)[,\s]", self.said)) is None or "Stop with" not in self.said:
+        while (
+            found := re.search(r"at (http://\S+?)[,\s]", self.said)
+        ) is None or "Stop with" not in self.said:
             left = deadline - time.monotonic()
             readable = left > 0 and select.select([stdout], [], [], left)[0]
             line = os.read(stdout.fileno(), 65_536).decode() if readable else ""
             assert line, f"{self.command} did not start: {self.said}\n{self._errors()}"
             self.said += line
+        found = re.search(r"at (http://\S+?)[,\s]", self.said)
+        assert found is not None, self.said
         url = found[1]
 
         def answers() -> bool:
@@ -177,11 +181,13 @@ class House:
         self.env = env or {}
         self.flags = flags
         self.node: Node | None = None
+        self.apis: list[Api] = []
 
     def open(self) -> Api:
         self.node = Node("up", "--port", "0", "--data-dir", str(self.directory), *self.flags, env=self.env)
         url = self.node.ready()
-        return Api(url, (self.directory / "api-key").read_text().strip())
+        self.apis.append(Api(url, (self.directory / "api-key").read_text().strip()))
+        return self.apis[-1]
 
     def kill(self) -> None:
         assert self.node is not None
@@ -192,6 +198,8 @@ class House:
         return self.node.stop(number)
 
     def close(self) -> None:
+        for api in self.apis:
+            api.client.close()
         if self.node is not None and self.node.process.poll() is None:
             self.node.kill()
 

@@ -1,7 +1,7 @@
 """Agents played by the test, each a thread behind a real socket that keeps what it was sent.
 
-What an agent does is one function of the dispatch; it may answer, call tools, hold the dispatch open until the
-test lets go, or misbehave on the wire.
+What an agent does is one function of the dispatch; it may answer, call tools, hold the dispatch open until
+the test lets go, or misbehave on the wire.
 """
 
 import http.client

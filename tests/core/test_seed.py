@@ -90,8 +90,13 @@ def test_null_and_empty_text_count_as_not_given(axis, nothing):
         assert problems(**{axis: nothing})[0].path == f"/{axis}"
 
 
+LAUGH = {"final_response": {"$not": {"$contains": "ha"}}}
+
+
 def test_constraints_are_strings_or_objects():
-    seed = parse(tracked_constraints=["Be polite.", {"id": "tone", "description": "No jokes.", "check": [1]}])
+    seed = parse(
+        tracked_constraints=["Be polite.", {"id": "tone", "description": "No jokes.", "check": LAUGH}]
+    )
     assert [constraint.id for constraint in seed.tracked_constraints] == ["constraint_1", "tone"]
     assert Seed.from_json(seed.as_json()) == seed
 
@@ -137,6 +142,18 @@ REFUSALS = {
     ),
     "task_input is text": ({"task_input": "x"}, "/task_input", "object or array"),
     "expected_state is a number": ({"expected_state": 5}, "/expected_state", "object or array"),
+    "an oracle that cannot be read": (
+        {"expected_state": {"order": 5}},
+        "/expected_state/order",
+        "entity type",
+    ),
+    "an oracle that asserts nothing": ({"expected_state": {}}, "/expected_state", "asserts nothing"),
+    "calls that are none": ({"expected_calls": []}, "/expected_calls", "asks for nothing"),
+    "a check that cannot be read": (
+        {"tracked_constraints": [{"id": "a", "description": "b", "check": {"x": 1, "responses": "y"}}]},
+        "/tracked_constraints/0/check/x",
+        "unknown",
+    ),
     "eval is a number": ({"eval": 5}, "/eval", "a string"),
     "tags is a number": ({"tags": 5}, "/tags", "array"),
     "a rule for an undeclared tool": (
@@ -223,7 +240,7 @@ seeds = st.fixed_dictionaries(
         "tracked_constraints": st.lists(texts, max_size=3),
         "workspace_seed": texts | st.dictionaries(texts, texts),
         "eval": texts | st.lists(texts),
-        "expected_state": st.dictionaries(texts, st.booleans()),
+        "expected_state": st.sampled_from([{"unchanged": True}, {"order.1.status": {"$in": ["paid"]}}]),
         "task_input": st.dictionaries(texts, st.integers(0, 9)) | st.lists(texts),
         "tags": st.lists(texts, max_size=3),
     },

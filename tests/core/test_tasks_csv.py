@@ -301,6 +301,7 @@ free = st.recursive(
     max_leaves=8,
 )
 objects = st.dictionaries(texts, free, max_size=3)
+checks = st.sampled_from([None, {"final_response": {"$contains": "x"}}])
 either = objects | st.lists(free, max_size=3)
 maybe = st.none() | texts
 rules = st.lists(
@@ -334,15 +335,15 @@ seeds = st.builds(
     user_simulator_persona=maybe,
     scripted_user_turns=st.lists(texts, max_size=2).map(tuple),
     tracked_constraints=st.lists(
-        st.builds(TrackedConstraint, id=texts, description=texts, check=free),
+        st.builds(TrackedConstraint, id=texts, description=texts, check=checks),
         max_size=2,
         unique_by=lambda c: c.id,
     ).map(tuple),
     workspace_seed=st.none() | texts | either,
     setup_command=maybe,
     eval=st.none() | texts | either,
-    expected_state=st.none() | either,
-    expected_calls=st.none() | either,
+    expected_state=st.sampled_from([None, {"unchanged": True}, {"order.1.status": {"$in": ["paid", 1]}}]),
+    expected_calls=st.sampled_from([None, ["get_order"], {"must_not": [{"tool": "refund_order"}]}]),
     task_input=st.none() | either,
     tags=st.lists(texts.map(str.strip), max_size=3, unique=True).map(tuple),
 )

@@ -1,11 +1,14 @@
 """`pipelines up`: prepare the data directory, say where things are, serve until told to stop."""
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 import uvicorn
 from rich.console import Console
+from rich.markup import escape
 
 from pipelines.core.problems import Refused
 from pipelines.server.app import App
@@ -19,7 +22,10 @@ GRACE_S = 5  # what is in flight at Ctrl-C may take this long to end
 
 def start(**flags: Any) -> None:
     settings = _settings(**flags)
-    started = prepare(settings)
+    try:
+        started = prepare(settings)
+    except Refused as refused:
+        raise _told(refused) from None
     listener = _listener(settings)
     url = _url(settings, listener)
     _announce(settings, started, url)
@@ -45,10 +51,14 @@ def _settings(**flags: Any) -> Settings:
     try:
         return load_settings(**flags)
     except Refused as refused:
-        for problem in refused.problems:
-            hint = f" ({problem.hint})" if problem.hint else ""
-            stderr.print(f"[red]{problem.path}[/]: {problem.message}{hint}")
-        raise typer.Exit(2) from None
+        raise _told(refused) from None
+
+
+def _told(refused: Refused) -> typer.Exit:
+    for problem in refused.problems:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message + hint)}", soft_wrap=True)
+    return typer.Exit(2)
 
 
 def _listener(settings: Settings) -> socket.socket:
@@ -72,7 +82,16 @@ def _serve(app: App, listener: socket.socket) -> None:
         proxy_headers=False,  # PIPELINES_PUBLIC_URL says what agents should call; headers could be forged
         timeout_graceful_shutdown=GRACE_S,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises the signal again once it has stopped, which makes a clean stop look like a crash."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
 
 def _listen(settings: Settings) -> socket.socket:

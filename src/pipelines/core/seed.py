@@ -1,10 +1,10 @@
 """The task seed: what one task asks, the world it starts in, what goes wrong in it and what counts as right.
 
-Read from axis names with JSON values; the CSV's own names are core.tasks_csv's. What `expected_state`,
-`expected_calls`, `workspace_seed` and `eval` mean is decided where they are used: here only their shape.
+Read from axis names with JSON values; the CSV's own names are core.tasks_csv's. What `workspace_seed` and
+`eval` mean is decided where they are used: here only their shape.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
 
 from pipelines.core.authored import Fields, as_list, kind
@@ -14,6 +14,9 @@ from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.tools_schema import Tool
+from pipelines.core.verdict.constraint_check import read_check
+from pipelines.core.verdict.expected_calls import read_expected_calls
+from pipelines.core.verdict.expected_state import read_expected_state
 
 EXPECTED_OUTCOMES = ("completion", "refusal")
 TURN_MODES = ("single_shot", "model_as_user")
@@ -133,6 +136,7 @@ def parse_seed(
         tags=_read_tags(axes),
     )
     _check_conversation(axes, seed)
+    _check_oracles(axes, seed, names)
     if problems:
         raise Refused(problems, "the seed")
     return seed
@@ -209,6 +213,19 @@ def _read_constraint(entry: Json, index: int, path: str, problems: list[Problem]
     if id is None or description is None:
         return None
     return TrackedConstraint(id=id, description=description, check=parts.get("check"))
+
+
+def _check_oracles(axes: Fields, seed: Seed, tools: Collection[str] | None) -> None:
+    """An oracle that cannot be read would grade nothing: it is refused here, not found out by a run."""
+    if seed.expected_state is not None:
+        read_expected_state(seed.expected_state, path=axes.at("expected_state"), problems=axes.problems)
+    if seed.expected_calls is not None:
+        at = axes.at("expected_calls")
+        read_expected_calls(seed.expected_calls, tools=tools, path=at, problems=axes.problems)
+    for index, constraint in enumerate(seed.tracked_constraints):
+        if constraint.check is not None:
+            at = f"{axes.at('tracked_constraints')}/{index}/check"
+            read_check(constraint.check, tools=tools, path=at, problems=axes.problems)
 
 
 def _check_conversation(axes: Fields, seed: Seed) -> None:

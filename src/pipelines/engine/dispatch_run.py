@@ -11,17 +11,18 @@ from pipelines.core.agent_reply import AgentReply
 from pipelines.core.json_text import Json
 from pipelines.core.seed import Seed
 from pipelines.core.transcript import Message, after_turn
-from pipelines.engine.judge_run import judged
+from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform
-from pipelines.engine.run_batch import Claimed
+from pipelines.engine.run_batch import RETRY_S, Claimed
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed
-from pipelines.storage import runs
 from pipelines.storage.agents import Agent
 from pipelines.storage.runs import Ending, Run
 from pipelines.wire.envelope import Envelope, ErrorClass
+from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import PROXY_BASE, RunStatus
 
 log = logging.getLogger(__name__)
+END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrupted
 
 
 @dataclass(kw_only=True, slots=True)
@@ -48,8 +49,8 @@ class Dispatcher:
         try:
             failed = await self._converse(claimed, session)
             ending = self._ending(session, failed)
-        except asyncio.CancelledError:
-            await self._end(run, Ending(status=RunStatus.CANCELLED), session)
+        except asyncio.CancelledError:  # by a person, or by the end of this process: its row says which
+            self._platform.live_runs.forget({run.id})
             raise
         except Exception:  # our fault: the run must not stay open because of it
             log.exception("run %s could not be dispatched", run.id)
@@ -120,14 +121,15 @@ class Dispatcher:
 
     async def _end(self, run: Run, ending: Ending, session: _Session) -> None:
         """The world is closed first, so that the verdict is about all that ever happens in it."""
-        await self._platform.live_runs.close(run.id)
-        warnings: list[Json] = [*_listed(run.soft_warnings), *session.warnings]
-        ending = replace(ending, soft_warnings=warnings)
-        whole = await judged(self._platform, run, ending, tuple(session.responses))
-        now = self._platform.now()
-        await self._platform.database.write(
-            lambda connection: runs.end_run(connection, run_id=run.id, ending=whole, now=now)
-        )
+        whole = replace(ending, soft_warnings=[*_listed(run.soft_warnings), *session.warnings])
+        for _ in range(END_TRIES):
+            try:
+                await self._platform.live_runs.close(run.id)
+                await judge_and_end(self._platform, run, whole, tuple(session.responses))
+                break
+            except StorageUnavailable as error:  # the agent's work is done: worth some patience
+                log.warning("the end of run %s waits for the database: %s", run.id, error)
+                await asyncio.sleep(RETRY_S)
         self._platform.live_runs.forget({run.id})
 
 

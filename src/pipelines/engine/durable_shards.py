@@ -6,6 +6,7 @@ SQLAlchemy, which a server without batches need not load.
 """
 
 import asyncio
+import concurrent.futures
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
@@ -28,6 +29,10 @@ class Shard(NamedTuple):
 RunShard = Callable[[Shard], Coroutine[Any, Any, None]]
 
 
+class ShardCutOff(BaseException):
+    """This process stops, the shard does not end. Were it an Exception, DBOS would store it as the end."""
+
+
 class DurableShards:
     """One per process: DBOS itself is one per process."""
 
@@ -48,8 +53,9 @@ class DurableShards:
         """Take up what this worker left unfinished, and listen for more."""
         await asyncio.to_thread(self._start)
 
-    async def enqueue(self, shards: list[Shard], *, agent_id: int, concurrency: int) -> None:
-        await asyncio.to_thread(self._enqueue, shards, agent_id, concurrency)
+    async def enqueue(self, shards: list[Shard], *, agent_id: int, lanes: int) -> None:
+        """`lanes`: how many of an agent's shards may be under way at once, at most LANES."""
+        await asyncio.to_thread(self._enqueue, shards, agent_id, lanes)
 
     async def take_over(self, worker: str) -> None:
         """Start the shards of a worker that is gone."""
@@ -85,15 +91,19 @@ class DurableShards:
             DBOS.register_queue(SINGLE_QUEUE, partition_concurrency=1, polling_interval_sec=POLL_S)
             self._dbos = DBOS
 
-    def _enqueue(self, shards: list[Shard], agent_id: int, concurrency: int) -> None:
+    def _enqueue(self, shards: list[Shard], agent_id: int, lanes: int) -> None:
         from dbos import SetEnqueueOptions
 
         self._start()
-        queue = QUEUE if concurrency >= LANES else SINGLE_QUEUE
+        queue = QUEUE if lanes == LANES else SINGLE_QUEUE
         for shard in shards:
             with SetEnqueueOptions(queue_partition_key=f"agent-{agent_id}"):
                 self._dbos.enqueue_workflow(queue, self._workflow, *shard)
 
     def _work(self, shard: Shard) -> None:
         """On a thread of DBOS: the work itself is the event loop's."""
-        asyncio.run_coroutine_threadsafe(self._run_shard(shard), self._loop).result()
+        done = asyncio.run_coroutine_threadsafe(self._run_shard(shard), self._loop)
+        try:
+            done.result()
+        except concurrent.futures.CancelledError:
+            raise ShardCutOff from None

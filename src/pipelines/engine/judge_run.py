@@ -12,29 +12,70 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 from pipelines.engine.live_runs import TOOL_CALL
 from pipelines.engine.platform import Platform
+from pipelines.storage import runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.runs import Ending, Run
-from pipelines.storage.trace_rows import log_of_run
+from pipelines.storage.trace_rows import TraceRow, has_calls_after, log_of_run
+from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
 
 log = logging.getLogger(__name__)
+MAX_REDOS = 20  # only when calls of a run still come in by another node when its agent has answered
 NO_CALLS = "the agent has tools, but no call reached the proxy: are its tools wired to odyssey_proxy_url?"
+
+
+class _LogWentOn(Exception):
+    """Another node answered a call of the run while it was judged."""
 
 
 async def judged(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> Ending:
     """The ending with its verdict. A cancelled run has none: nothing was asked to the end."""
-    if ending.status is RunStatus.CANCELLED:
-        return ending
-    return await platform.database.read(
-        lambda connection: _judged(connection, platform, run, ending, responses)
-    )
+    return (await _judged_log(platform, run, ending, responses))[0]
+
+
+async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> bool:
+    """End the run with a verdict about all that ever happens in it; False when it had already ended."""
+    for _ in range(MAX_REDOS):
+        whole, last = await _judged_log(platform, run, ending, responses)
+        now = platform.now()
+
+        def store(connection: Connection, whole: Ending = whole, last: int = last, now: str = now) -> bool:
+            ended = runs.end_run(connection, run_id=run.id, ending=whole, now=now)
+            if ended and has_calls_after(connection, run.id, last):
+                raise _LogWentOn
+            return ended
+
+        try:
+            return await platform.database.write(store)
+        except _LogWentOn:
+            continue
+    raise StorageUnavailable(f"Run {run.id} does not come to rest; try again.")
+
+
+async def _judged_log(
+    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
+) -> tuple[Ending, int]:
+    """And the sequence of the last row it was judged on."""
+
+    def read(connection: Connection) -> tuple[Ending, int]:
+        rows = log_of_run(connection, run.id)
+        last = rows[-1].sequence if rows else 0
+        if ending.status is RunStatus.CANCELLED:
+            return ending, last
+        return _judged(connection, platform, run, ending, responses, rows), last
+
+    return await platform.database.read(read)
 
 
 def _judged(
-    connection: Connection, platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
+    connection: Connection,
+    platform: Platform,
+    run: Run,
+    ending: Ending,
+    responses: tuple[str, ...],
+    rows: list[TraceRow],
 ) -> Ending:
     toolbox, world = platform.live_runs.surroundings(connection, run)
-    rows = log_of_run(connection, run.id)
     if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), NO_CALLS])
     try:

@@ -42,10 +42,9 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         raise AgentIsDraft
     if agent.definition.get("mode") != "external_http":
         raise Conflict("Only agents reached over HTTP can be dispatched so far.")
-    batch, run_ids = await platform.database.write(
-        lambda connection: _store(connection, platform.now(), org_id, agent, asked)
-    )
-    await runner.enqueue(batch, run_ids)
+    now = platform.now()
+    batch = await platform.database.write(lambda connection: _store(connection, now, org_id, agent, asked))
+    await runner.enqueue(batch)
     return batch
 
 
@@ -71,6 +70,7 @@ async def read_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObje
 
 
 async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
+    """Rows first: whatever a worker hears from an agent after that changes nothing."""
     batch = await find_batch(platform, org_id, batch_id)
     if batch.status != "running":
         raise Conflict(f"Batch {batch_id} has already ended ({batch.status}).")
@@ -84,26 +84,23 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
 
 async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
     """Go on with what was not sent, and send again what was cancelled or interrupted, each as a new run."""
-    batch = await find_batch(platform, org_id, batch_id)
+    await find_batch(platform, org_id, batch_id)
     now = platform.now()
 
-    def store(connection: Connection) -> list[int]:
-        batches.reopen_batch(connection, batch_id=batch_id)
+    def store(connection: Connection) -> None:
+        batches.make_pending_again(connection, batch_id=batch_id)
         for run_id in batches.runs_to_retry(connection, batch_id=batch_id):
             _copy(connection, org_id, run_id, now)
-        unfinished = batches.unfinished_runs(connection, batch_id=batch_id, first=0, last=2**62)
-        batches.finish_batch(connection, batch_id=batch_id, now=now)
-        return [id for id, status in unfinished if status == RunStatus.PENDING]
+        batches.reopen_batch(connection, batch_id=batch_id, now=now)
 
-    run_ids = await platform.database.write(store)
-    if run_ids:
-        await runner.enqueue(batch, run_ids)
-    return await find_batch(platform, org_id, batch_id)
+    await platform.database.write(store)
+    batch = await find_batch(platform, org_id, batch_id)
+    if batch.unqueued_since is not None:
+        await runner.enqueue(batch)
+    return batch
 
 
-def _store(
-    connection: Connection, now: str, org_id: int, agent: Agent, asked: _Asked
-) -> tuple[Batch, list[int]]:
+def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _Asked) -> Batch:
     tasks = _tasks(connection, org_id, asked)
     _check(tasks, asked)
     most = int(str(agent.definition["max_concurrency"]))
@@ -117,14 +114,12 @@ def _store(
         concurrency=min(asked.concurrency or most, most),
         now=now,
     )
-    run_ids = [
-        runs.add_run(connection, _pending(task, agent, batch_id, repeat, now))
-        for repeat in range(1, asked.repeats + 1)
-        for task in tasks
-    ]
+    for repeat in range(1, asked.repeats + 1):
+        for task in tasks:
+            runs.add_run(connection, _pending(task, agent, batch_id, repeat, now))
     batch = batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
     assert batch is not None
-    return batch, run_ids
+    return batch
 
 
 def _pending(task: Task, agent: Agent, batch_id: int, repeat: int, now: str) -> NewRun:
@@ -194,6 +189,8 @@ def _tasks(connection: Connection, org_id: int, asked: _Asked) -> list[Task]:
 
 
 def _check(tasks: list[Task], asked: _Asked) -> None:
+    if not tasks:
+        raise Refused([Problem(path="/dataset_id", message="has no tasks to run")], "the batch")
     if len(tasks) * asked.repeats > MAX_RUNS:
         message = f"{len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
         raise Refused([Problem(path="/repeats", message=message)], "the batch")

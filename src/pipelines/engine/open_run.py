@@ -11,7 +11,7 @@ from pipelines.core.ledger import World
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import read_behavior
 from pipelines.core.tools_schema import tools_from_stored
-from pipelines.engine.judge_run import judged
+from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets, runs
@@ -110,19 +110,13 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
         raise RunNotActive(f"Run {run.id} has already ended ({run.status.value}).")
     await platform.live_runs.close(run.id)
     said = (ending.final_response,) if ending.final_response is not None else ()
-    ending = await judged(platform, run, ending, said)
-    now = platform.now()
-
-    def store(connection: Connection) -> Run:
-        if not runs.end_run(connection, run_id=run.id, ending=ending, now=now):
-            raise RunNotActive(f"Run {run.id} has already ended.")
-        return _existing(connection, run.org_id, run.id)
-
     try:
-        return await platform.database.write(store)
+        if not await judge_and_end(platform, run, ending, said):
+            raise RunNotActive(f"Run {run.id} has already ended.")
     except BaseException:
         platform.live_runs.forget({run.id})  # whether it has ended is for the database to say
         raise
+    return await find_run(platform, run.org_id, run.id)
 
 
 def _read(body: JsonObject) -> tuple[int, int, str | None]:

@@ -1,15 +1,17 @@
 """Working off batches: shards of runs, and what happens when one is cut off.
 
-A run is claimed by one update of its row just before its POST. A shard that starts again (after a kill, on
-another worker) finds every run in one of three states: ended, pending (send it), or claimed by a worker that
-is gone: the agent may have seen it, so it ends as `interrupted` and is offered for retry.
+A run is claimed by one update of its row just before its POST, so nobody sends it twice. A shard that starts
+again (after a kill, on another worker) sends what is still pending. What a worker that is gone had claimed,
+the agent may have seen: it ends as `interrupted` and is offered for retry.
 """
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from pipelines.engine.durable_shards import LANES, DurableShards, Shard
@@ -20,11 +22,12 @@ from pipelines.storage.batches import Batch
 from pipelines.storage.connection import Connection
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Run
-from pipelines.wire.names import RunStatus
+from pipelines.wire.errors import StorageUnavailable
 
+log = logging.getLogger(__name__)
 SHARD = 250  # runs: large enough that queueing costs nothing, small enough to share and to resume
-HEARTBEAT_S = 3.0
-SILENT_S = 15.0  # five missed heartbeats: a worker that long without a word is taken to be gone
+BEATS = 5  # a worker that misses this many heartbeats is taken to be gone
+RETRY_S = 1.0  # how long to leave a database alone that could not answer
 GRACE_S = 30  # a token outlives the agent's time by this much: its last call may be on its way
 
 
@@ -42,50 +45,75 @@ DispatchRun = Callable[[Claimed], Awaitable[None]]
 class _Work(NamedTuple):
     batch: Batch
     agent: Agent
-    unfinished: list[tuple[int, str]]
-    claims: dict[int, str | None]
+    pending: list[int]
 
 
 class BatchRunner:
     """Works off shards in this process. `dispatch_run` sends one claimed run and ends it."""
 
     def __init__(
-        self, platform: Platform, *, worker: str, database_url: str, dispatch_run: DispatchRun
+        self,
+        platform: Platform,
+        *,
+        worker: str,
+        database_url: str,
+        silent_s: float,
+        dispatch_run: DispatchRun,
     ) -> None:
         self._platform = platform
         self._worker = worker
+        self._silent_s = silent_s
         self._dispatch_run = dispatch_run
-        self._in_flight: dict[int, asyncio.Task[None]] = {}
         self._shards = DurableShards(database_url=database_url, worker=worker, run_shard=self._run_shard)
+        self._at_work: set[asyncio.Task[None]] = set()  # one task per shard
+        self._in_flight: dict[int, asyncio.Task[None]] = {}  # from just before the claim to the end
         self._beating: asyncio.Task[None] | None = None
+        self._is_stopping = False
 
     async def start(self, *, listen: bool) -> None:
         """Take up unfinished work. Without any, only a worker (`listen`) loads the durable engine at once."""
+        now = self._platform.now()
+        await self._platform.database.write(
+            lambda connection: batches.interrupt_worker(connection, worker=self._worker, now=now)
+        )
         unfinished = await self._platform.database.read(batches.unfinished_batches)
         if listen or unfinished:
             await self._listen()
+            await self._queue_forgotten(before=now)
 
     async def stop(self) -> None:
-        """What is in flight is cut off as by a kill: it ends as interrupted when work goes on."""
-        if self._beating is not None:
-            self._beating.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._beating
-        for task in self._in_flight.values():
-            task.cancel()
-        await asyncio.gather(*self._in_flight.values(), return_exceptions=True)
+        """What is in flight is cut off as by a kill, and said to be; the rest waits for whoever goes on."""
+        self._is_stopping = True
+        if self._beating is None:
+            return
+        self._beating.cancel()
+        for shard in self._at_work:
+            shard.cancel()
+        await asyncio.gather(self._beating, *self._at_work, return_exceptions=True)
+        now = self._platform.now()
+        with suppress(StorageUnavailable):
+            await self._platform.database.write(
+                lambda connection: batches.leave(connection, worker=self._worker, now=now)
+            )
         await self._shards.stop()
 
-    async def enqueue(self, batch: Batch, run_ids: list[int]) -> None:
+    async def enqueue(self, batch: Batch) -> None:
+        """Queue what is pending of a batch. Shards that overlap do no harm: each run is claimed once."""
         await self._listen()
-        shards = [
-            Shard(batch.id, part[0], part[-1])
-            for part in (run_ids[start : start + SHARD] for start in range(0, len(run_ids), SHARD))
-        ]
-        await self._shards.enqueue(shards, agent_id=batch.agent_id, concurrency=batch.concurrency)
+        work = await self._platform.database.read(lambda connection: _work(connection, batch.id))
+        most = int(str(work.agent.definition["max_concurrency"]))
+        await self._shards.enqueue(
+            shards_of(batch, work.pending), agent_id=batch.agent_id, lanes=min(LANES, most)
+        )
+        await self._platform.database.write(
+            lambda connection: batches.mark_queued(
+                connection, batch_id=batch.id, since=batch.unqueued_since or ""
+            )
+        )
 
     def cancel(self, run_id: int) -> None:
-        """Stop waiting for the agent, if it is this process that does."""
+        """Stop waiting for the agent, if it is this process that does. Its row says why already."""
+        self._platform.live_runs.deactivate(run_id)
         task = self._in_flight.get(run_id)
         if task is not None:
             task.cancel()
@@ -99,35 +127,58 @@ class BatchRunner:
     # -- a shard
 
     async def _run_shard(self, shard: Shard) -> None:
-        work = await self._platform.database.read(lambda connection: _work(connection, shard))
-        for run_id, status in work.unfinished:
-            if status == RunStatus.RUNNING and self._is_cut_off(run_id, work):
-                await self._interrupt(run_id)
+        task = asyncio.current_task()
+        assert task is not None
+        if self._is_stopping:
+            raise asyncio.CancelledError
+        self._at_work.add(task)
+        try:
+            while not await self._is_worked_off(shard):
+                pass
+        finally:
+            self._at_work.discard(task)
+
+    async def _is_worked_off(self, shard: Shard) -> bool:
+        """Send what is pending of it; True once nothing is."""
+        database = self._platform.database
+        try:
+            work = await database.read(lambda connection: _work(connection, shard.batch_id, shard))
+            if work.pending:
+                await self._send(work)
+                return False
+            now, mine = self._platform.now(), set(self._in_flight)
+            await database.write(lambda connection: self._close(connection, shard, mine, now))
+        except StorageUnavailable as error:
+            log.warning("batch %s waits for the database: %s", shard.batch_id, error)
+            await asyncio.sleep(RETRY_S)
+            return False
+        return True
+
+    async def _send(self, work: _Work) -> None:
         slots = asyncio.Semaphore(max(1, work.batch.concurrency // LANES))
         async with asyncio.TaskGroup() as group:
-            for run_id, status in work.unfinished:
-                if status == RunStatus.PENDING:
-                    await slots.acquire()
-                    group.create_task(self._one(run_id, work.agent, slots))
-        now = self._platform.now()
-        await self._platform.database.write(
-            lambda connection: batches.finish_batch(connection, batch_id=shard.batch_id, now=now)
-        )
-
-    def _is_cut_off(self, run_id: int, work: _Work) -> bool:
-        """Claimed by this worker in an earlier life, or by one that is no longer there."""
-        return run_id not in self._in_flight and work.claims.get(run_id) in (self._worker, None)
+            for run_id in work.pending:
+                await slots.acquire()
+                group.create_task(self._one(run_id, work.agent, slots))
 
     async def _one(self, run_id: int, agent: Agent, slots: asyncio.Semaphore) -> None:
+        """Nothing but its cancellation leaves here: the other runs of the shard go on."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._in_flight.setdefault(run_id, task)  # unless a shard that overlaps is about to claim it
         try:
             claimed = await self._claim(run_id, agent)
             if claimed is not None:
-                task = asyncio.ensure_future(self._dispatch_run(claimed))
                 self._in_flight[run_id] = task
-                with suppress(asyncio.CancelledError):  # cancelled by a person: its row says so
-                    await task
+                await self._dispatch_run(claimed)
+        except StorageUnavailable as error:
+            log.warning("run %s waits for the database: %s", run_id, error)
+            await asyncio.sleep(RETRY_S)
+        except Exception:  # our fault, on one run: its shard's end finds it and says that it was cut off
+            log.exception("run %s broke", run_id)
         finally:
-            self._in_flight.pop(run_id, None)
+            if self._in_flight.get(run_id) is task:
+                del self._in_flight[run_id]
             slots.release()
 
     async def _claim(self, run_id: int, agent: Agent) -> Claimed | None:
@@ -150,21 +201,24 @@ class BatchRunner:
         run = await self._platform.database.write(claim)
         return None if run is None else Claimed(run, token, agent)
 
-    async def _interrupt(self, run_id: int) -> None:
-        now = self._platform.now()
-        self._platform.live_runs.deactivate(run_id)
-        await self._platform.database.write(
-            lambda connection: batches.interrupt_run(connection, run_id=run_id, now=now)
-        )
+    def _close(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> None:
+        for run_id in batches.claimed_runs(connection, worker=self._worker, **shard._asdict()):
+            if run_id not in mine:  # its claim or its end could not be stored when it was due
+                batches.interrupt_run(connection, run_id=run_id, now=now)
+        batches.finish_batch(connection, batch_id=shard.batch_id, now=now)
 
     # -- other workers
 
     async def _keep_beating(self) -> None:
         while True:
-            await asyncio.sleep(HEARTBEAT_S)
-            await self._beat()
-            for gone in await self._silent_workers():
-                await self._shards.take_over(gone)
+            await asyncio.sleep(self._silent_s / BEATS)
+            try:
+                await self._beat()
+                await self._stop_what_was_ended_elsewhere()
+                await self._take_over()
+                await self._queue_forgotten(before=self._ago())
+            except Exception:  # whatever it was, a heart that stops for it would be worse
+                log.exception("worker %s missed a beat", self._worker)
 
     async def _beat(self) -> None:
         now = self._platform.now()
@@ -172,18 +226,47 @@ class BatchRunner:
             lambda connection: batches.beat(connection, worker=self._worker, now=now)
         )
 
-    async def _silent_workers(self) -> list[str]:
-        before = timestamp(datetime.fromisoformat(self._platform.now()) - timedelta(seconds=SILENT_S))
-        return await self._platform.database.write(
-            lambda connection: batches.take_silent_workers(connection, before=before)
-        )
+    async def _stop_what_was_ended_elsewhere(self) -> None:
+        """Another node took a request to cancel, or took this one for gone."""
+        mine = list(self._in_flight)
+        for run_id in await self._platform.database.read(
+            lambda connection: batches.no_longer_running(connection, run_ids=mine)
+        ):
+            self.cancel(run_id)
+
+    async def _take_over(self) -> None:
+        """The shards of workers that are gone. Should this one go, too, before it is done, another will."""
+        before, now = self._ago(), self._platform.now()
+        for gone in await self._platform.database.write(
+            lambda connection: batches.take_silent_workers(connection, before=before, now=now)
+        ):
+            await self._shards.take_over(gone)
+            await self._platform.database.write(partial(batches.forget_worker, worker=gone))
+
+    async def _queue_forgotten(self, *, before: str) -> None:
+        """Batches whose server went down between storing and queueing them."""
+        for batch in await self._platform.database.read(
+            lambda connection: batches.unqueued_batches(connection, before=before)
+        ):
+            await self.enqueue(batch)
+
+    def _ago(self) -> str:
+        return timestamp(datetime.fromisoformat(self._platform.now()) - timedelta(seconds=self._silent_s))
 
 
-def _work(connection: Connection, shard: Shard) -> _Work:
-    batch = batches.batch_for_work(connection, shard.batch_id)
+def shards_of(batch: Batch, run_ids: list[int]) -> list[Shard]:
+    """Enough for every lane; all in one where a batch may have only one run at a time."""
+    if batch.concurrency == 1:
+        size = len(run_ids)
+    else:
+        size = min(SHARD, -(-len(run_ids) // LANES))
+    parts = [run_ids[start : start + size] for start in range(0, len(run_ids), max(1, size))]
+    return [Shard(batch.id, part[0], part[-1]) for part in parts]
+
+
+def _work(connection: Connection, batch_id: int, shard: Shard | None = None) -> _Work:
+    batch = batches.batch_for_work(connection, batch_id)
     agent = agent_by_id(connection, org_id=batch.org_id, agent_id=batch.agent_id, version=batch.agent_version)
     assert agent is not None, "a batch's agent version is never deleted"
-    unfinished = batches.unfinished_runs(
-        connection, batch_id=shard.batch_id, first=shard.first, last=shard.last
-    )
-    return _Work(batch, agent, unfinished, batches.claims(connection, batch_id=shard.batch_id))
+    whole = shard or Shard(batch_id, 0, 2**62)
+    return _Work(batch, agent, batches.pending_runs(connection, **whole._asdict()))

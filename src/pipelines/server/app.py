@@ -18,6 +18,7 @@ from pipelines.outbound.agent_client import AgentClient
 from pipelines.server import docs_page, errors, openapi
 from pipelines.server.api import agents, batches, datasets, keys, runs
 from pipelines.server.api.common import answer
+from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.settings import Settings
 from pipelines.storage.database import Database
@@ -55,7 +56,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         client = AgentClient(AddressPolicy(allow_private=settings.allows_private_endpoints))
         platform = Platform(
             database=database,
-            secrets=SecretBox(load_or_make_key(settings.data_dir / "secret.key", settings.secret_key)),
+            secrets=SecretBox(load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)),
             live_runs=LiveRuns(database),
             manual_run_ttl_s=settings.manual_run_ttl_s,
             endpoint_refusal=client.refusal,
@@ -65,6 +66,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
             platform,
             worker=settings.worker_id(),
             database_url=settings.durable_url,
+            silent_s=settings.worker_silent_s,
             dispatch_run=dispatcher.dispatch_run,
         )
         app.state.platform = platform

@@ -1,16 +1,20 @@
 """A fresh data directory: one org, one key, shown once and kept where only this user can read it."""
 
 import os
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from pipelines.core.problems import Problem, Refused
 from pipelines.server.settings import Settings
 from pipelines.storage.connection import transaction
 from pipelines.storage.keys import add_key, add_org, has_orgs, new_key
+from pipelines.storage.secret_box import load_or_make_key
 from pipelines.wire.names import Role
 
 KEY_FILE = "api-key"
+SECRET_FILE = "secret.key"
 
 
 class FirstStart(NamedTuple):
@@ -19,7 +23,24 @@ class FirstStart(NamedTuple):
 
 
 def prepare(settings: Settings) -> FirstStart:
-    """Make the directory, the schema and, on the first start, the org and its key."""
+    """Make the directory, the schema and, on the first start, the org and its key. Refused when it cannot."""
+    try:
+        started = _prepare(settings)
+    except OSError as error:
+        place = str(error.filename or settings.data_dir)
+        raise Refused([Problem(path=place, message=error.strerror or str(error))], "the data directory") from None
+    except sqlite3.Error as error:
+        problem = Problem(path=str(settings.database_path), message=str(error))
+        raise Refused([problem], "the database") from None
+    secret_file = settings.data_dir / SECRET_FILE
+    try:
+        load_or_make_key(secret_file, settings.secret_key)
+    except ValueError as error:
+        raise Refused([Problem(path=str(secret_file), message=str(error))], "the secret key") from None
+    return started
+
+
+def _prepare(settings: Settings) -> FirstStart:
     directory = settings.data_dir
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     ignore = directory / ".gitignore"

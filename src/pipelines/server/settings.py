@@ -25,6 +25,7 @@ RANGES = (
     ("PIPELINES_PORT", "port", 0, 65_535),
     ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
     ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
+    ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
 )
 
 
@@ -48,6 +49,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", 60, "tool calls a minute per run; 0: no limit"),
     Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
+    Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
 )  # fmt: skip
 
 
@@ -65,6 +67,7 @@ class Settings:
     proxy_rate_limit: int
     manual_run_ttl_s: int
     upload_limit_mb: int
+    worker_silent_s: int
 
     @property
     def is_shared(self) -> bool:
@@ -92,8 +95,8 @@ class Settings:
     @property
     def durable_url(self) -> str:
         """Where the durable engine keeps its queue: beside ours."""
-        if self.is_shared:
-            return self.database_url
+        if self.is_shared:  # SQLAlchemy, under the engine, knows only one of the two names
+            return POSTGRES[0] + self.database_url.split("://", 1)[1]
         return f"{SQLITE}{self.data_dir.resolve() / DURABLE_FILE}"
 
     def worker_id(self) -> str:

@@ -6,8 +6,6 @@ from pipelines.core.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
-INTERRUPTED = "interrupted"
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
@@ -21,6 +19,7 @@ class Batch:
     status: str  # running, completed, cancelled
     created_at: str
     ended_at: str | None
+    unqueued_since: str | None  # its runs are stored, but not known to be queued
 
     def as_json(self) -> JsonObject:
         return {
@@ -50,8 +49,8 @@ def add_batch(
     return insert(
         connection,
         "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, status,"
-        " created_at) VALUES (?, ?, ?, ?, ?, ?, 'running', ?)",
-        (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, now),
+        " created_at, unqueued_since) VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)",
+        (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, now, now),
     )
 
 
@@ -124,20 +123,38 @@ def runs_to_retry(connection: Connection, *, batch_id: int) -> list[int]:
     """Runs that were cut off or cancelled after they were sent, and have no new attempt yet."""
     rows = connection.execute(
         "SELECT id FROM runs WHERE batch_id = ? AND retried = 0 AND dispatched_at IS NOT NULL"
-        " AND (status = 'cancelled' OR (status = 'failed' AND error_class = ?)) ORDER BY id",
-        (batch_id, INTERRUPTED),
+        " AND (status = 'cancelled' OR (status = 'failed' AND error_class = 'interrupted')) ORDER BY id",
+        (batch_id,),
     )
     return [row[0] for row in rows]
 
 
-def unfinished_runs(connection: Connection, *, batch_id: int, first: int, last: int) -> list[tuple[int, str]]:
-    """(id, status) of the runs of a shard that have not ended, in order."""
+def pending_runs(connection: Connection, *, batch_id: int, first: int, last: int) -> list[int]:
+    """Runs that nobody has sent, in order; `first` and `last` are run ids, both included."""
     rows = connection.execute(
-        "SELECT id, status FROM runs WHERE batch_id = ? AND id BETWEEN ? AND ?"
-        " AND status IN ('pending', 'running') ORDER BY id",
+        "SELECT id FROM runs WHERE batch_id = ? AND id BETWEEN ? AND ?"
+        " AND status IN ('pending', 'running') AND status = 'pending' ORDER BY id",
         (batch_id, first, last),
     )
-    return [(row[0], row[1]) for row in rows]
+    return [row[0] for row in rows]
+
+
+def claimed_runs(connection: Connection, *, worker: str, batch_id: int, first: int, last: int) -> list[int]:
+    """Runs that a worker has under way."""
+    rows = connection.execute(
+        "SELECT id FROM runs WHERE batch_id = ? AND id BETWEEN ? AND ?"
+        " AND status IN ('pending', 'running') AND status = 'running' AND claimed_by = ?",
+        (batch_id, first, last, worker),
+    )
+    return [row[0] for row in rows]
+
+
+def no_longer_running(connection: Connection, *, run_ids: list[int]) -> list[int]:
+    marks = ", ".join("?" * len(run_ids)) or "NULL"
+    rows = connection.execute(
+        f"SELECT id FROM runs WHERE id IN ({marks}) AND status NOT IN ('pending', 'running')", run_ids
+    )
+    return [row[0] for row in rows]
 
 
 def batch_for_work(connection: Connection, batch_id: int) -> Batch:
@@ -145,33 +162,40 @@ def batch_for_work(connection: Connection, batch_id: int) -> Batch:
     return _batch(connection.execute("SELECT * FROM batches WHERE id = ?", (batch_id,)).fetchone())
 
 
-def claims(connection: Connection, *, batch_id: int) -> dict[int, str | None]:
-    """Which worker has each run that is under way; None for a worker that is no longer listed."""
-    rows = connection.execute(
-        "SELECT r.id, w.id FROM runs r LEFT JOIN workers w ON w.id = r.claimed_by"
-        " WHERE r.batch_id = ? AND r.status = 'running'",
-        (batch_id,),
-    )
-    return {row[0]: row[1] for row in rows}
-
-
 def unfinished_batches(connection: Connection) -> list[int]:
     rows = connection.execute("SELECT id FROM batches WHERE status = 'running' ORDER BY id")
     return [row[0] for row in rows]
 
 
+def unqueued_batches(connection: Connection, *, before: str) -> list[Batch]:
+    rows = connection.execute(
+        "SELECT * FROM batches WHERE status = 'running' AND unqueued_since <= ? ORDER BY id", (before,)
+    )
+    return [_batch(row) for row in rows]
+
+
+def mark_queued(connection: Connection, *, batch_id: int, since: str) -> None:
+    """Unless more of it was stored meanwhile."""
+    connection.execute(
+        "UPDATE batches SET unqueued_since = NULL WHERE id = ? AND unqueued_since = ?", (batch_id, since)
+    )
+
+
+_INTERRUPT = (
+    "UPDATE runs SET status = 'failed', ended_at = ?, error_class = 'interrupted', error_json ="
+    ' \'{"detail":"the server stopped while the agent was working; resume the batch to send it again"}\','
+    " verdict = 'NOT_APPLICABLE' WHERE status = 'running' AND "
+)
+
+
 def interrupt_run(connection: Connection, *, run_id: int, now: str) -> None:
     """A run whose dispatch was cut off: the agent may have acted on it, so it is not sent again."""
-    connection.execute(
-        "UPDATE runs SET status = 'failed', ended_at = ?, error_class = ?, error_json = ?,"
-        " verdict = 'NOT_APPLICABLE' WHERE id = ? AND status = 'running'",
-        (
-            now,
-            INTERRUPTED,
-            '{"detail":"the server stopped while the agent was working; retry the run to send it again"}',
-            run_id,
-        ),
-    )
+    connection.execute(_INTERRUPT + "id = ?", (now, run_id))
+
+
+def interrupt_worker(connection: Connection, *, worker: str, now: str) -> None:
+    """All that a worker had under way when it went."""
+    connection.execute(_INTERRUPT + "claimed_by = ?", (now, worker))
 
 
 def finish_batch(connection: Connection, *, batch_id: int, now: str) -> bool:
@@ -185,27 +209,36 @@ def finish_batch(connection: Connection, *, batch_id: int, now: str) -> bool:
 
 
 def cancel_batch(connection: Connection, *, batch_id: int, now: str) -> list[int]:
-    """Nothing more is sent; the ids of the runs under way, which their workers stop."""
+    """Nothing more is sent, nothing is waited for; the ids of the runs that were under way."""
     connection.execute(
         "UPDATE batches SET status = 'cancelled', ended_at = ? WHERE id = ? AND status = 'running'",
         (now, batch_id),
     )
-    connection.execute(
-        "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE batch_id = ? AND status = 'pending'",
+    rows = connection.execute(
+        "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE batch_id = ?"
+        " AND status IN ('pending', 'running') RETURNING id, dispatched_at",
         (now, batch_id),
     )
-    running = connection.execute("SELECT id FROM runs WHERE batch_id = ? AND status = 'running'", (batch_id,))
-    return [row[0] for row in running]
+    return [row[0] for row in rows.fetchall() if row[1] is not None]
 
 
-def reopen_batch(connection: Connection, *, batch_id: int) -> None:
-    """Runs that were cancelled before anyone sent them are pending again."""
+def make_pending_again(connection: Connection, *, batch_id: int) -> None:
+    """Runs that were cancelled before anyone sent them."""
     connection.execute(
         "UPDATE runs SET status = 'pending', ended_at = NULL"
         " WHERE batch_id = ? AND status = 'cancelled' AND dispatched_at IS NULL",
         (batch_id,),
     )
-    connection.execute("UPDATE batches SET status = 'running', ended_at = NULL WHERE id = ?", (batch_id,))
+
+
+def reopen_batch(connection: Connection, *, batch_id: int, now: str) -> None:
+    """Where something of it is pending; what has nothing left to do stays ended."""
+    connection.execute(
+        "UPDATE batches SET status = 'running', ended_at = NULL, unqueued_since = ? WHERE id = ?"
+        " AND EXISTS (SELECT 1 FROM runs WHERE batch_id = ? AND status IN ('pending', 'running')"
+        " AND status = 'pending')",
+        (now, batch_id, batch_id),
+    )
 
 
 def beat(connection: Connection, *, worker: str, now: str) -> None:
@@ -216,10 +249,24 @@ def beat(connection: Connection, *, worker: str, now: str) -> None:
     )
 
 
-def take_silent_workers(connection: Connection, *, before: str) -> list[str]:
-    """Workers not heard of since, taken off the list: whoever asks first has them all."""
-    rows = connection.execute("DELETE FROM workers WHERE seen_at < ? RETURNING id", (before,))
-    return [row[0] for row in rows.fetchall()]
+def leave(connection: Connection, *, worker: str, now: str) -> None:
+    """A worker that stops says so: what it had under way is cut off, its shards may be taken at once."""
+    interrupt_worker(connection, worker=worker, now=now)
+    connection.execute("UPDATE workers SET seen_at = '' WHERE id = ?", (worker,))
+
+
+def take_silent_workers(connection: Connection, *, before: str, now: str) -> list[str]:
+    """Workers not heard of since, for whoever asks first; as if they had just been heard of to all others."""
+    rows = connection.execute(
+        "UPDATE workers SET seen_at = ? WHERE seen_at < ? RETURNING id", (now, before)
+    ).fetchall()
+    for (worker,) in rows:
+        interrupt_worker(connection, worker=worker, now=now)
+    return [row[0] for row in rows]
+
+
+def forget_worker(connection: Connection, *, worker: str) -> None:
+    connection.execute("DELETE FROM workers WHERE id = ?", (worker,))
 
 
 def _batch(row: Row) -> Batch:
@@ -234,4 +281,5 @@ def _batch(row: Row) -> Batch:
         status=row["status"],
         created_at=row["created_at"],
         ended_at=row["ended_at"],
+        unqueued_since=row["unqueued_since"],
     )

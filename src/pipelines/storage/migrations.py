@@ -76,7 +76,8 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             concurrency INTEGER NOT NULL,
             status TEXT NOT NULL,
             created_at TEXT NOT NULL,
-            ended_at TEXT
+            ended_at TEXT,
+            unqueued_since TEXT
         );
         CREATE INDEX batches_of_org ON batches (org_id, id);
         CREATE TABLE runs (
@@ -118,6 +119,9 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX runs_of_dataset ON runs (dataset_id, id);
         CREATE INDEX runs_of_task ON runs (task_id, id);
         CREATE INDEX runs_of_batch ON runs (batch_id, id);
+        -- Small however many runs there are: what workers ask for again and again.
+        CREATE INDEX runs_unfinished ON runs (batch_id, id) WHERE status IN ('pending', 'running');
+        CREATE INDEX runs_under_way ON runs (claimed_by) WHERE status = 'running';
         CREATE TABLE workers (
             id TEXT PRIMARY KEY,
             seen_at TEXT NOT NULL

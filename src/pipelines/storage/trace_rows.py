@@ -70,6 +70,16 @@ def log_of_run(connection: Connection, run_id: int) -> list[TraceRow]:
     return [TraceRow(*row) for row in found]
 
 
+def has_calls_after(connection: Connection, run_id: int, sequence: int) -> bool:
+    """Whether the log goes on behind a row with more than calls that came too late."""
+    found = connection.execute(
+        "SELECT 1 FROM trace_rows WHERE run_id = ? AND sequence > ?"
+        " AND (error_code IS NULL OR error_code <> 'run_not_active') LIMIT 1",
+        (run_id, sequence),
+    )
+    return found.fetchone() is not None
+
+
 def trace_of_run(
     connection: Connection,
     run_id: int,

@@ -178,12 +178,6 @@ DOUBTFUL = {
         "must not be called",
     ),
     "an undeclared tool": ({"expected_calls": ["refund"]}, "/expected_calls/0/tool", "declares no tool"),
-    "an unreadable oracle": ({"expected_state": {"order": 5}}, "/expected_state/order", "entity type"),
-    "an unreadable check": (
-        {"tracked_constraints": [{"id": "a", "description": "b", "check": {"x": 1, "responses": "y"}}]},
-        "/tracked_constraints/0/check/x",
-        "unknown",
-    ),
     "a constraint nobody can check": (
         {"tracked_constraints": ["Be kind."]},
         "/tracked_constraints/0",

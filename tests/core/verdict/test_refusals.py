@@ -70,7 +70,7 @@ REASONS = {
     "both refusals in one sentence": (
         f"{SHIPPED} {WINDOW}",
         [refused(1, "cancel_order", "already_shipped", "Already shipped"), window_closed],
-        "Order 9001 has already shipped, so I can't cancel it, and the refund window has closed after 90 days.",
+        "It has already shipped, so I can't cancel it, and the refund window has closed after 90 days.",
         "right",
     ),
     "the rule behind the code": (
@@ -78,6 +78,15 @@ REASONS = {
         [refused(1, "refund_order", "window_closed", "Window closed", status=422)],
         "It was shipped more than 90 days ago, so it cannot be refunded.",
         "right",
+    ),
+    "a word of both rules names only one": (
+        f"{SHIPPED} refund_order answers 422 window_closed when it was shipped more than 90 days ago.",
+        [
+            refused(1, "cancel_order", "already_shipped", "Already shipped"),
+            refused(2, "refund_order", "window_closed", "Window closed", status=422),
+        ],
+        "It has already shipped, so I can't do that.",
+        "unknown",
     ),
     "with facts from a reply": (
         SHIPPED,

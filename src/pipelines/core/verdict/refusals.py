@@ -129,12 +129,15 @@ def _backend_reasons(evidence: RunEvidence) -> list[_Reason]:
     """What the backend refused and did not grant later; of writes, if there are any."""
     refused = [row for row in evidence.calls if _is_refused(row) and not _granted_later(row, evidence)]
     writes = [row for row in refused if not evidence.tool_reads(row.tool)]
-    found: dict[frozenset[str], _Reason] = {}
-    for row in writes or refused:
-        text = _refusal_text(row.response)
-        stems = _telling_stems(f"{text} {_rule_behind(text, evidence)}", evidence)
-        found.setdefault(stems, _Reason(text, stems, row))
-    return [reason for reason in found.values() if reason.stems]
+    texts = {_refusal_text(row.response): row for row in reversed(writes or refused)}
+    own = {text: _telling_stems(text, evidence) for text in texts}
+    behind = {text: _telling_stems(_rule_behind(text, evidence), evidence) for text in texts}
+    reasons = []
+    for text, row in texts.items():
+        # Of the rule behind it only what no other refusal is about: naming one must not name them all.
+        others = {word for other in texts if other != text for word in own[other] | behind[other]}
+        reasons.append(_Reason(text, own[text] | (behind[text] - others), row))
+    return [reason for reason in reversed(reasons) if reason.stems]
 
 
 def _is_refused(row: EvidenceRow) -> bool:

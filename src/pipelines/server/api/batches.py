@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine import open_batch, review_runs
 from pipelines.engine.platform import Platform
+from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
     Contributor,
@@ -64,7 +65,7 @@ async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(await open_batch.read_batch(platform, key.org_id, batch_id))
 
 
-@router.get("/{batch_id}/events")
+@router.get("/{batch_id}/events", responses=schemas.EVENTS)
 async def get_events(batch_id: Id, platform: Ours, key: Viewer) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
     await open_batch.find_batch(platform, key.org_id, batch_id)
@@ -106,7 +107,7 @@ async def compare_batches(
     return answer(await review_runs.compare_batches(platform, key.org_id, batch_id, to))
 
 
-@router.get("/{batch_id}/export")
+@router.get("/{batch_id}/export", responses=schemas.EXPORT)
 async def export_batch(
     batch_id: Id, platform: Ours, key: Viewer, format: Annotated[Literal["csv", "json"], Query()] = "json"
 ) -> Response:

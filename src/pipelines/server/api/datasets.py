@@ -94,7 +94,7 @@ async def append_tasks(dataset_id: Id, request: Request, platform: Ours, key: Co
     return answer(uploaded.as_json(), 201)
 
 
-@router.get("/api/datasets/{dataset_id}/export")
+@router.get("/api/datasets/{dataset_id}/export", responses=schemas.EXPORT)
 async def export_dataset(
     dataset_id: Id,
     platform: Ours,

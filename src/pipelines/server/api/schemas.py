@@ -148,3 +148,7 @@ PLANS_CHECK: JsonObject = {
     },
     "additionalProperties": False,
 }
+
+#: What is answered with beside JSON.
+EXPORT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}

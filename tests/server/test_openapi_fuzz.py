@@ -1,0 +1,111 @@
+"""The OpenAPI document as an adversary: what it allows, and what it does not, against the whole application.
+
+In process and derandomized: the same requests on every machine.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.python import asgi
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from desk import TOOLS, open_house
+from pipelines.server.app import App
+from pipelines.server.settings import load_settings
+from pipelines.wire.names import PROXY_BASE, TraceEventType
+
+SCHEMA = schemathesis.openapi.from_dict(App(load_settings({})).api.openapi())
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+# Nobody listens there: an agent that is asked for is refused at once, and nothing leaves the machine.
+NOWHERE = "http://127.0.0.1:9/dispatch"
+TOOL_NAMES = [tool["name"] for tool in TOOLS]
+
+
+class Served(NamedTuple):
+    client: asgi.ASGIClient
+    key: str
+    token: str
+    jti: str
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """A fresh application with one of everything in it, each with the id 1."""
+
+    async def fill() -> tuple[str, str, str]:
+        async with open_house(tmp_path) as house:
+            run = await house.owner.run(await house.owner.agent(endpoint_url=NOWHERE))
+            return house.owner.key, run.token, run.jti
+
+    key, token, jti = asyncio.run(fill())
+    app = App(load_settings({}, data_dir=tmp_path, proxy_rate_limit=0))
+    with asgi.get_client(app) as client:
+        yield Served(client, key, token, jti)
+    asgi.shutdown_lifespans()
+
+
+def aim(case: Any, served: Served) -> dict[str, str]:
+    """Every other request at something that is there; the credentials that its path takes."""
+    given = case.path_parameters or {}
+    for name, value in given.items():
+        known: list[str] = []
+        if name.endswith("_id"):
+            known = ["1"]
+        elif name == "jti":
+            known = [served.jti]
+        elif name == "tool_name":
+            known = TOOL_NAMES
+        elif name == "event_type":
+            known = list(TraceEventType)
+        choice = sum(str(value).encode("utf-8", "replace"))
+        if known and choice % 2:
+            given[name] = known[choice // 2 % len(known)]
+    secret = served.token if case.path.startswith(PROXY_BASE) else served.key
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def exchange(case: Any, served: Served) -> None:
+    headers = aim(case, served)
+    response = case.call(base_url="http://testserver", session=served.client, headers=headers, timeout=20)
+    case.validate_response(response, checks=CHECKS)
+    if response.status_code >= 400:
+        error = response.json()["error"]
+        assert error["code"]
+        assert error["message"]
+
+
+BOUNDED = settings(
+    max_examples=10,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@SCHEMA.parametrize()
+@BOUNDED
+def test_every_operation_keeps_to_its_document(case: Any, served: Served) -> None:
+    exchange(case, served)
+
+
+@pytest.mark.slow
+@SCHEMA.parametrize()
+@settings(BOUNDED, max_examples=200)
+def test_every_operation_keeps_to_its_document_for_long(case: Any, served: Served) -> None:
+    exchange(case, served)
