@@ -39,6 +39,9 @@ format: .venv/.dev
 
 .venv/.dev: .venv/.run constraints-dev.txt
 	@$(PIP) --require-hashes --no-deps -r constraints-dev.txt
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; \
+		then (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql) >/dev/null 2>&1 \
+		|| echo "Postgres could not be installed: its tests will be skipped"; fi
 	@touch $@
 
 lock: ## after changing dependencies in pyproject.toml (needs uv)

@@ -94,7 +94,9 @@ def outage(tool: str, n: int, duration: int = 1, code: int = 502) -> Row:
 def answered(response: httpx2.Response, status: int | None = None) -> Any:
     """The JSON of a reply that must be a success, or have just this status."""
     expected = response.status_code < 400 if status is None else response.status_code == status
-    assert expected, f"{response.request.method} {response.request.url}: {response.status_code} {response.text}"
+    assert expected, (
+        f"{response.request.method} {response.request.url}: {response.status_code} {response.text}"
+    )
     return response.json() if response.content else None
 
 

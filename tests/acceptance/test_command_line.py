@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-
 from served import KEY, Server, clean_environment, command, run_command, running
 
 

@@ -75,9 +75,7 @@ async def test_a_plan_that_does_not_read_is_refused_with_its_place(org: Org) -> 
 
 
 async def test_a_draft_may_be_unfinished_and_cannot_be_run_until_published(org: Org) -> None:
-    draft = answered(
-        await org.client.post("/api/agents", json={"name": "Later", "status": "draft"}), 201
-    )
+    draft = answered(await org.client.post("/api/agents", json={"name": "Later", "status": "draft"}), 201)
     assert draft["status"] == "draft"
     dataset = await org.dataset()
     body = {"mode": "manual", "agent_id": draft["id"], "task_ids": dataset["task_ids"]}
@@ -108,9 +106,7 @@ async def test_a_run_keeps_the_version_it_was_opened_on(org: Org, run: DrivenRun
     refused(await later.call("refund_order", {"order_id": "4521"}), 404, "tool_not_declared")
 
 
-async def test_a_deleted_agent_is_gone_but_its_runs_go_on(
-    house: House, org: Org, run: DrivenRun
-) -> None:
+async def test_a_deleted_agent_is_gone_but_its_runs_go_on(house: House, org: Org, run: DrivenRun) -> None:
     agent_id = run.opened["agent_id"]
     assert (await org.client.delete(f"/api/agents/{agent_id}")).status_code == 204
     refused(await org.client.get(f"/api/agents/{agent_id}"), 404, "not_found")
@@ -175,7 +171,14 @@ async def test_what_is_stored_opens_only_for_its_own_agent(house: House, org: Or
         ({"auth_header_name": None, "auth_header_value": None}, False),
         ({"auth_header_name": None}, False),
     ],
-    ids=["another field", "only its name", "a new one", "taken away", "both taken away", "its name taken away"],
+    ids=[
+        "another field",
+        "only its name",
+        "a new one",
+        "taken away",
+        "both taken away",
+        "its name taken away",
+    ],
 )
 async def test_a_change_keeps_the_value_unless_it_says_otherwise(
     org: Org, change: dict[str, Any], is_kept: bool

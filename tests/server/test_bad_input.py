@@ -4,10 +4,12 @@ import asyncio
 import gzip
 import json
 from collections.abc import Awaitable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 import httpx2
 import pytest
+from starlette.requests import ClientDisconnect
 
 from desk import AGENT, MEBIBYTE, TASK, DrivenRun, House, Org, Row, answered, refused
 from pipelines.wire.names import PROXY_BASE
@@ -140,26 +142,26 @@ async def test_a_body_over_a_mebibyte_is_refused(filled: Org, method: str, path:
     refused(reply, 413, "body_too_large")
 
 
-async def test_a_sender_of_too_much_is_not_read_to_the_end(house: House, org: Org) -> None:
+@pytest.mark.parametrize("path", ["/api/agents", f"{PROXY_BASE}/tools/get_order"])
+async def test_a_sender_of_too_much_is_not_read_to_the_end(house: House, org: Org, path: str) -> None:
     run = await org.run()
-    for path, key in (("/api/agents", org.key), (f"{PROXY_BASE}/tools/get_order", run.token)):
-        sent = 0
+    sent = 0
+    statuses: list[int] = []
 
-        async def endless() -> MutableMapping[str, Any]:
-            nonlocal sent
-            sent += 65536
-            return {"type": "http.request", "body": b" " * 65536, "more_body": True}
+    async def endless() -> MutableMapping[str, Any]:
+        nonlocal sent
+        sent += 65536
+        return {"type": "http.request", "body": b" " * 65536, "more_body": True}
 
-        statuses: list[int] = []
+    async def note(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
 
-        async def note(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                statuses.append(message["status"])
-
-        async with asyncio.timeout(WAIT_S):
-            await house.app(scope("POST", path, key), endless, note)
-        assert statuses == [413]
-        assert sent <= MEBIBYTE + 2 * 65536
+    key = run.token if path.startswith(PROXY_BASE) else org.key
+    async with asyncio.timeout(WAIT_S):
+        await house.app(scope("POST", path, key), endless, note)
+    assert statuses == [413]
+    assert sent <= MEBIBYTE + 2 * 65536
 
 
 def scope(method: str, path: str, key: str) -> dict[str, Any]:
@@ -179,7 +181,9 @@ def scope(method: str, path: str, key: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("path", ["/api/agents", f"{PROXY_BASE}/tools/get_order", f"{PROXY_BASE}/traces/custom"])
+@pytest.mark.parametrize(
+    "path", ["/api/agents", f"{PROXY_BASE}/tools/get_order", f"{PROXY_BASE}/traces/custom"]
+)
 async def test_a_caller_that_hangs_up_in_the_middle_of_its_body_has_asked_nothing(
     house: House, org: Org, path: str
 ) -> None:
@@ -196,13 +200,10 @@ async def test_a_caller_that_hangs_up_in_the_middle_of_its_body_has_asked_nothin
         """Nobody is there to hear it."""
 
     key = run.token if path.startswith(PROXY_BASE) else org.key
-    try:
-        async with asyncio.timeout(WAIT_S):
+    # The framework tells its server of a caller that is gone; nothing else may rise.
+    async with asyncio.timeout(WAIT_S):
+        with suppress(ClientDisconnect):
             await house.app(scope("POST", path, key), receive, send)
-    except TimeoutError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the framework tells its server so; nothing else may rise
-        assert type(error).__name__ == "ClientDisconnect"
     assert await run.trace() == []
     assert len(answered(await org.client.get("/api/agents"))["items"]) == 1
 
@@ -303,7 +304,7 @@ async def test_a_hostile_tool_name_is_only_an_unknown_tool(run: DrivenRun, name:
     assert all(row["error_code"] == "tool_not_declared" for row in rows)
 
 
-@pytest.mark.parametrize("name", ["\ud800", "a\ud800b", "\udcff"])
+@pytest.mark.parametrize("name", ["\ud800", "a\ud800b"])
 async def test_a_path_that_is_not_text_is_refused(house: House, run: DrivenRun, name: str) -> None:
     """No server hands such a path on, but nothing may stop when one does."""
     statuses: list[int] = []
@@ -322,10 +323,27 @@ async def test_a_path_that_is_not_text_is_refused(house: House, run: DrivenRun, 
     assert len(await run.trace()) == 1
 
 
-BAD_IDS = ["0", "-1", "x", "1.5", "1e3", "%00", "9" * 19, "9" * 30, "9" * 5000, "null", "true", "１", "1%20", "%2e%2e"]
+BAD_IDS = [
+    "0",
+    "-1",
+    "x",
+    "1.5",
+    "1e3",
+    "%00",
+    "9" * 19,
+    "9" * 30,
+    "9" * 5000,
+    "null",
+    "true",
+    "１",
+    "1%20",
+    "%2e%2e",
+]
 
 
-@pytest.mark.parametrize("path", ["/api/agents/{}", "/api/datasets/{}/tasks", "/api/tasks/{}", "/api/runs/{}/trace"])
+@pytest.mark.parametrize(
+    "path", ["/api/agents/{}", "/api/datasets/{}/tasks", "/api/tasks/{}", "/api/runs/{}/trace"]
+)
 @pytest.mark.parametrize("id", BAD_IDS, ids=lambda id: id[:20])
 async def test_an_absurd_id_is_refused_or_not_there(org: Org, path: str, id: str) -> None:
     await well_refused(org.client.get(httpx2.URL(f"http://testserver{path.format(id)}")))
@@ -353,7 +371,9 @@ async def test_odd_queries_that_mean_nothing_do_no_harm(filled: Org) -> None:
         assert reply.status_code in (200, 422), reply.text[:300]
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/api", "/api/", "/api/agent", "/api/agents/1/nothing", "//", "/api//agents"])
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/api", "/api/", "/api/agent", "/api/agents/1/nothing", "//", "/api//agents"]
+)
 async def test_what_is_not_there_is_told_in_the_same_shape(org: Org, path: str) -> None:
     reply = await org.client.get(httpx2.URL(f"http://testserver{path}"))
     refused(reply, 404, "not_found")

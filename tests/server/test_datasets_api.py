@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 #: Every column once, under the names of the CSV.
 FULL_ROW: Row = {
-    "user": "Refund order #4521,\r\nif it “shipped” \"late\".",
+    "user": 'Refund order #4521,\r\nif it “shipped” "late".',
     "behavior": "The refund_order tool rejects any order whose status is pending.",
     "state": STATE | {"flags": {"vip": True}},
     "failure_rules": [outage("refund_order", n=1)],
@@ -72,7 +72,10 @@ async def test_a_csv_becomes_tasks_whose_seeds_use_the_axis_names(org: Org) -> N
             {"id": "constraint_1", "description": "never asks twice"},
             {"id": "c", "description": "stays polite"},
         ],
-        **{name: FULL_ROW[name] for name in FULL_ROW.keys() - {"user", "behavior", "state", "tracked_constraints"}},
+        **{
+            name: FULL_ROW[name]
+            for name in FULL_ROW.keys() - {"user", "behavior", "state", "tracked_constraints"}
+        },
     }
     assert plain == {"user_instruction": TASK["user"], "initial_state": STATE}
 
@@ -84,7 +87,7 @@ async def test_json_rows_and_their_csv_make_the_same_seeds(org: Org) -> None:
 
 
 async def test_an_exported_csv_uploads_to_the_same_seeds(org: Org) -> None:
-    made = await org.dataset(FULL_ROW, TASK, {"user": "  spaces kept, \"quotes\" too\n"})
+    made = await org.dataset(FULL_ROW, TASK, {"user": '  spaces kept, "quotes" too\n'})
     reply = await org.client.get(f"/api/datasets/{made['id']}/export")
     assert reply.headers["content-type"].startswith("text/csv")
     assert "attachment" in reply.headers["content-disposition"]

@@ -73,7 +73,9 @@ async def test_the_url_of_a_run_is_where_its_tools_are(run: DrivenRun) -> None:
         {"X-Pipelines-Run-Token": "x" * 10_000},
     ],
 )
-@pytest.mark.parametrize("path", ["tools/__reachability_probe__", "tools/get_order", "traces/custom", "nothing"])
+@pytest.mark.parametrize(
+    "path", ["tools/__reachability_probe__", "tools/get_order", "traces/custom", "nothing"]
+)
 async def test_an_unknown_token_gets_401_whatever_it_asks(
     house: House, run: DrivenRun, headers: dict[str, str], path: str
 ) -> None:
@@ -590,8 +592,7 @@ HIDDEN_TASK: Row = {
         f"cancel_order only succeeds when the order's status is pending ({SECRET}-rule)."
     ),
     "failure_rules": [
-        outage("get_order", n=1000)
-        | {"error": {"code": 503, "message": f"{SECRET}-message"}},
+        outage("get_order", n=1000) | {"error": {"code": 503, "message": f"{SECRET}-message"}},
     ],
     "expected_outcome": "refusal",
     "expected_state": {"order": {f"{SECRET}-state": {}}},

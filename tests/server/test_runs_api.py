@@ -168,7 +168,9 @@ async def test_a_call_that_was_under_way_when_the_run_ended_is_whole(org: Org, r
     replies = await asyncio.gather(*calls[:5], run.finish(), *calls[5:])
     rows = await run.trace()
     assert [row["sequence"] for row in rows] == list(range(1, 11))
-    accepted = [reply for reply in replies if reply.request.url.path.endswith("add_note") and reply.is_success]
+    accepted = [
+        reply for reply in replies if reply.request.url.path.endswith("add_note") and reply.is_success
+    ]
     notes = (await run.ledger())["state"]["order"]["7001"].get("notes", [])
     assert len(notes) == len(accepted) == sum(row["source"] == "odyssey" for row in rows)
 
@@ -258,11 +260,24 @@ async def test_a_list_shows_every_run_once_while_new_ones_are_opened(org: Org) -
     assert seen == before[::-1]
 
 
-BAD_CURSORS = ["", "x", "!!!", "ä", "MQ==", "9" * 100, "LTE", "MS41", "8J-YgA", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5"]
+BAD_CURSORS = [
+    "",
+    "x",
+    "!!!",
+    "ä",
+    "MQ==",
+    "9" * 100,
+    "LTE",
+    "MS41",
+    "8J-YgA",
+    "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5",
+]
 LONG_NUMBER = "OTk5" * 2000  # base64 of 6,000 nines: past what int() reads
 
 
-@pytest.mark.parametrize("path", ["/api/runs", "/api/agents", "/api/datasets", "/api/keys", "/api/runs/1/trace"])
+@pytest.mark.parametrize(
+    "path", ["/api/runs", "/api/agents", "/api/datasets", "/api/keys", "/api/runs/1/trace"]
+)
 @pytest.mark.parametrize("cursor", [*BAD_CURSORS, LONG_NUMBER, "MXw" + LONG_NUMBER])
 async def test_a_made_up_cursor_is_refused(org: Org, run: DrivenRun, path: str, cursor: str) -> None:
     if cursor == "MQ==":

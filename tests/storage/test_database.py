@@ -15,7 +15,6 @@ from pipelines.storage.database import Database, SequenceTaken
 from pipelines.storage.keys import add_org
 from pipelines.storage.migrations import MIGRATIONS
 from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.trace_rows import TraceRow, log_of_run
 from pipelines.wire.errors import StorageUnavailable
 
@@ -140,8 +139,8 @@ async def test_rows_that_wait_behind_a_lost_one_are_lost_before_anyone_hears_of_
     """The later row is appended while the first is under way: it must not reach the file."""
     refuse_rows(path, "NEW.sequence = 1")
     first = database.append(row(1, 1))
-    while not database._busy:
-        await asyncio.sleep(0)
+    await asyncio.sleep(0)  # one turn of the loop: the writer has it
+    assert database._busy
     second = database.append(row(1, 2))
     outcomes = await asyncio.gather(first, second, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StorageUnavailable] * 2

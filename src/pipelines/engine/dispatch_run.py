@@ -29,6 +29,7 @@ END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrup
 class _Session:
     """A conversation as it goes: one turn, for a task that is not one."""
 
+    is_conversation: bool
     history: list[Message] = field(default_factory=list)
     responses: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -45,7 +46,7 @@ class Dispatcher:
 
     async def dispatch_run(self, claimed: Claimed) -> None:
         run = claimed.run
-        session = _Session()
+        session = _Session(is_conversation=run.seed.get("turn_mode") == "model_as_user")
         try:
             failed = await self._converse(claimed, session)
             ending = self._ending(session, failed)
@@ -100,22 +101,23 @@ class Dispatcher:
         )
 
     def _ending(self, session: _Session, failed: DispatchFailed | None) -> Ending:
+        messages: list[Json] = [message.as_json() for message in session.history]
         if failed is not None:
             sent = failed.reply  # read, but against the response contract: its author wants to see it
+            told = sent.messages_json() if sent is not None else None
             return Ending(
                 status=RunStatus.FAILED,
                 final_response=sent.final_response if sent is not None else None,
-                messages=sent.messages_json() if sent is not None else None,
+                messages=messages if session.is_conversation else told,
                 metadata=sent.metadata if sent is not None else None,
                 error_class=failed.error_class.value,
                 error_json=failed.as_json(),
             )
         assert session.last is not None
-        messages: list[Json] = [message.as_json() for message in session.history]
         return Ending(
             status=RunStatus.COMPLETED,
             final_response=session.last.final_response,
-            messages=messages if len(session.responses) > 1 else session.last.messages_json(),
+            messages=messages if session.is_conversation else session.last.messages_json(),
             metadata=session.last.metadata,
         )
 

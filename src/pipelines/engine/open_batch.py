@@ -116,17 +116,17 @@ def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _
     )
     for repeat in range(1, asked.repeats + 1):
         for task in tasks:
-            runs.add_run(connection, _pending(task, agent, batch_id, repeat, now))
+            runs.add_run(connection, _pending(task, (agent.id, agent.version), batch_id, repeat, now))
     batch = batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
     assert batch is not None
     return batch
 
 
-def _pending(task: Task, agent: Agent, batch_id: int, repeat: int, now: str) -> NewRun:
+def _pending(task: Task, version: tuple[int, int], batch_id: int, repeat: int, now: str) -> NewRun:
     return NewRun(
         org_id=task.org_id,
-        agent_id=agent.id,
-        agent_version=agent.version,
+        agent_id=version[0],
+        agent_version=version[1],
         task_id=task.id,
         dataset_id=task.dataset_id,
         batch_id=batch_id,
@@ -148,29 +148,12 @@ def _copy(connection: Connection, org_id: int, run_id: int, now: str) -> int:
     """A new attempt at what a run was asked; the old one stays as it ended."""
     run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
     assert run is not None
+    task = datasets.task_by_id(connection, org_id=org_id, task_id=run.task_id)
+    assert task is not None
+    assert run.batch_id is not None
     runs.mark_retried(connection, run_id=run_id)
-    return runs.add_run(
-        connection,
-        NewRun(
-            org_id=org_id,
-            agent_id=run.agent_id,
-            agent_version=run.agent_version,
-            task_id=run.task_id,
-            dataset_id=run.dataset_id,
-            batch_id=run.batch_id,
-            repeat_number=run.repeat_number,
-            mode="dispatch",
-            status=RunStatus.PENDING,
-            jti=secrets.token_hex(16),
-            token_hash=hash_of(secrets.token_hex(16)),
-            seed=run.seed,
-            world_hash=run.world_hash,
-            simulated_now=run.simulated_now,
-            soft_warnings=[],
-            created_at=now,
-            expires_at=NEVER,
-        ),
-    )
+    version = (run.agent_id, run.agent_version)
+    return runs.add_run(connection, _pending(task, version, run.batch_id, run.repeat_number, now))
 
 
 def _tasks(connection: Connection, org_id: int, asked: _Asked) -> list[Task]:

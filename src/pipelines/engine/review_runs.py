@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.transcript import read_messages
 from pipelines.engine.judge_run import judged
 from pipelines.engine.open_batch import find_batch
 from pipelines.engine.open_run import find_run
@@ -105,16 +106,14 @@ def _responses(run: Run) -> tuple[str, ...]:
     """What the agent said, turn by turn: of a conversation, the words before each next user message."""
     if run.final_response is None:
         return ()
-    turns = run.seed.get("turn_mode") == "model_as_user" and isinstance(run.messages, list)
-    if not turns:
+    if run.mode != "dispatch" or run.seed.get("turn_mode") != "model_as_user":
         return (run.final_response,)
     spoken: list[str] = []
     said = ""
-    for message in run.messages if isinstance(run.messages, list) else []:
-        if isinstance(message, dict) and message.get("role") == "user" and said:
+    for message in read_messages(run.messages)[0]:
+        if message.role == "user" and said:
             spoken.append(said)
             said = ""
-        elif isinstance(message, dict) and message.get("role") == "assistant":
-            content = message.get("content")
-            said = content if isinstance(content, str) and content else said
+        elif message.role == "assistant":
+            said = message.text() or said
     return (*spoken, run.final_response)

@@ -27,8 +27,8 @@ def prepare(settings: Settings) -> FirstStart:
     try:
         started = _prepare(settings)
     except OSError as error:
-        place = str(error.filename or settings.data_dir)
-        raise Refused([Problem(path=place, message=error.strerror or str(error))], "the data directory") from None
+        problem = Problem(path=str(error.filename or settings.data_dir), message=error.strerror or str(error))
+        raise Refused([problem], "the data directory") from None
     except sqlite3.Error as error:
         problem = Problem(path=str(settings.database_path), message=str(error))
         raise Refused([problem], "the database") from None

@@ -1,0 +1,247 @@
+"""kill -9 under load: what was answered is in the log, once, and the run goes on as if nothing had been."""
+
+import asyncio
+import random
+import resource
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from served import Server, running, visiting
+
+from desk import STATE, DrivenRun, Org, Row, answered, outage, refused
+from pipelines.core.failure_rules import draw
+
+pytestmark = pytest.mark.anyio
+RUNS = 8
+WORKERS = 3  # calls of one run under way at the same time
+LUCK = 0.1
+WINDOWS = [(4, 3), (15, 10), (40, 30)]
+RULES = [
+    *[outage("add_note", n=n, duration=duration, code=503) for n, duration in WINDOWS],
+    {
+        "trigger": "random",
+        "tool": "add_note",
+        "probability": LUCK,
+        "error": {"code": 500, "message": "bad luck"},
+    },
+]
+
+
+def expected_rule(number: int) -> int | None:
+    """Which rule answers a run's n-th call of add_note, whatever happened around it."""
+    for index, (n, duration) in enumerate(WINDOWS):
+        if n <= number < n + duration:
+            return index
+    return len(WINDOWS) if draw(len(WINDOWS), number) < LUCK else None
+
+
+@dataclass
+class Worker:
+    """One caller of one run: sends notes, each with a key, and asks again for what it got no answer to."""
+
+    run: DrivenRun
+    name: str
+    sent: int = 0
+    waiting: str | None = None  # the note whose answer a kill swallowed
+    answers: dict[str, Row] = field(default_factory=dict)
+
+    async def step(self, client: httpx2.AsyncClient) -> None:
+        if self.waiting is None:
+            self.sent += 1
+            self.waiting = f"{self.name}-{self.sent}"
+        self.run.client = client
+        note = {"order_id": "7001", "text": self.waiting}
+        reply = await self.run.call("add_note", note, idempotency_key=self.waiting)
+        self.answers[self.waiting] = {"status": reply.status_code, "body": reply.json()}
+        self.waiting = None
+
+
+class Story:
+    """Runs that live through several servers, and every answer anybody got."""
+
+    def __init__(self, directory: Path, chance: random.Random) -> None:
+        self.directory = directory
+        self.chance = chance
+        self.workers: list[Worker] = []
+
+    async def begin(self) -> None:
+        with running(self.directory) as server:
+            async with visiting(server) as org:
+                agent = await org.agent()
+                dataset = await org.dataset({"user": "u", "state": STATE, "failure_rules": RULES})
+                for number in range(RUNS):
+                    run = await org.open_run(agent["id"], dataset["task_ids"][0])
+                    self.workers += [Worker(run, f"{number}-{name}") for name in range(WORKERS)]
+            assert server.stop() == 0
+
+    async def under_load(self, server: Server, org: Org, stop_at: int, how: signal.Signals) -> None:
+        """All workers at once; with the stop_at-th answer the signal is sent."""
+        answers = 0
+        is_over = False
+
+        async def work(worker: Worker) -> None:
+            nonlocal answers, is_over
+            while not is_over:
+                try:
+                    await worker.step(org.client)
+                except httpx2.TransportError:
+                    return
+                answers += 1
+                if answers == stop_at:
+                    server.process.send_signal(how)
+                    is_over = how != signal.SIGKILL
+
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(work(worker) for worker in self.workers))
+
+    async def catch_up(self, org: Org) -> None:
+        """What was under way at the kill is asked again with its key."""
+        waiting = [worker for worker in self.workers if worker.waiting is not None]
+        await asyncio.gather(*(worker.step(org.client) for worker in waiting))
+
+    async def check(self, org: Org) -> None:
+        by_run: dict[int, list[Worker]] = {}
+        for worker in self.workers:
+            worker.run.client = org.client
+            by_run.setdefault(worker.run.id, []).append(worker)
+        for workers in by_run.values():
+            await check_run(workers)
+
+
+async def check_run(workers: list[Worker]) -> None:
+    run = workers[0].run
+    rows = await run.trace(limit=500)
+    assert [row["sequence"] for row in rows] == list(range(1, len(rows) + 1))
+    texts = [row["arguments"]["text"] for row in rows]
+    assert len(texts) == len(set(texts)), "a call happened twice"
+    assert [row["matched_rule_index"] for row in rows] == [
+        expected_rule(number) for number in range(1, len(rows) + 1)
+    ]
+    stored = dict(zip(texts, rows, strict=True))
+    for worker in workers:
+        for text, answer in worker.answers.items():
+            row, body = stored[text], answer["body"]
+            assert (row["response"], row["source"], row["http_status"], row["latency_ms"]) == (
+                body["response"],
+                body["source"],
+                answer["status"],
+                body["latency_ms"],
+            )
+    notes: list[str] = []
+    for row in rows:
+        if row["source"] == "odyssey":
+            notes.append(row["arguments"]["text"])
+            assert row["response"]["notes"] == notes
+    ledger = await run.ledger()
+    assert ledger["state"]["order"]["7001"].get("notes", []) == notes
+
+
+async def survive(directory: Path, rounds: int, seed: int) -> Story:
+    story = Story(directory, random.Random(seed))
+    await story.begin()
+    for _ in range(rounds):
+        server = Server(directory)
+        try:
+            async with visiting(server) as org:
+                await story.check(org)
+                await story.catch_up(org)
+                await story.under_load(server, org, story.chance.randrange(1, 150), signal.SIGKILL)
+        finally:
+            server.kill()
+    with running(directory) as server:
+        async with visiting(server) as org:
+            await story.check(org)
+            await story.catch_up(org)
+            await story.check(org)
+    return story
+
+
+async def test_every_answer_survives_a_kill_at_any_moment(tmp_path: Path) -> None:
+    story = await survive(tmp_path / "data", rounds=5, seed=1)
+    assert sum(len(worker.answers) for worker in story.workers) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+async def test_every_answer_survives_many_kills(tmp_path: Path, seed: int) -> None:
+    await survive(tmp_path / "data", rounds=25, seed=seed)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=str)
+async def test_a_stop_under_load_loses_no_answer(tmp_path: Path, how: signal.Signals) -> None:
+    story = Story(tmp_path / "data", random.Random(7))
+    await story.begin()
+    server = Server(tmp_path / "data")
+    async with visiting(server) as org:
+        await story.under_load(server, org, 100, how)
+        assert server.wait() == 0, server.errors.read_text()
+    assert server.errors.read_text() == ""
+    with running(tmp_path / "data") as again:
+        async with visiting(again) as org:
+            await story.check(org)
+            await story.catch_up(org)
+            await story.check(org)
+
+
+@asynccontextmanager
+async def a_run_of(server: Server, **task: Any) -> AsyncIterator[DrivenRun]:
+    async with visiting(server) as org:
+        yield await org.run(**task)
+
+
+async def test_a_disk_that_is_full_costs_only_the_calls_it_could_not_take(tmp_path: Path) -> None:
+    """The files may not grow: the system refuses the write itself, as on a full disk."""
+    with running(tmp_path / "data") as server:
+        async with a_run_of(server, failure_rules=[outage("add_note", n=4)]) as run:
+            note = {"order_id": "7001", "text": "x" * 10_000}
+            for _ in range(2):
+                answered(await run.call("add_note", note), 200)
+            before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+            size = max(path.stat().st_size for path in (tmp_path / "data").iterdir())
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, before[1]))
+            for _ in range(3):
+                reply = await run.call("add_note", note)
+                error = refused(reply, 503, "storage_unavailable")
+                assert error["retryable"] is True
+                assert reply.headers["retry-after"]
+            assert answered(await run.client.get("/health"))["status"] == "ok"
+            assert len(await run.trace()) == 2
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
+            answered(await run.call("add_note", note), 200)
+            assert answered(await run.call("add_note", note), 502)["source"] == "injected"
+            assert [row["sequence"] for row in await run.trace()] == [1, 2, 3, 4]
+            assert len((await run.ledger())["state"]["order"]["7001"]["notes"]) == 3
+        assert server.stop() == 0
+
+
+async def test_a_flag_set_before_a_kill_opens_its_window_after_it(tmp_path: Path) -> None:
+    rule = {
+        "trigger": "after_state_change",
+        "tool": "get_order",
+        "condition": "warehouse_outage",
+        "duration": 2,
+        "error": {"code": 200, "response": {"items": [], "stale": True}},
+    }
+    sources = []
+    opened: Row = {}
+    for round_number in range(3):
+        server = Server(tmp_path / "data")
+        try:
+            async with visiting(server) as org:
+                if round_number == 0:
+                    run = await org.run(failure_rules=[rule])
+                    opened = run.opened
+                    answered(await run.call("get_order", {"order_id": "4521"}))
+                    answered(await run.call("raise_flag", {"flag": "warehouse_outage"}))
+                run = DrivenRun(org.client, opened)
+                reply = await run.call("get_order", {"order_id": "4521"})
+                sources.append(answered(reply)["source"])
+        finally:
+            server.kill()
+    assert sources == ["injected", "injected", "odyssey"]
