@@ -182,3 +182,17 @@ async def test_events_under_way_keep_their_run_from_making_room(
         assert {reply.status_code for reply in replies} == {200}, [reply.text for reply in replies]
     for run in runs:
         assert sorted(row["sequence"] for row in await run.trace()) == list(range(1, 21))
+
+
+async def test_a_run_whose_time_is_up_refuses_calls_and_keeps_the_row(house: House, run: DrivenRun) -> None:
+    clock = house.app.proxy._now
+    house.app.proxy._now = lambda: run.opened["expires_at"]  # the moment itself is too late
+    refused(await run.call("get_order", {"order_id": "4521"}), 409, "run_not_active")
+    refused(await run.event("thinking", {}), 409, "run_not_active")
+    house.app.proxy._now = clock
+    assert (await run.call("get_order", {"order_id": "4521"})).status_code == 200
+    rows = await run.trace()
+    assert [row["error_code"] for row in rows] == ["run_not_active", None]
+    # A clock that was set back does not put later calls before earlier ones.
+    assert [row["sequence"] for row in rows] == [1, 2]
+    assert rows[0]["occurred_at"] == rows[1]["occurred_at"] == run.opened["expires_at"]

@@ -39,6 +39,13 @@ def read_text(path: Path) -> str:
         stop(f"{path}: not UTF-8 text")
 
 
+def write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        stop(f"{path}: {error.strerror or error}")
+
+
 def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()

@@ -35,7 +35,7 @@ def up(
         str | None, typer.Option(help="Where the database and keys live. [default: .pipelines]")
     ] = None,
     database_url: Annotated[
-        str | None, typer.Option(help="sqlite:///PATH. [default: a file in the data directory]")
+        str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
     ] = None,
 ) -> None:
     """Start the server. The first start makes an API key and shows it once."""

@@ -12,11 +12,12 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pipelines.cli.client import Server
-from pipelines.cli.files import read_bytes, stop
+from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.junit import as_junit
 
 POLL_S = 0.3
@@ -42,7 +43,7 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
     batch, was_cancelled = _watch(server, batch["id"])
     runs = _standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
     if wanted.junit is not None:
-        wanted.junit.write_text(as_junit(batch, runs))
+        write_text(wanted.junit, as_junit(batch, runs))
     if wanted.as_json:
         typer.echo(json.dumps({"batch": batch, "runs": runs}))
     else:
@@ -87,7 +88,7 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
         data={"name": path.name, "agent_id": str(agent_id)},
     )
     for warning in uploaded["warnings"]:
-        stderr.print(f"[yellow]row {warning['row']}[/]: {warning['message']}")
+        stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])
 
 
@@ -165,7 +166,7 @@ def _print(batch: Any, runs: list[Any]) -> None:
             f"{run['task_id']}" + (f" ({run['repeat_number']})" if batch["repeats"] > 1 else ""),
             f"[{COLOURS.get(verdict, 'dim')}]{verdict}[/]",
             run["failure_mode"] or run["error_class"] or "",
-            why(run),
+            escape(why(run)),
         )
     console.print(table)
     summary = batch["summary"]
@@ -190,6 +191,7 @@ def _gate_is_met(runs: list[Any], fail_under: float) -> bool:
     """Undecided runs are for people and count for neither side; a failed run counts against the agent."""
     decided = [run for run in runs if run["verdict"] != "PENDING" or run["judge_error"]]
     if not decided:
-        return True
+        stderr.print("No run could be decided, so nothing is proved: give the tasks an oracle.")
+        return fail_under == 0
     passed = len([run for run in decided if run["verdict"] == "PASS"])
     return passed >= fail_under * len(decided)

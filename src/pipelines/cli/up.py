@@ -1,5 +1,6 @@
 """`pipelines up`: prepare the data directory, say where things are, serve until told to stop."""
 
+import fcntl
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,13 @@ from rich.markup import escape
 
 from pipelines.core.problems import Refused
 from pipelines.server.app import App
-from pipelines.server.first_start import FirstStart, prepare
+from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.settings import Settings, load_settings
 
 stderr = Console(stderr=True, highlight=False)
+LOCK_FILE = "lock"
+EVERYWHERE = ("0.0.0.0", "::")
 GRACE_S = 5  # what is in flight at Ctrl-C may take this long to end
 
 
@@ -26,10 +29,27 @@ def start(**flags: Any) -> None:
         started = prepare(settings)
     except Refused as refused:
         raise _told(refused) from None
-    listener = _listener(settings)
-    url = _url(settings, listener)
-    _announce(settings, started, url)
-    _serve(App(settings, own_url=url), listener)
+    with _only_one(settings):
+        listener = _listener(settings)
+        url = _url(settings, listener)
+        _announce(settings, started, url)
+        _serve(App(settings, own_url=url), listener)
+
+
+@contextmanager
+def _only_one(settings: Settings) -> Iterator[None]:
+    """Two servers on one SQLite file would each take the other's runs for its own: the second is refused."""
+    if settings.is_shared:
+        yield
+        return
+    with (settings.data_dir / LOCK_FILE).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            stderr.print(f"[red]Another server is running on {escape(str(settings.data_dir.resolve()))}[/].")
+            stderr.print("Stop it, choose another --data-dir, or share a Postgres database: --database-url.")
+            raise typer.Exit(2) from None
+        yield
 
 
 def start_worker(**flags: Any) -> None:
@@ -39,6 +59,11 @@ def start_worker(**flags: Any) -> None:
             "[red]A worker shares a Postgres database with its server[/]: --database-url postgresql://…"
         )
         stderr.print("On SQLite, `pipelines up` does all the work itself.")
+        raise typer.Exit(2)
+    if not settings.secret_key and not (settings.data_dir / SECRET_FILE).exists():
+        stderr.print(
+            "[red]A worker needs the server's secret key[/]: PIPELINES_SECRET_KEY, or its --data-dir."
+        )
         raise typer.Exit(2)
     listener = _listener(settings)
     url = _url(settings, listener)
@@ -104,7 +129,9 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _url(settings: Settings, listener: socket.socket) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    """Where this process is reached from this machine: a server on every address is also on loopback."""
+    named = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
+    host = f"[{named}]" if ":" in named else named
     return f"http://{host}:{listener.getsockname()[1]}"
 
 
@@ -114,4 +141,6 @@ def _announce(settings: Settings, started: FirstStart, url: str) -> None:
     if started.key is not None:
         typer.echo(f"API key, shown this once: {started.key}")
         typer.echo(f"It is also in {started.key_file}, readable only by you.")
+    if settings.host in EVERYWHERE and not settings.public_url:
+        typer.echo("Agents on other machines need PIPELINES_PUBLIC_URL: where they reach this server.")
     typer.echo("Stop with Ctrl-C.")

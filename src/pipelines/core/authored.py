@@ -38,6 +38,11 @@ def as_list(value: Json, path: str, problems: list[Problem], what: str) -> list[
     return None
 
 
+def is_id(value: Json) -> bool:
+    """An id of ours: a whole number that a database can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
+
+
 def kind(value: Json) -> str:
     """What a value is, in the words of JSON."""
     match value:

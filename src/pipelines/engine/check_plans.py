@@ -1,5 +1,7 @@
 """Plans as people see them: what each tool does, who wrote it, what was not understood; and a dry check."""
 
+import asyncio
+
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import parse_ledger_schema
@@ -29,7 +31,7 @@ async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: in
         world=World.from_initial_state(state if isinstance(state, dict) else {}),
         behavior=behavior if isinstance(behavior, str) else None,
     )
-    return shown_plans(simulator)
+    return await asyncio.to_thread(shown_plans, simulator)  # reading a thousand tools takes its time
 
 
 async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:

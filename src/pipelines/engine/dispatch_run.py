@@ -17,8 +17,9 @@ from pipelines.engine.run_batch import RETRY_S, Claimed
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed
 from pipelines.storage.agents import Agent
 from pipelines.storage.runs import Ending, Run
+from pipelines.storage.secret_box import UnreadableSecret
 from pipelines.wire.envelope import Envelope, ErrorClass
-from pipelines.wire.errors import StorageUnavailable
+from pipelines.wire.errors import SecretUnreadable, StorageUnavailable
 from pipelines.wire.names import PROXY_BASE, RunStatus
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,12 @@ class Dispatcher:
         except asyncio.CancelledError:  # by a person, or by the end of this process: its row says which
             self._platform.live_runs.forget({run.id})
             raise
+        except SecretUnreadable as error:
+            ending = Ending(
+                status=RunStatus.FAILED,
+                error_class=ErrorClass.INTERNAL_ERROR.value,
+                error_json={"detail": error.message},
+            )
         except Exception:  # our fault: the run must not stay open because of it
             log.exception("run %s could not be dispatched", run.id)
             ending = Ending(
@@ -151,7 +158,11 @@ def target_of(platform: Platform, agent: Agent) -> AgentTarget:
     definition = agent.definition
     value = None
     if agent.sealed_auth_header is not None:
-        value = platform.secrets.open(agent.sealed_auth_header, row=f"{agent.org_id}|agent|{agent.id}")
+        row = f"{agent.org_id}|agent|{agent.id}"
+        try:
+            value = platform.secrets.open(agent.sealed_auth_header, row=row)
+        except UnreadableSecret:
+            raise SecretUnreadable from None
     name, contract = definition.get("auth_header_name"), definition.get("response_contract")
     return AgentTarget(
         endpoint_url=str(definition["endpoint_url"]),

@@ -76,6 +76,9 @@ def _judged(
     rows: list[TraceRow],
 ) -> Ending:
     toolbox, world = platform.live_runs.surroundings(connection, run)
+    if run.mode != "manual":  # there it was said when the run was opened
+        unenforced = platform.live_runs.unenforced(connection, run)
+        ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *unenforced])
     if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), NO_CALLS])
     try:

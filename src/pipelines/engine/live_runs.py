@@ -13,17 +13,17 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from pipelines.core.failure_rules import FailureRule, RuleProgress, parse_failure_rules
-from pipelines.core.json_text import Json, dumps, loads
+from pipelines.core.json_text import Json, dumps, loads_own
 from pipelines.core.ledger import Ledger, SetFlag, World, update_from_json
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool, tools_from_stored
 from pipelines.storage.agents import agent_by_id
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.datasets import world_by_hash
-from pipelines.storage.runs import Run, run_by_token_hash
+from pipelines.storage.runs import NewRun, Run, run_by_token_hash
 from pipelines.storage.trace_rows import TraceRow, log_of_run
 from pipelines.wire.names import RunStatus
 
@@ -104,7 +104,7 @@ class LiveRun:
         self.calls += 1
         self.progress.next_match(row.tool_name)
         if row.updates:
-            self.apply_updates(loads(row.updates))
+            self.apply_updates(loads_own(row.updates))
         if row.idempotency_key is not None:
             self.replies[row.idempotency_key] = StoredReply(row.tool_name, row.arguments, row, None)
 
@@ -180,6 +180,13 @@ class LiveRuns:
         """What a run is judged against: its tools and the world it started from. For reader threads."""
         return self._shared.surroundings(connection, run)
 
+    def unenforced(self, connection: Connection, run: Run | NewRun) -> list[str]:
+        """What the simulated backend does not enforce in a run, sentence by sentence. For reader threads."""
+        if not run.seed.get("behavior_instructions"):
+            return []
+        told = self._shared.simulator(connection, run).not_understood
+        return [f"behaviour not understood, so not enforced: {sentence}" for sentence in told]
+
     def forget(self, run_ids: set[int]) -> None:
         self._ended -= run_ids
         for run_id in run_ids:
@@ -211,16 +218,8 @@ class _Shared:
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
 
     def open(self, connection: Connection, run: Run) -> LiveRun:
-        behavior = run.seed.get("behavior_instructions")
-        behavior_text = behavior if isinstance(behavior, str) else None
-        version = (run.org_id, run.agent_id, run.agent_version)
         toolbox, world = self.surroundings(connection, run)
-        with self._lock:
-            simulator = self._once(
-                ("simulator", version, run.world_hash, behavior_text),
-                lambda: _simulator(toolbox, world, behavior_text),
-            )
-            rules = self._once(("rules", dumps(run.seed.get("failure_rules"))), lambda: _rules(run))
+        simulator = self.simulator(connection, run)
         ledger = Ledger(world)
         began = datetime.fromisoformat(run.simulated_now)
         return LiveRun(
@@ -229,7 +228,7 @@ class _Shared:
             toolbox=toolbox,
             simulator=simulator,
             ledger=ledger,
-            progress=RuleProgress(rules, ledger.is_flagged),
+            progress=RuleProgress(_rules(run), ledger.is_flagged),
             seed=_seed_of(run),
             day=began.date().isoformat(),
             started_s=began.hour * 3600 + began.minute * 60 + began.second,
@@ -237,7 +236,19 @@ class _Shared:
             is_active=run.status is RunStatus.RUNNING,
         )
 
-    def surroundings(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
+    def simulator(self, connection: Connection, run: Run | NewRun) -> PlannedSimulator:
+        """Built outside the lock: reading takes long, and building one twice only costs the time."""
+        behavior = run.seed.get("behavior_instructions")
+        text = behavior if isinstance(behavior, str) else None
+        key = ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, text)
+        toolbox, world = self.surroundings(connection, run)
+        with self._lock:
+            known = self._kept.get(key)
+        made = known if isinstance(known, PlannedSimulator) else _simulator(toolbox, world, text)
+        with self._lock:
+            return self._once(key, lambda: made)
+
+    def surroundings(self, connection: Connection, run: Run | NewRun) -> tuple[Toolbox, World]:
         version = (run.org_id, run.agent_id, run.agent_version)
         with self._lock:
             world = self._once(("world", run.world_hash), lambda: _world(connection, run.world_hash))
@@ -259,7 +270,7 @@ def _world(connection: Connection, world_hash: str | None) -> World:
     return World.from_initial_state(world_by_hash(connection, world_hash))
 
 
-def _toolbox(connection: Connection, run: Run) -> Toolbox:
+def _toolbox(connection: Connection, run: Run | NewRun) -> Toolbox:
     agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
     assert agent is not None, "a run's agent version is never deleted"
     tools = tools_from_stored(agent.definition["tools_schema"])
@@ -268,7 +279,7 @@ def _toolbox(connection: Connection, run: Run) -> Toolbox:
     )
 
 
-def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> Simulator:
+def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedSimulator:
     """Every plan is read now, on the thread that loads the run, rather than on the loop at its first call."""
     simulator = build_simulator(
         tuple(toolbox.tools.values()), ledger_schema=toolbox.ledger_schema, world=world, behavior=behavior

@@ -3,7 +3,8 @@
 import secrets
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.authored import is_id
+from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.statistics import mean_pass_hat_k, wilson
 from pipelines.engine.platform import Platform
@@ -193,14 +194,17 @@ def _check(tasks: list[Task], asked: _Asked) -> None:
 def _read(body: JsonObject) -> _Asked:
     problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - FIELDS)]
     agent_id, dataset_id, task_ids = body.get("agent_id"), body.get("dataset_id"), body.get("task_ids")
-    if not _is_id(agent_id):
+    if not is_id(agent_id):
         problems.append(Problem(path="/agent_id", message="must be the id of an agent"))
     if (dataset_id is None) == (task_ids is None):
         problems.append(Problem(path="", message="give one of `dataset_id` and `task_ids`"))
-    if dataset_id is not None and not _is_id(dataset_id):
+    if dataset_id is not None and not is_id(dataset_id):
         problems.append(Problem(path="/dataset_id", message="must be the id of a dataset"))
-    if task_ids is not None and not (isinstance(task_ids, list) and task_ids and all(map(_is_id, task_ids))):
+    if task_ids is not None and not (isinstance(task_ids, list) and task_ids and all(map(is_id, task_ids))):
         problems.append(Problem(path="/task_ids", message="must be a list of task ids"))
+    elif isinstance(task_ids, list) and len(set(map(str, task_ids))) < len(task_ids):
+        hint = "to run a task more than once, use `repeats`"
+        problems.append(Problem(path="/task_ids", message="has a task twice", hint=hint))
     if "mode" in body and body["mode"] != "dispatch":
         hint = 'leave it out, or send "manual" with one task to drive the run yourself'
         problems.append(Problem(path="/mode", message="must be 'dispatch' or 'manual'", hint=hint))
@@ -215,10 +219,6 @@ def _read(body: JsonObject) -> _Asked:
         repeats=repeats or 1,
         concurrency=concurrency,
     )
-
-
-def _is_id(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
 
 def _count(body: JsonObject, name: str, most: int, problems: list[Problem]) -> int | None:

@@ -2,25 +2,21 @@
 
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
+from pipelines.core.authored import is_id
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.simulation.behavior import read_behavior
-from pipelines.core.tools_schema import tools_from_stored
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets, runs
-from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Task
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Ending, NewRun, Run
-from pipelines.wire.errors import AgentIsDraft, NotFound, RunNotActive
+from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound, RunNotActive
 from pipelines.wire.names import RunStatus
 
 
@@ -40,33 +36,34 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     created = platform.now()
     expires = datetime.fromisoformat(created) + timedelta(seconds=platform.manual_run_ttl_s)
 
-    def store(connection: Connection) -> Run:
+    def prepare(connection: Connection) -> NewRun:
         task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
         if task is None:
             raise NotFound(f"There is no task {task_id}.")
-        run_id = runs.add_run(
-            connection,
-            NewRun(
-                org_id=org_id,
-                agent_id=agent.id,
-                agent_version=agent.version,
-                task_id=task.id,
-                dataset_id=task.dataset_id,
-                mode="manual",
-                status=RunStatus.RUNNING,
-                jti=jti,
-                token_hash=hash_of(token),
-                seed=task.seed,
-                world_hash=task.world_hash,
-                simulated_now=simulated_now or task.created_at,
-                soft_warnings=_warnings(connection, agent, task),
-                created_at=created,
-                expires_at=timestamp(expires),
-            ),
+        new = NewRun(
+            org_id=org_id,
+            agent_id=agent.id,
+            agent_version=agent.version,
+            task_id=task.id,
+            dataset_id=task.dataset_id,
+            mode="manual",
+            status=RunStatus.RUNNING,
+            jti=jti,
+            token_hash=hash_of(token),
+            seed=task.seed,
+            world_hash=task.world_hash,
+            simulated_now=simulated_now or task.created_at,
+            soft_warnings=[],
+            created_at=created,
+            expires_at=timestamp(expires),
         )
-        return _existing(connection, org_id, run_id)
+        return replace(new, soft_warnings=[*platform.live_runs.unenforced(connection, new)])
 
-    return OpenedRun(run=await platform.database.write(store), token=token)
+    new = await platform.database.read(prepare)
+    run = await platform.database.write(
+        lambda connection: _existing(connection, org_id, runs.add_run(connection, new))
+    )
+    return OpenedRun(run=run, token=token)
 
 
 async def finish_run(platform: Platform, org_id: int, run_id: int, body: JsonObject) -> Run:
@@ -79,6 +76,8 @@ async def finish_run(platform: Platform, org_id: int, run_id: int, body: JsonObj
     if problems or isinstance(reply, BadReply):
         raise Refused(problems, "the final response")
     run = await find_run(platform, org_id, run_id)
+    if run.mode != "manual":
+        raise Conflict(f"Run {run_id} was sent to its agent, who alone can finish it; cancel it instead.")
     before = run.soft_warnings if isinstance(run.soft_warnings, list) else []
     ending = Ending(
         status=RunStatus.COMPLETED,
@@ -94,10 +93,12 @@ async def cancel_run(platform: Platform, org_id: int, run_id: int) -> Run:
     """End a run without a response: one under way, or one that nobody has sent yet."""
     run = await find_run(platform, org_id, run_id)
     now = platform.now()
-    if run.status is RunStatus.PENDING and await platform.database.write(
-        lambda connection: runs.cancel_pending(connection, run_id=run_id, now=now)
-    ):
-        return await find_run(platform, org_id, run_id)
+    if run.status is RunStatus.PENDING:
+        if await platform.database.write(
+            lambda connection: runs.cancel_pending(connection, run_id=run_id, now=now)
+        ):
+            return await find_run(platform, org_id, run_id)
+        run = await find_run(platform, org_id, run_id)  # claimed meanwhile: it is under way now
     return await _end(platform, run, Ending(status=RunStatus.CANCELLED))
 
 
@@ -122,30 +123,18 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
 def _read(body: JsonObject) -> tuple[int, int, str | None]:
     known = {"mode", "agent_id", "task_id", "task_ids", "now"}
     problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - known)]
-    if body.get("mode") != "manual":
-        problems.append(
-            Problem(
-                path="/mode",
-                message="only 'manual' runs can be opened here so far",
-                hint='send "mode": "manual" with one task and drive the run\'s tools yourself',
-            )
-        )
     tasks = body.get("task_ids", [body["task_id"]] if "task_id" in body else None)
     task_id = tasks[0] if isinstance(tasks, list) and len(tasks) == 1 else None
-    if not _is_id(task_id) or ("task_id" in body and "task_ids" in body):
+    if not is_id(task_id) or ("task_id" in body and "task_ids" in body):
         problems.append(
             Problem(path="/task_ids", message="must be a list of one task id", hint='"task_ids": [7]')
         )
-    if not _is_id(body.get("agent_id")):
+    if not is_id(body.get("agent_id")):
         problems.append(Problem(path="/agent_id", message="must be the id of an agent"))
     now = _simulated_now(body.get("now"), problems)
     if problems:
         raise Refused(problems, "the run")
     return int(str(body["agent_id"])), int(str(task_id)), now
-
-
-def _is_id(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
 
 def _simulated_now(given: Json, problems: list[Problem]) -> str | None:
@@ -166,17 +155,6 @@ def _simulated_now(given: Json, problems: list[Problem]) -> str | None:
             Problem(path="/now", message="must be an ISO-8601 time", hint="for example 2026-05-01T12:00:00Z")
         )
         return None
-
-
-def _warnings(connection: Connection, agent: Agent, task: Task) -> list[Json]:
-    """What the simulated backend will not enforce in this run, sentence by sentence."""
-    text = task.seed.get("behavior_instructions")
-    if not isinstance(text, str) or not text:
-        return []
-    tools = tools_from_stored(agent.definition["tools_schema"])
-    world = World.from_initial_state(datasets.world_by_hash(connection, task.world_hash))
-    read = read_behavior(text, tools=tools, world=world)
-    return [f"behaviour not understood, so not enforced: {sentence}" for sentence in read.not_understood]
 
 
 def _existing(connection: Connection, org_id: int, run_id: int) -> Run:

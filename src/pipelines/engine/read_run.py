@@ -1,6 +1,6 @@
 """Reading a run back: what happened, and what its world looked like after any step."""
 
-from pipelines.core.json_text import Json, JsonObject, loads
+from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.ledger import World, fold, update_from_json
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.open_run import find_run
@@ -55,4 +55,4 @@ def _world_at(connection: Connection, run: Run, step: int | None) -> JsonObject:
 
 
 def _updates(text: str) -> list[JsonObject]:
-    return loads(text)  # type: ignore[return-value]  # written by us as a list of objects
+    return loads_own(text)  # type: ignore[return-value]  # written by us as a list of objects

@@ -1,7 +1,9 @@
 """Registering agents: a new one, a change (always a new version), publishing, deleting."""
 
+from urllib.parse import urlsplit
+
 from pipelines.core.agent_definition import AgentDefinition, parse_agent_definition
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.language import parse_plan
 from pipelines.engine.platform import Platform
@@ -43,6 +45,8 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
         sealed = before.sealed_auth_header
         if WRITE_ONLY in body or definition.auth_header_name is None:
             sealed = _sealed(platform, org_id, agent_id, secret)
+        elif sealed is not None:
+            _check_same_host(before.definition.get("endpoint_url"), definition.endpoint_url)
         _add_version(connection, agent_id, definition, sealed, status, now)
         return _existing(connection, org_id, agent_id)
 
@@ -99,6 +103,13 @@ async def _check_endpoint(platform: Platform, definition: AgentDefinition) -> No
         if refusal is not None:
             hint = "set PIPELINES_ALLOW_PRIVATE_ENDPOINTS=yes where agents on private networks are meant"
             raise Refused([Problem(path="/endpoint_url", message=refusal, hint=hint)], "the agent")
+
+
+def _check_same_host(before: Json, after: str | None) -> None:
+    """A secret that nobody can read must not be sent to wherever someone points the agent next."""
+    if urlsplit(str(before or "")).netloc != urlsplit(after or "").netloc:
+        message = "must be given again, because endpoint_url now names another host"
+        raise Refused([Problem(path=f"/{WRITE_ONLY}", message=message)], "the agent")
 
 
 def _plan_problems(definition: AgentDefinition) -> list[Problem]:

@@ -213,18 +213,25 @@ class BatchRunner:
         while True:
             await asyncio.sleep(self._silent_s / BEATS)
             try:
-                await self._beat()
+                if not await self._beat():
+                    self._let_go()
                 await self._stop_what_was_ended_elsewhere()
                 await self._take_over()
                 await self._queue_forgotten(before=self._ago())
             except Exception:  # whatever it was, a heart that stops for it would be worse
                 log.exception("worker %s missed a beat", self._worker)
 
-    async def _beat(self) -> None:
+    async def _beat(self) -> bool:
         now = self._platform.now()
-        await self._platform.database.write(
+        return await self._platform.database.write(
             lambda connection: batches.beat(connection, worker=self._worker, now=now)
         )
+
+    def _let_go(self) -> None:
+        """This one was silent for so long that others have its shards now."""
+        log.warning("worker %s was taken to be gone; others go on with its shards", self._worker)
+        for shard in self._at_work:
+            shard.cancel()
 
     async def _stop_what_was_ended_elsewhere(self) -> None:
         """Another node took a request to cancel, or took this one for gone."""

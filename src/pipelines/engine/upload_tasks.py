@@ -1,8 +1,9 @@
 """Datasets: an upload is checked whole and refused whole, then its seeds are frozen as tasks."""
 
+import asyncio
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Problem, Refused
@@ -51,7 +52,7 @@ async def create_dataset(
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
-    seeds = _seeds(rows, around, problems)
+    seeds = await asyncio.to_thread(_seeds, rows, around, problems)
     now = platform.now()
 
     def store(connection: Connection) -> tuple[Dataset, list[int]]:
@@ -65,7 +66,8 @@ async def create_dataset(
         return _store_tasks(connection, org_id, dataset_id, seeds, now)
 
     dataset, task_ids = await platform.database.write(store)
-    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=_warnings(seeds, around))
+    warnings = await asyncio.to_thread(_warnings, seeds, around)
+    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
 
 
 async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: bytes | Json) -> Uploaded:
@@ -74,12 +76,13 @@ async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: b
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
         around = await _surroundings(platform, org_id, dataset.agent_id) or around
-    seeds = _seeds(rows, around, [])
+    seeds = await asyncio.to_thread(_seeds, rows, around, [])
     now = platform.now()
     dataset, task_ids = await platform.database.write(
         lambda connection: _store_tasks(connection, org_id, dataset_id, seeds, now)
     )
-    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=_warnings(seeds, around))
+    warnings = await asyncio.to_thread(_warnings, seeds, around)
+    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
 
 
 async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Dataset:
@@ -163,17 +166,37 @@ def _warnings(seeds: list[Seed], around: _Surroundings) -> list[JsonObject]:
     """Oracles that prove nothing, and sentences of behaviour text that no rule was read from, by row."""
     linted = lint_seeds(seeds, tools=around.tools, ledger_schema=around.ledger_schema)
     found = [problem.as_json() for problem in linted]
+    read: dict[tuple[str, bytes], tuple[str, ...]] = {}
     for row, seed in enumerate(seeds, 1):
-        if seed.behavior_instructions and around.tools is not None:
+        if not seed.behavior_instructions or around.tools is None:
+            continue
+        # Rows of one dataset mostly share their rules and the make of their worlds: each is read once.
+        key = (seed.behavior_instructions, _make_of(seed.initial_state))
+        if key not in read:
             world = World.from_initial_state(seed.initial_state)
-            read = read_behavior(seed.behavior_instructions, tools=around.tools, world=world)
-            found += [
-                Problem(
-                    path="/behavior_instructions",
-                    message=f"not understood, so not enforced without a model: {sentence}",
-                    row=row,
-                    column="behavior",
-                ).as_json()
-                for sentence in read.not_understood
-            ]
+            read[key] = read_behavior(
+                seed.behavior_instructions,
+                tools=around.tools,
+                world=world,
+                ledger_schema=around.ledger_schema,
+            ).not_understood
+        found += [
+            Problem(
+                path="/behavior_instructions",
+                message=f"not understood, so not enforced without a model: {sentence}",
+                row=row,
+                column="behavior",
+            ).as_json()
+            for sentence in read[key]
+        ]
     return found[:MAX_WARNINGS]
+
+
+def _make_of(state: JsonObject) -> bytes:
+    """Its types and their fields, without ids and values."""
+    make: JsonObject = {}
+    for kind, of_kind in state.items():
+        named = of_kind.values() if isinstance(of_kind, dict) else ()
+        fields = sorted({name for attrs in named if isinstance(attrs, dict) for name in attrs})
+        make[kind] = list(fields)
+    return dumps(make)

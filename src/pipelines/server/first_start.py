@@ -1,7 +1,6 @@
 """A fresh data directory: one org, one key, shown once and kept where only this user can read it."""
 
 import os
-import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -29,9 +28,11 @@ def prepare(settings: Settings) -> FirstStart:
     except OSError as error:
         problem = Problem(path=str(error.filename or settings.data_dir), message=error.strerror or str(error))
         raise Refused([problem], "the data directory") from None
-    except sqlite3.Error as error:
-        problem = Problem(path=str(settings.database_path), message=str(error))
-        raise Refused([problem], "the database") from None
+    except Exception as error:
+        if not settings.store().is_unavailable(error):
+            raise
+        where = "the database" if settings.is_shared else str(settings.database_path)
+        raise Refused([Problem(path=where, message=str(error).strip())], "the database") from None
     secret_file = settings.data_dir / SECRET_FILE
     try:
         load_or_make_key(secret_file, settings.secret_key)
@@ -52,6 +53,7 @@ def _prepare(settings: Settings) -> FirstStart:
         store.migrate(connection)
         key = None
         with transaction(connection):
+            store.take_turns(connection)  # with other nodes that start on a fresh database
             if not has_orgs(connection):
                 key = settings.api_key or new_key()
                 now = datetime.now(UTC).isoformat()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject, dumps, loads
+from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
@@ -79,7 +79,7 @@ def agents_of_org(
         connection,
         "(SELECT a.id, a.org_id, v.version, a.status, v.definition, v.auth_header_value, a.created_at,"
         " a.updated_at FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version"
-        " WHERE a.deleted_at IS NULL)",
+        " WHERE a.deleted_at IS NULL) AS current",
         filters=[Filter("org_id", org_id), Filter("status", status)],
         limit=limit,
         before_id=before_id,
@@ -101,7 +101,7 @@ def delete_agent(connection: Connection, *, org_id: int, agent_id: int, now: str
 
 
 def _agent(row: Row) -> Agent:
-    definition = loads(row["definition"])
+    definition = loads_own(row["definition"])
     assert isinstance(definition, dict)
     return Agent(
         id=row["id"],

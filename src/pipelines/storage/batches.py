@@ -241,12 +241,13 @@ def reopen_batch(connection: Connection, *, batch_id: int, now: str) -> None:
     )
 
 
-def beat(connection: Connection, *, worker: str, now: str) -> None:
-    connection.execute(
-        "INSERT INTO workers (id, seen_at) VALUES (?, ?)"
-        " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
-        (worker, now),
-    )
+def beat(connection: Connection, *, worker: str, now: str) -> bool:
+    """Say that a worker is there; False when it was not listed: it is new, or was taken to be gone."""
+    done = connection.execute("UPDATE workers SET seen_at = ? WHERE id = ?", (now, worker))
+    if done.rowcount == 1:
+        return True
+    connection.execute("INSERT INTO workers (id, seen_at) VALUES (?, ?)", (worker, now))
+    return False
 
 
 def leave(connection: Connection, *, worker: str, now: str) -> None:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject, dumps, loads
+from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
@@ -41,6 +41,7 @@ class Task:
 
 _DATASETS = (
     "(SELECT d.*, (SELECT COUNT(*) FROM tasks t WHERE t.dataset_id = d.id) AS task_count FROM datasets d)"
+    " AS counted"
 )
 
 
@@ -92,7 +93,7 @@ def add_world(connection: Connection, state: JsonObject) -> str:
 def world_by_hash(connection: Connection, name: str | None) -> JsonObject:
     """The initial state; {} for a seed that has none."""
     row = connection.execute("SELECT state FROM worlds WHERE hash = ?", (name,)).fetchone()
-    state = loads(row[0]) if row else {}
+    state = loads_own(row[0]) if row else {}
     assert isinstance(state, dict)
     return state
 
@@ -161,7 +162,7 @@ def _dataset(row: Row) -> Dataset:
 
 
 def _task(row: Row) -> Task:
-    seed = loads(row["seed"])
+    seed = loads_own(row["seed"])
     assert isinstance(seed, dict)
     return Task(
         id=row["id"],

@@ -1,14 +1,37 @@
 """Postgres: the same statements on many machines. psycopg is imported when used."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from pipelines.storage.connection import Connection, transaction
 from pipelines.storage.migrations import MIGRATIONS, statements
 
-MIGRATION_LOCK = 0x0D155E  # any number, the same for all of us: nodes that start together take turns
+START_LOCK = 0x0D155E  # any number, the same for all of us: nodes that start together take turns
+
+# A node may have a run in memory that another node has ended. The database has the last word on whether a
+# call still counts; refused as if its place were taken, the call is decided again on the run as it is now.
+# Locked rows are passed over: whoever holds one is ending the run.
+FENCE = (
+    """
+    CREATE FUNCTION refuse_rows_of_ended_runs() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.error_code IS NOT DISTINCT FROM 'run_not_active' THEN
+            RETURN NEW;
+        END IF;
+        PERFORM 1 FROM runs WHERE id = NEW.run_id AND status = 'running' FOR SHARE SKIP LOCKED;
+        IF NOT FOUND AND EXISTS (SELECT 1 FROM runs WHERE id = NEW.run_id) THEN
+            RAISE unique_violation USING MESSAGE = 'the run has ended';
+        END IF;
+        RETURN NEW;
+    END $$
+    """,
+    """
+    CREATE TRIGGER trace_rows_of_running_runs BEFORE INSERT ON trace_rows
+    FOR EACH ROW EXECUTE FUNCTION refuse_rows_of_ended_runs()
+    """,
+)
 
 
 class PostgresStore:
@@ -16,27 +39,35 @@ class PostgresStore:
         self._url = url
 
     def connect(self, *, read_only: bool) -> "PostgresConnection":
+        return PostgresConnection(lambda: self._connect(read_only))
+
+    def _connect(self, read_only: bool) -> Any:
         import psycopg
 
         # Values are put into the statement by the client: then `? IS NULL` needs no declared type, and a
         # multi-row insert is one round trip with nothing to prepare.
         connection = psycopg.connect(self._url, autocommit=True, cursor_factory=psycopg.ClientCursor)
-        connection.read_only = read_only
-        return PostgresConnection(connection)
+        if read_only:
+            connection.execute("SET default_transaction_read_only = on")
+        return connection
 
     def migrate(self, connection: Connection) -> list[str]:
         ran = []
         with transaction(connection):
-            connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+            self.take_turns(connection)
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
             done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
-            for name, script in MIGRATIONS:
+            steps = [(name, statements(in_postgres(script))) for name, script in MIGRATIONS]
+            for name, step in [*steps, ("0001_fence", list(FENCE))]:
                 if name not in done:
-                    for statement in statements(in_postgres(script)):
+                    for statement in step:
                         connection.execute(statement)
                     connection.execute("INSERT INTO migrations (name) VALUES (?)", (name,))
                     ran.append(name)
         return ran
+
+    def take_turns(self, connection: Connection) -> None:
+        connection.execute(f"SELECT pg_advisory_xact_lock({START_LOCK})")
 
     def is_taken(self, error: Exception) -> bool:
         import psycopg
@@ -59,14 +90,21 @@ def in_postgres(script: str) -> str:
 
 
 class PostgresConnection:
-    """A psycopg connection that takes our statements."""
+    """A psycopg connection that takes our statements, and is made again when it broke.
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    A statement that finds it broken fails, and with it the transaction it is part of: only what comes after
+    that goes over the new one.
+    """
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect = connect
+        self._connection = connect()
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> "_Cursor":
+        if self._connection.closed:
+            self._connection = self._connect()
         cursor = self._connection.cursor(row_factory=_rows_by_name)
-        cursor.execute(_in_psycopg(statement), parameters or None)
+        cursor.execute(_in_psycopg(statement), [_storable(value) for value in parameters] or None)
         return _Cursor(cursor)
 
     def close(self) -> None:
@@ -101,8 +139,17 @@ class _Row(tuple[Any, ...]):
 
 
 def _rows_by_name(cursor: Any) -> Any:
-    names = {column.name: place for place, column in enumerate(cursor.description or ())}
-    return type("Row", (_Row,), {"names": names})
+    return _row_type(tuple(column.name for column in cursor.description or ()))
+
+
+@lru_cache(maxsize=512)
+def _row_type(names: tuple[str, ...]) -> type[_Row]:
+    return type("Row", (_Row,), {"names": {name: place for place, name in enumerate(names)}})
+
+
+def _storable(value: Any) -> Any:
+    """Postgres' text has no NUL, which a caller can put into a tool's name."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
 
 
 @lru_cache(maxsize=512)

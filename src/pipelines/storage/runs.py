@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.wire.names import RunStatus
@@ -166,7 +166,7 @@ def claim_run(
 def turns_of(connection: Connection, run_id: int) -> int:
     """How many turns the run's conversation may have."""
     (text,) = connection.execute("SELECT seed FROM runs WHERE id = ?", (run_id,)).fetchone()
-    seed = loads(text)
+    seed = loads_own(text)
     turns = seed.get("max_turns") if isinstance(seed, dict) else None
     return turns if isinstance(turns, int) else 1
 
@@ -238,11 +238,11 @@ def _text(value: object) -> str | None:
 
 
 def _value(text: str | None) -> Json:
-    return loads(text) if text is not None else None
+    return loads_own(text) if text is not None else None
 
 
 def _run(row: Row) -> Run:
-    seed = loads(row["seed"])
+    seed = loads_own(row["seed"])
     assert isinstance(seed, dict)
     return Run(
         id=row["id"],

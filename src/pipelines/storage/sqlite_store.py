@@ -49,6 +49,9 @@ class SqliteStore:
                     ran.append(name)
         return ran
 
+    def take_turns(self, connection: Connection) -> None:
+        """Nothing to do: a transaction that writes is alone from its first statement on."""
+
     def is_taken(self, error: Exception) -> bool:
         """Whether a row was refused because its place in the log is taken."""
         return isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, loads
+from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.storage.connection import Connection, transaction
 
 CHUNK = 64  # rows in one statement: past this the cost per row no longer falls
@@ -121,4 +121,4 @@ def _insert_statement(rows: int) -> str:
 
 
 def _value(text: str | None) -> Json:
-    return loads(text) if text is not None else None
+    return loads_own(text) if text is not None else None

@@ -21,6 +21,7 @@ OdysseyError
     RunNotActive
     AgentIsDraft
     IdempotencyKeyReused
+    SecretUnreadable
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
@@ -175,6 +176,13 @@ class IdempotencyKeyReused(Conflict):
     """This Idempotency-Key came before with another tool or other arguments."""
 
     code = "idempotency_key_reused"
+
+
+class SecretUnreadable(Conflict):
+    """The agent's auth header was stored under another secret key than this node has. Give all nodes the same
+    PIPELINES_SECRET_KEY, or set auth_header_value again."""
+
+    code = "secret_unreadable"
 
 
 class Invalid(OdysseyError):

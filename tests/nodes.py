@@ -44,7 +44,12 @@ class Api:
     def __init__(self, url: str, key: str) -> None:
         self.url = url
         self.key = key
-        self.client = httpx2.Client(base_url=url, headers={"X-API-Key": key}, timeout=PATIENCE_S)
+        self.client = httpx2.Client(
+            base_url=url,
+            headers={"X-API-Key": key},
+            timeout=PATIENCE_S,
+            limits=httpx2.Limits(max_keepalive_connections=0),  # the server may be killed at any moment
+        )
 
     def get(self, path: str, **query: Any) -> Any:
         return answered(self.client.get(path, params=query))
@@ -181,13 +186,11 @@ class House:
         self.env = env or {}
         self.flags = flags
         self.node: Node | None = None
-        self.apis: list[Api] = []
 
     def open(self) -> Api:
         self.node = Node("up", "--port", "0", "--data-dir", str(self.directory), *self.flags, env=self.env)
         url = self.node.ready()
-        self.apis.append(Api(url, (self.directory / "api-key").read_text().strip()))
-        return self.apis[-1]
+        return Api(url, (self.directory / "api-key").read_text().strip())
 
     def kill(self) -> None:
         assert self.node is not None
@@ -198,8 +201,6 @@ class House:
         return self.node.stop(number)
 
     def close(self) -> None:
-        for api in self.apis:
-            api.client.close()
         if self.node is not None and self.node.process.poll() is None:
             self.node.kill()
 

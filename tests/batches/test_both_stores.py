@@ -1,0 +1,312 @@
+"""What storage promises, on SQLite and on Postgres alike: the statements are the same, the promises too."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from pipelines.core.json_text import JsonObject
+from pipelines.storage import agents, batches, datasets, runs
+from pipelines.storage.connection import Connection, transaction
+from pipelines.storage.database import READERS, Database, SequenceTaken, Store
+from pipelines.storage.keys import add_org
+from pipelines.storage.migrations import MIGRATIONS
+from pipelines.storage.paging import Filter
+from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.runs import Ending, NewRun
+from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.trace_rows import TraceRow, log_of_run, trace_of_run
+from pipelines.wire.errors import StorageUnavailable
+from pipelines.wire.names import RunStatus
+
+pytestmark = pytest.mark.anyio
+NOW = "2026-05-01T12:00:00.000000Z"
+LATER = "2026-05-01T12:01:00.000000Z"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "sqlite":
+        return SqliteStore(tmp_path / "odyssey.db")
+    return PostgresStore(request.getfixturevalue("postgres").new_database())
+
+
+@pytest.fixture
+async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
+    database = Database(store)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def two_nodes(postgres, anyio_backend: str) -> AsyncIterator[tuple[Database, Database]]:
+    url = postgres.new_database()
+    both = Database(PostgresStore(url)), Database(PostgresStore(url))
+    yield both
+    for database in both:
+        await database.close()
+
+
+def row(run_id: int, sequence: int, **changes: object) -> TraceRow:
+    blank: dict[str, object] = dict.fromkeys(TraceRow._fields)
+    known = {"run_id": run_id, "sequence": sequence, "kind": "tool_call", "occurred_at": NOW}
+    return TraceRow(**(blank | known | changes))  # type: ignore[arg-type]
+
+
+def place(connection: Connection) -> JsonObject:
+    """An org with an agent, a task and a batch."""
+    org_id = add_org(connection, "org", NOW)
+    agent_id = agents.add_agent(connection, org_id=org_id, name="a", status="published", now=NOW)
+    definition: JsonObject = {"name": "a", "tools_schema": []}
+    agents.add_version(
+        connection,
+        agent_id=agent_id,
+        definition=definition,
+        sealed_auth_header=b"\0\x01",
+        status="published",
+        now=NOW,
+    )
+    dataset_id = datasets.add_dataset(connection, org_id=org_id, name="d", agent_id=agent_id, now=NOW)
+    seed: JsonObject = {"user_instruction": "Do it.", "initial_state": {"order": {"1": {"n": 1}}}}
+    (task_id,) = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, seeds=[seed], now=NOW)
+    batch_id = batches.add_batch(
+        connection,
+        org_id=org_id,
+        agent_id=agent_id,
+        agent_version=1,
+        dataset_id=dataset_id,
+        repeats=1,
+        concurrency=4,
+        now=NOW,
+    )
+    return {
+        "org_id": org_id,
+        "agent_id": agent_id,
+        "task_id": task_id,
+        "dataset_id": dataset_id,
+        "batch_id": batch_id,
+    }
+
+
+def pending(at: JsonObject, number: int) -> NewRun:
+    return NewRun(
+        **at,  # type: ignore[arg-type]
+        agent_version=1,
+        repeat_number=number,
+        mode="dispatch",
+        status=RunStatus.PENDING,
+        jti=f"jti-{number}",
+        token_hash=f"hash-{number}",
+        seed={"user_instruction": "Do it."},
+        world_hash=None,
+        simulated_now=NOW,
+        soft_warnings=[],
+        created_at=NOW,
+        expires_at=LATER,
+    )
+
+
+def claim(run_id: int, worker: str, token: str) -> Callable[[Connection], object]:
+    return lambda connection: runs.claim_run(
+        connection, run_id=run_id, worker=worker, jti=token, token_hash=token, now=NOW, expires_at=LATER
+    )
+
+
+async def stored_runs(database: Database, count: int) -> tuple[JsonObject, list[int]]:
+    def store(connection: Connection) -> tuple[JsonObject, list[int]]:
+        at = place(connection)
+        return at, [runs.add_run(connection, pending(at, number)) for number in range(count)]
+
+    return await database.write(store)
+
+
+async def test_migrations_run_once(store: Store):
+    connection = store.connect(read_only=False)
+    first, second = store.migrate(connection), store.migrate(connection)
+    connection.close()
+    assert set(first) >= {name for name, _ in MIGRATIONS}
+    assert second == []
+
+
+@pytest.mark.parametrize("count", [1, 65, 300])
+async def test_rows_of_a_group_are_all_there_when_their_futures_are_done(database: Database, count: int):
+    await asyncio.gather(*(database.append(row(1, number)) for number in range(1, count + 1)))
+    log = await database.read(lambda connection: log_of_run(connection, 1))
+    assert [each.sequence for each in log] == list(range(1, count + 1))
+
+
+async def test_a_row_comes_back_as_it_was(database: Database):
+    full = row(
+        7, 1, tool_name="get_order?%s%%", http_status=200, latency_ms=0.25, arguments='{"a":"ä\\u0000 100%"}'
+    )
+    await database.append(full)
+    assert await database.read(lambda connection: log_of_run(connection, 7)) == [full]
+    page = await database.read(
+        lambda connection: trace_of_run(connection, 7, kind=None, after=None, limit=10)
+    )
+    assert page == [full]
+
+
+async def test_a_place_that_is_taken_is_refused_with_what_follows_it(database: Database):
+    await database.append(row(1, 1))
+    lost: list[set[int]] = []
+    database.on_lost = lost.append
+    waiting = [database.append(row(1, 1)), database.append(row(2, 1)), database.append(row(1, 2))]
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [SequenceTaken, type(None), SequenceTaken]
+    assert lost == [{1}]
+
+
+async def test_a_change_is_whole_or_not_at_all(database: Database):
+    def half(connection: Connection) -> None:
+        place(connection)
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        await database.write(half)
+    count = "SELECT COUNT(*) FROM orgs"
+    assert await database.read(lambda connection: connection.execute(count).fetchone()[0]) == 0
+
+
+async def test_pages_meet_without_a_gap(database: Database):
+    at, ids = await stored_runs(database, 7)
+    seen: list[int] = []
+    before: int | None = None
+    while True:
+        page = await database.read(
+            lambda connection, before=before: runs.runs_of_org(
+                connection,
+                filters=[Filter("batch_id", at["batch_id"]), Filter("verdict", None)],
+                limit=3,
+                before_id=before,
+            )
+        )
+        seen += [run.id for run in page.items]
+        before = page.last_id
+        if before is None:
+            break
+    assert seen == ids[::-1]
+
+
+async def test_a_bytes_value_comes_back(database: Database):
+    at, _ = await stored_runs(database, 0)
+    agent = await database.read(
+        lambda connection: agents.agent_by_id(
+            connection, org_id=int(str(at["org_id"])), agent_id=int(str(at["agent_id"]))
+        )
+    )
+    assert agent is not None
+    assert bytes(agent.sealed_auth_header or b"") == b"\0\x01"
+
+
+async def test_a_run_is_claimed_once_and_ended_once(database: Database):
+    _, (run_id,) = await stored_runs(database, 1)
+    outcomes = [await database.write(claim(run_id, worker, worker)) for worker in ("one", "two")]
+    assert [outcome is not None for outcome in outcomes] == [True, False]
+    ending = Ending(status=RunStatus.COMPLETED, final_response="Done.")
+    ends = [
+        await database.write(
+            lambda connection: runs.end_run(connection, run_id=run_id, ending=ending, now=LATER)
+        )
+        for _ in range(2)
+    ]
+    assert ends == [True, False]
+
+
+async def test_silent_workers_are_taken_by_one_and_their_runs_interrupted(database: Database):
+    at, (first, second) = await stored_runs(database, 2)
+    for worker, seen_at in (("gone", NOW), ("there", LATER)):
+        assert not await database.write(
+            lambda connection, worker=worker, seen_at=seen_at: batches.beat(
+                connection, worker=worker, now=seen_at
+            )
+        )
+    await database.write(claim(first, "gone", "t1"))
+    await database.write(claim(second, "there", "t2"))
+
+    def take(connection: Connection) -> list[str]:
+        return batches.take_silent_workers(connection, before=LATER, now=LATER)
+
+    assert [await database.write(take), await database.write(take)] == [["gone"], []]
+    counts = await database.read(
+        lambda connection: batches.counts_of_batch(connection, int(str(at["batch_id"])))
+    )
+    assert counts["by_status"] == {"failed": 1, "running": 1}
+    assert counts["by_verdict"] == {"NOT_APPLICABLE": 1}
+
+
+async def test_two_nodes_claim_every_run_once_between_them(two_nodes: tuple[Database, Database]):
+    one, two = two_nodes
+    _, ids = await stored_runs(one, 40)
+    claims = [
+        (node, run_id, database.write(claim(run_id, node, f"{node}-{run_id}")))
+        for run_id in ids
+        for node, database in (("one", one), ("two", two))
+    ]
+    outcomes = await asyncio.gather(*(asked for _, _, asked in claims))
+    won = [run_id for (_, run_id, _), outcome in zip(claims, outcomes, strict=True) if outcome is not None]
+    assert sorted(won) == ids
+
+
+async def test_a_node_cannot_append_to_a_run_that_another_has_ended(two_nodes: tuple[Database, Database]):
+    one, two = two_nodes
+    _, (run_id, other_id) = await stored_runs(one, 2)
+    await one.write(claim(run_id, "one", "t"))
+    await one.write(claim(other_id, "one", "u"))
+    await two.append(row(run_id, 1))
+    ending = Ending(status=RunStatus.COMPLETED, final_response="Done.")
+    await one.write(lambda connection: runs.end_run(connection, run_id=run_id, ending=ending, now=LATER))
+    late, fine = two.append(row(run_id, 2)), two.append(row(other_id, 1))
+    outcomes = await asyncio.gather(late, fine, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [SequenceTaken, type(None)]
+    await two.append(row(run_id, 2, error_code="run_not_active"))  # that it came too late is kept
+    log = await one.read(lambda connection: log_of_run(connection, run_id))
+    assert [each.error_code for each in log] == [None, "run_not_active"]
+
+
+async def test_a_lost_connection_is_made_again(two_nodes: tuple[Database, Database]):
+    database, other = two_nodes
+    await database.append(row(1, 1))
+    await database.read(lambda connection: log_of_run(connection, 1))
+    drop = (
+        "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    (dropped,) = await other.write(lambda connection: connection.execute(drop).fetchone())
+    assert dropped >= 2
+    await database.append(row(1, 2))
+    for _ in range(READERS):  # each finds out by itself, and says so once
+        try:
+            await database.read(lambda connection: log_of_run(connection, 1))
+        except StorageUnavailable:
+            continue
+    log = await database.read(lambda connection: log_of_run(connection, 1))
+    assert [each.sequence for each in log] == [1, 2]
+
+
+async def test_a_reader_cannot_write(database: Database):
+    with pytest.raises(Exception, match=r"(?i)read-?only"):
+        await database.read(lambda connection: add_org(connection, "sneaky", NOW))
+
+
+def test_a_transaction_of_statements_fails_whole_when_its_connection_breaks(postgres):
+    """The second statement must not slip through outside the transaction, over a new connection."""
+    store = PostgresStore(postgres.new_database())
+    connection = store.connect(read_only=False)
+    store.migrate(connection)
+
+    def break_in_between() -> None:
+        with transaction(connection):
+            add_org(connection, "first", NOW)
+            (pid,) = connection.execute("SELECT pg_backend_pid()").fetchone()
+            with postgres.connect("postgres") as aside:
+                aside.execute("SELECT pg_terminate_backend(%s)", (pid,))
+            add_org(connection, "second", NOW)
+
+    with pytest.raises(psycopg.OperationalError):
+        break_in_between()
+    names = [each[0] for each in connection.execute("SELECT name FROM orgs")]
+    connection.close()
+    assert names == []
