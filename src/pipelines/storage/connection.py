@@ -4,7 +4,7 @@ Statements use `?` for parameters and keep to what SQLite and Postgres share.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeAlias
 
 Row: TypeAlias = Any  # by name (`row["id"]`), by position, and unpacked
@@ -32,7 +32,8 @@ def transaction(connection: Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        with suppress(Exception):  # on a broken connection there is nothing left to roll back
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")

@@ -168,7 +168,11 @@ class Database:
     def _insert(self, rows: Sequence[TraceRow]) -> dict[int, Exception]:
         try:
             insert_rows(self._writing, rows)
-        except Exception:  # noqa: BLE001 - also what is no SQL error: the writer must outlive any row
+        except Exception as error:  # noqa: BLE001 - also what is no SQL error: the writer must outlive any row
+            if self._store.is_unavailable(error):
+                # The rows may have been stored and only the answer lost: tried again, each would be doubled.
+                lost = StorageUnavailable(f"The call could not be stored: {error}")
+                return dict.fromkeys(range(len(rows)), lost)
             return self._insert_one_by_one(rows)
         return {}
 
