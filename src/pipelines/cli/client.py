@@ -28,6 +28,13 @@ class Server:
             else self._ask("POST", path, **options)
         )
 
+    def try_post(self, path: str) -> bool:
+        """Whether it was done; a refusal is no error."""
+        try:
+            return self._client.post(path).is_success
+        except httpx2.HTTPError:
+            return False
+
     def every(self, path: str, **query: Any) -> list[Any]:
         """All items of a list, page by page."""
         items: list[Any] = []

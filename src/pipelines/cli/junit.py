@@ -15,11 +15,12 @@ def as_junit(batch: Any, runs: list[Any]) -> str:
         if found is not None:
             kind, message, text = found
             tally[kind] += 1
-            ElementTree.SubElement(case, kind, message=_printable(message)).text = _printable(text)
+            ElementTree.SubElement(case, kind, message=printable(message)).text = printable(text)
     suite.set("failures", str(tally["failure"]))
     suite.set("errors", str(tally["error"]))
     suite.set("skipped", str(tally["skipped"]))
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    # Declared here: ElementTree would declare the encoding of the machine's language settings.
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
 def _outcome(run: Any) -> tuple[str, str, str] | None:
@@ -35,6 +36,6 @@ def _outcome(run: Any) -> tuple[str, str, str] | None:
     return "skipped", "undecided: for a person to review", reasoning
 
 
-def _printable(text: str) -> str:
-    """XML has no place for control characters, which an agent's words may have."""
+def printable(text: str) -> str:
+    """XML has no place for control characters, which an agent's words may have; terminals obey them."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
-from pipelines.cli.junit import as_junit
+from pipelines.cli.junit import as_junit, printable
 
 POLL_S = 0.3
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
@@ -39,6 +39,8 @@ class Wanted:
 
 
 def run_tasks(server: Server, wanted: Wanted) -> None:
+    if wanted.junit is not None:
+        write_text(wanted.junit, "")  # better now than after an hour of runs
     batch = _resumed(server, wanted.resume) if wanted.resume is not None else _opened(server, wanted)
     batch, was_cancelled = _watch(server, batch["id"])
     runs = _standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
@@ -51,7 +53,7 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
     if was_cancelled:
         stderr.print(f"Cancelled. Go on with: pipelines run --resume {batch['id']}")
         raise typer.Exit(INTERRUPTED)
-    if not _gate_is_met(runs, wanted.fail_under):
+    if not gate_is_met(runs, wanted.fail_under):
         raise typer.Exit(1)
 
 
@@ -67,7 +69,7 @@ def _opened(server: Server, wanted: Wanted) -> Any:
 
 def _agent(server: Server, name: str) -> Any:
     """By id, or by name where only one has it."""
-    if name.isdigit():
+    if _is_number(name):
         return server.get(f"/api/agents/{name}")
     named = [agent for agent in server.every("/api/agents") if agent["name"] == name]
     if len(named) != 1:
@@ -79,7 +81,7 @@ def _agent(server: Server, name: str) -> Any:
 
 def _dataset(server: Server, given: str, agent_id: int) -> int:
     """A CSV file is uploaded; a number is the id of a dataset that is there."""
-    if given.isdigit():
+    if _is_number(given):
         return int(given)
     path = Path(given)
     uploaded = server.post(
@@ -90,6 +92,10 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
     for warning in uploaded["warnings"]:
         stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def _resumed(server: Server, batch_id: int) -> Any:
@@ -121,8 +127,8 @@ def _watch(server: Server, batch_id: int) -> tuple[Any, bool]:
             )
             if batch["status"] != "running":
                 return batch, bool(stopped)
-            if stopped and len(stopped) == 1:
-                server.post(f"/api/batches/{batch_id}/cancel")
+            if len(stopped) == 1:
+                server.try_post(f"/api/batches/{batch_id}/cancel")  # it may have ended just now
                 stopped.append(True)
             time.sleep(POLL_S)
 
@@ -166,7 +172,7 @@ def _print(batch: Any, runs: list[Any]) -> None:
             f"{run['task_id']}" + (f" ({run['repeat_number']})" if batch["repeats"] > 1 else ""),
             f"[{COLOURS.get(verdict, 'dim')}]{verdict}[/]",
             run["failure_mode"] or run["error_class"] or "",
-            escape(why(run)),
+            escape(printable(why(run))),
         )
     console.print(table)
     summary = batch["summary"]
@@ -187,11 +193,12 @@ def why(run: Any) -> str:
     return str((run["judgement"] or {}).get("reasoning", ""))
 
 
-def _gate_is_met(runs: list[Any], fail_under: float) -> bool:
+def gate_is_met(runs: list[Any], fail_under: float) -> bool:
     """Undecided runs are for people and count for neither side; a failed run counts against the agent."""
     decided = [run for run in runs if run["verdict"] != "PENDING" or run["judge_error"]]
     if not decided:
         stderr.print("No run could be decided, so nothing is proved: give the tasks an oracle.")
         return fail_under == 0
     passed = len([run for run in decided if run["verdict"] == "PASS"])
-    return passed >= fail_under * len(decided)
+    # Divided, not multiplied: 7 of 100 is as near to 0.07 as a float comes, 0.07 * 100 is more than 7.
+    return passed / len(decided) >= fail_under

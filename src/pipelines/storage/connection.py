@@ -20,6 +20,7 @@ class Cursor(Protocol):
 
 class Connection(Protocol):
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Cursor: ...
+    def executemany(self, statement: str, parameters: Sequence[Sequence[Any]], /) -> object: ...
 
 
 def insert(connection: Connection, statement: str, parameters: Sequence[Any]) -> int:

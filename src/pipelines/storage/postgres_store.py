@@ -101,11 +101,19 @@ class PostgresConnection:
         self._connection = connect()
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> "_Cursor":
-        if self._connection.closed:
-            self._connection = self._connect()
-        cursor = self._connection.cursor(row_factory=_rows_by_name)
+        cursor = self._cursor()
         cursor.execute(_in_psycopg(statement), [_storable(value) for value in parameters] or None)
         return _Cursor(cursor)
+
+    def executemany(self, statement: str, parameters: Sequence[Sequence[Any]], /) -> None:
+        """In one go over the wire, not a round trip each."""
+        rows = [[_storable(value) for value in row] for row in parameters]
+        self._cursor().executemany(_in_psycopg(statement), rows)
+
+    def _cursor(self) -> Any:
+        if self._connection.closed:
+            self._connection = self._connect()
+        return self._connection.cursor(row_factory=_rows_by_name)
 
     def close(self) -> None:
         self._connection.close()

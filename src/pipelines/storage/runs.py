@@ -1,5 +1,6 @@
 """Runs: one attempt of one agent version at one task."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
@@ -94,15 +95,23 @@ class NewRun:
     expires_at: str
 
 
-_NEW = (
-    "INSERT INTO runs (org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode,"
-    " status, jti, token_hash, seed, world_hash, simulated_now, soft_warnings, created_at, started_at,"
-    " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_COLUMNS = (
+    "org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode, status, jti,"
+    " token_hash, seed, world_hash, simulated_now, soft_warnings, created_at, started_at, expires_at"
 )
+_NEW = f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(', ')))})"
 
 
 def add_run(connection: Connection, run: NewRun) -> int:
-    values = (
+    return insert(connection, _NEW, _values(run))
+
+
+def add_runs(connection: Connection, new: Iterable[NewRun]) -> None:
+    connection.executemany(_NEW, [_values(run) for run in new])
+
+
+def _values(run: NewRun) -> tuple[object, ...]:
+    return (
         run.org_id,
         run.agent_id,
         run.agent_version,
@@ -122,7 +131,6 @@ def add_run(connection: Connection, run: NewRun) -> int:
         run.created_at if run.status is RunStatus.RUNNING else None,
         run.expires_at,
     )
-    return insert(connection, _NEW, values)
 
 
 def run_by_id(connection: Connection, *, org_id: int, run_id: int) -> Run | None:

@@ -1,0 +1,54 @@
+"""`pipelines odyssey lint`: 0 when the oracles prove something, 1 when one does not, 2 for unreadable files."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from desk import STATE, TOOLS
+from pipelines.cli.main import app
+
+HEADER = "user,state,expected_state\n"
+
+
+def cell(value: object) -> str:
+    return '"' + json.dumps(value).replace('"', '""') + '"'
+
+
+GOOD = f"Refund order 4521.,{cell(STATE)},{cell({'order.4521.status': 'refunded'})}\n"
+EMPTY = f"Look at order 4521.,{cell(STATE)},{cell({'order.4521.status': 'shipped'})}\n"
+BROKEN = "Refund it.,{not json,\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "said"),
+    [
+        (GOOD, 0, "1 tasks, 0 warnings"),
+        (GOOD + EMPTY, 1, "row 2"),
+        (GOOD + BROKEN, 2, "state"),
+    ],
+    ids=["proves something", "a do-nothing agent passes", "cannot be read"],
+)
+def test_the_exit_code_says_what_was_found(tmp_path: Path, rows: str, code: int, said: str):
+    tasks, tools = tmp_path / "tasks.csv", tmp_path / "tools.json"
+    tasks.write_text(HEADER + rows)
+    tools.write_text(json.dumps(TOOLS))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
+    assert result.exit_code == code, result.output
+    assert said in result.output
+
+
+def test_json_lists_the_warnings(tmp_path: Path):
+    tasks = tmp_path / "tasks.csv"
+    tasks.write_text(HEADER + GOOD + EMPTY)
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--json"])
+    assert result.exit_code == 1
+    (warning,) = json.loads(result.stdout)["warnings"]
+    assert warning["row"] == 2
+
+
+def test_a_file_that_is_not_there_is_exit_code_2(tmp_path: Path):
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tmp_path / "none.csv")])
+    assert result.exit_code == 2
+    assert "none.csv" in result.output

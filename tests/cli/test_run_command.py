@@ -1,0 +1,267 @@
+"""`pipelines run` as CI and people use it: what it prints where, and what its exit code says."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from nodes import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
+from pipelines.cli.run import gate_is_met
+from played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
+
+WIDE = {"COLUMNS": "200"}
+
+
+class Cli:
+    """The command, pointed at a server by the environment."""
+
+    def __init__(self, api: Api, directory: Path) -> None:
+        self.directory = directory
+        self.env = clean_environment() | {"PIPELINES_URL": api.url, "PIPELINES_API_KEY": api.key} | WIDE
+
+    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "pipelines", "run", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.env | env,
+            cwd=self.directory,
+        )
+
+    def run(self, *arguments: str, **env: str) -> tuple[int, str, str]:
+        process = self.start(*arguments, **env)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert "Traceback" not in err, err
+        return process.returncode, out, err
+
+    def tasks(self, *rows: dict[str, Any], name: str = "tasks.csv") -> str:
+        text = io.StringIO()
+        table = csv.DictWriter(text, sorted({column for row in rows for column in row}))
+        table.writeheader()
+        for row in rows:
+            table.writerow({k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()})
+        (self.directory / name).write_text(text.getvalue())
+        return name
+
+
+@pytest.fixture
+def cli(api: Api, tmp_path: Path) -> Cli:
+    return Cli(api, tmp_path)
+
+
+@contextmanager
+def registered(api: Api, behave: Any, **fields: Any) -> Iterator[tuple[PlayedAgent, str]]:
+    with played(behave) as agent:
+        yield agent, str(api.agent(agent.url, **fields)["id"])
+
+
+def sometimes(dispatch: Dispatch) -> None:
+    (does_nothing if "(0)" in dispatch.said else refunds)(dispatch)
+
+
+ROWS = [REFUND_TASK | {"user": f"Refund order #4521 ({n})."} for n in range(4)]
+
+
+def test_all_pass_is_exit_code_0(api: Api, cli: Cli):
+    with registered(api, refunds) as (agent, agent_id):
+        code, out, err = cli.run("--agent", agent_id, "--dataset", cli.tasks(*ROWS), "--repeats", "2")
+        assert code == 0, err
+        assert len(agent.dispatches) == 8
+    assert out.count("PASS") == 8
+    assert "8 of 8 judged runs pass: 100%" in out
+    assert "pass^2: 100%" in out
+    assert "batch" in err
+    assert "PASS" not in out.splitlines()[0]
+
+
+GATES = {"0.75": 0, "0.76": 1}
+
+
+def test_the_exit_code_says_whether_the_gate_is_met(api: Api, cli: Cli):
+    with registered(api, sometimes) as (_, agent_id):
+        code, out, _ = cli.run("--agent", agent_id, "--dataset", cli.tasks(*ROWS))
+        assert code == 1
+        assert "incomplete" in out
+        dataset = str(api.get("/api/datasets")["items"][0]["id"])
+        for share, expected in GATES.items():
+            assert cli.run("--agent", agent_id, "--dataset", dataset, "--fail-under", share)[0] == expected
+
+
+def run_of(verdict: str | None, judge_error: str | None = None) -> dict[str, Any]:
+    return {"verdict": verdict, "judge_error": judge_error}
+
+
+PASS, FAIL, PENDING = run_of("PASS"), run_of("FAIL"), run_of("PENDING")
+GATE_CASES = {
+    "all pass": ([PASS, PASS], 1.0, True),
+    "one fails": ([PASS, FAIL], 1.0, False),
+    "half is enough": ([PASS, FAIL], 0.5, True),
+    "the undecided count for neither side": ([PASS, PENDING, PENDING], 1.0, True),
+    "a run that failed counts against": ([PASS, run_of("NOT_APPLICABLE")], 1.0, False),
+    "a cancelled run counts against": ([PASS, run_of(None)], 1.0, False),
+    "a run that could not be judged counts against": ([PASS, run_of(None, "broke")], 1.0, False),
+    "nothing decided proves nothing": ([PENDING], 0.1, False),
+    "shares are compared as they are written": ([PASS] * 7 + [FAIL] * 93, 0.07, True),
+    "and not more leniently": ([PASS] * 7 + [FAIL] * 93, 0.0700001, False),
+}
+
+
+@pytest.mark.parametrize("name", GATE_CASES)
+def test_the_gate(name: str):
+    runs, fail_under, met = GATE_CASES[name]
+    assert gate_is_met(runs, fail_under) is met
+
+
+def test_json_is_all_there_is_on_stdout(api: Api, cli: Cli):
+    with registered(api, refunds) as (_, agent_id):
+        code, out, _ = cli.run("--agent", agent_id, "--dataset", cli.tasks(*ROWS[:2]), "--json")
+    printed = json.loads(out)
+    assert code == 0
+    assert printed["batch"]["status"] == "completed"
+    assert [run["verdict"] for run in printed["runs"]] == ["PASS", "PASS"]
+
+
+def test_an_agent_is_found_by_its_name(api: Api, cli: Cli):
+    with registered(api, refunds, name="The only desk") as (_, _id):
+        assert cli.run("--agent", "The only desk", "--dataset", cli.tasks(ROWS[1]))[0] == 0
+        api.agent("http://127.0.0.1:9/dispatch", name="The only desk")
+        code, _, err = cli.run("--agent", "The only desk", "--dataset", cli.tasks(ROWS[1]))
+    assert code == 2
+    assert "2 agents named 'The only desk'" in err
+
+
+def test_junit_is_xml_with_a_case_per_run(api: Api, cli: Cli):
+    """Words of an agent that XML cannot hold among them."""
+
+    def badly(dispatch: Dispatch) -> None:
+        if "(1)" in dispatch.said:
+            dispatch.answer_with(500, "<b>\x00\x1b[31m ä & \ufffe".encode())
+        else:
+            sometimes(dispatch)
+
+    with registered(api, badly) as (_, agent_id):
+        code, _, _ = cli.run(
+            "--agent", agent_id, "--dataset", cli.tasks(*ROWS), "--junit", "out.xml", LC_ALL="C"
+        )
+    assert code == 1
+    suite = ElementTree.fromstring((cli.directory / "out.xml").read_bytes())
+    assert suite.tag == "testsuite"
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "0",
+    }
+    assert len(suite.findall("testcase")) == 4
+    assert suite.find(".//failure").get("message") == "incomplete"
+    assert "ä &" in suite.find(".//error").text
+
+
+def test_a_report_that_cannot_be_written_is_found_out_before_the_run(api: Api, cli: Cli):
+    with registered(api, refunds) as (agent, agent_id):
+        code, _, err = cli.run(
+            "--agent", agent_id, "--dataset", cli.tasks(ROWS[1]), "--junit", "no/such/directory/out.xml"
+        )
+        assert agent.dispatches == []
+    assert code == 2
+    assert "no/such/directory" in err
+
+
+def test_what_an_agent_says_is_shown_as_text(api: Api, cli: Cli):
+    """Neither the markup of our own output nor the terminal's."""
+    with registered(api, lambda d: d.answer_with(500, b"[/red] \x1b[2J [bold]no[/bold]")) as (_, agent_id):
+        code, out, _ = cli.run("--agent", agent_id, "--dataset", cli.tasks(ROWS[1]))
+    assert code == 1
+    assert "[/red]" in out
+    assert "[bold]no[/bold]" in out
+    assert "\x1b" not in out
+
+
+WRONG = {
+    "nothing to run": ([], "--agent and --dataset"),
+    "no dataset": (["--agent", "1"], "--agent and --dataset"),
+    "no such agent": (["--agent", "999999", "--dataset", "tasks.csv"], "no agent 999999"),
+    "no agent of that name": (["--agent", "nobody", "--dataset", "tasks.csv"], "no agent named 'nobody'"),
+    "no such dataset": (["--agent", "{agent}", "--dataset", "999999"], "no dataset 999999"),
+    "no such file": (["--agent", "{agent}", "--dataset", "none.csv"], "none.csv"),
+    "a file that is none": (["--agent", "{agent}", "--dataset", "bad.csv"], "row 1"),
+    "no such batch": (["--resume", "999999"], "no batch 999999"),
+    "too few repeats": (["--agent", "1", "--dataset", "1", "--repeats", "0"], "--repeats"),
+    "a share over one": (["--agent", "1", "--dataset", "1", "--fail-under", "1.5"], "--fail-under"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_usage_is_exit_code_2_with_words(api: Api, cli: Cli, name: str):
+    arguments, words = WRONG[name]
+    agent_id = str(api.agent("http://127.0.0.1:9/dispatch")["id"])
+    cli.tasks(ROWS[0])
+    (cli.directory / "bad.csv").write_text('user,state\nDo it.,"{not json"\n')
+    code, out, err = cli.run(*[part.format(agent=agent_id) for part in arguments])
+    assert code == 2
+    assert words in " ".join(err.split())
+    assert out == ""
+
+
+def test_a_wrong_key_and_no_server_are_said(api: Api, cli: Cli):
+    code, _, err = cli.run("--agent", "1", "--dataset", "1", PIPELINES_API_KEY="pk_live_wrong")
+    assert (code, "unknown or revoked" in err) == (2, True)
+    code, _, err = cli.run("--agent", "1", "--dataset", "1", PIPELINES_URL="http://127.0.0.1:9")
+    assert (code, "pipelines up" in err) == (2, True)
+
+
+def test_ctrl_c_cancels_the_batch_and_says_how_to_go_on(api: Api, cli: Cli):
+    with registered(api, holds, max_concurrency=2) as (agent, agent_id):
+        process = cli.start("--agent", agent_id, "--dataset", cli.tasks(*ROWS))
+        eventually(lambda: agent.at_once == 2, "the batch is under way")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 130
+        assert "Traceback" not in err
+        batch_id = api.get("/api/runs", agent_id=agent_id)["items"][0]["batch_id"]
+        assert f"pipelines run --resume {batch_id}" in " ".join(err.split())
+        assert api.batch(batch_id)["counts"]["by_status"] == {"cancelled": 4}
+        sent = dict(agent.runs_seen)
+        agent.may_answer.set()
+        code, out, err = cli.run("--resume", str(batch_id), "--json")
+        assert code == 0, err
+        assert set(agent.runs_seen.values()) == {1}
+    printed = json.loads(out)
+    assert [run["verdict"] for run in printed["runs"]] == ["PASS"] * 4
+    assert not set(sent) & {run["id"] for run in printed["runs"]}
+
+
+def test_resuming_after_the_server_was_killed_gives_the_whole(tmp_path: Path):
+    with house_in(tmp_path / "house", {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house, played(holds) as agent:
+        api = house.open()
+        batch_id = api.start_batch(agent.url, *ROWS, agent={"max_concurrency": 2})
+        eventually(lambda: agent.at_once == 2, "the batch is under way")
+        house.kill()
+        agent.may_answer.set()
+        api = house.open()
+        code, out, err = Cli(api, tmp_path).run("--resume", str(batch_id), "--json")
+        assert code == 0, err
+        assert [run["verdict"] for run in json.loads(out)["runs"]] == ["PASS"] * 4
+        assert set(agent.runs_seen.values()) == {1}
+        assert len(agent.runs_seen) == 6
+
+
+def test_the_key_is_found_in_the_data_directory(api: Api, cli: Cli):
+    (cli.directory / ".pipelines").mkdir()
+    (cli.directory / ".pipelines" / "api-key").write_text(api.key + "\n")
+    code, _, err = cli.run("--agent", "999999", "--dataset", "1", PIPELINES_API_KEY="")
+    assert (code, "no agent 999999" in err) == (2, True)
+    os.unlink(cli.directory / ".pipelines" / "api-key")
+    code, _, err = cli.run("--agent", "999999", "--dataset", "1", PIPELINES_API_KEY="")
+    assert (code, "No API key" in err) == (2, True)
