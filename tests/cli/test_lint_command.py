@@ -1,4 +1,4 @@
-"""`pipelines odyssey lint`: 0 when the oracles prove something, 1 when one does not, 2 for unreadable files."""
+"""`pipelines odyssey lint`: 0 when every oracle proves something, 1 when one does not, 2 for a bad file."""
 
 import json
 from pathlib import Path

@@ -205,13 +205,14 @@ RANKS = [Role.VIEWER, Role.CONTRIBUTOR, Role.ADMIN, Role.OWNER]
 @pytest.mark.parametrize("operation", EVERY, ids=str)
 async def test_a_role_may_do_what_it_may_and_no_more(house: House, org: Org, operation: Operation) -> None:
     least = RANKS.index(least_role(operation))
-    for rank, role in enumerate(RANKS):
-        ids = await things_of(house, org)
+    ids = await things_of(house, org)
+    for role in RANKS[:least]:
+        refused(await send((await org.key_of(role)).client, operation, ids), 403, "forbidden")
+    for role in dict.fromkeys((RANKS[least], Role.OWNER)):
         reply = await send((await org.key_of(role)).client, operation, ids)
-        if rank < least:
-            refused(reply, 403, "forbidden")
-        else:  # 409: the run is not one that this can be done with
-            assert reply.is_success or reply.status_code == 409, f"{role}: {reply.status_code} {reply.text}"
+        # 409: the run is not one that this can be done with
+        assert reply.is_success or reply.status_code == 409, f"{role}: {reply.status_code} {reply.text}"
+        ids = await things_of(house, org)
 
 
 # Keys

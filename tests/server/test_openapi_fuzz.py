@@ -24,6 +24,8 @@ from pipelines.server.app import App
 from pipelines.server.settings import load_settings
 from pipelines.wire.names import PROXY_BASE, TraceEventType
 
+# A batch that was asked for runs on threads of its own, which draw chance while hypothesis is drawing too.
+pytestmark = pytest.mark.filterwarnings("ignore:Do not use the .random. module inside strategies")
 SCHEMA = schemathesis.openapi.from_dict(App(load_settings({})).api.openapi())
 CHECKS = [
     not_a_server_error,

@@ -138,10 +138,14 @@ async def test_rows_that_wait_behind_a_lost_one_are_lost_before_anyone_hears_of_
 ) -> None:
     """The later row is appended while the first is under way: it must not reach the file."""
     refuse_rows(path, "NEW.sequence = 1")
-    first = database.append(row(1, 1))
-    await asyncio.sleep(0)  # one turn of the loop: the writer has it
-    assert database._busy
-    second = database.append(row(1, 2))
+    with aside(path) as holding:
+        holding.execute("BEGIN IMMEDIATE")  # the writer waits for the file
+        first = database.append(row(1, 1))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert database._busy
+        second = database.append(row(1, 2))
+        holding.execute("COMMIT")
     outcomes = await asyncio.gather(first, second, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StorageUnavailable] * 2
     assert sequences(path, 1) == []

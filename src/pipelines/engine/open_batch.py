@@ -115,9 +115,10 @@ def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _
         concurrency=min(asked.concurrency or most, most),
         now=now,
     )
-    for repeat in range(1, asked.repeats + 1):
-        for task in tasks:
-            runs.add_run(connection, _pending(task, (agent.id, agent.version), batch_id, repeat, now))
+    version, repeats = (agent.id, agent.version), range(1, asked.repeats + 1)
+    runs.add_runs(
+        connection, [_pending(task, version, batch_id, repeat, now) for repeat in repeats for task in tasks]
+    )
     batch = batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
     assert batch is not None
     return batch

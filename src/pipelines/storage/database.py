@@ -120,7 +120,8 @@ class Database:
     def _wake(self) -> None:
         if not self._busy and not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self._hand_over)
+            # A turn later: what else arrived at the same moment is decided by then and joins the group.
+            self._loop.call_soon(self._loop.call_soon, self._hand_over)
 
     def _hand_over(self) -> None:
         self._scheduled = False

@@ -57,4 +57,5 @@ class SqliteStore:
         return isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error)
 
     def is_unavailable(self, error: Exception) -> bool:
-        return isinstance(error, sqlite3.OperationalError)
+        # The bare class is a file that is damaged, or no database at all.
+        return isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError

@@ -1,0 +1,91 @@
+"""The end of a run: a verdict about all that ever happened in it, and stored even if that takes patience."""
+
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from desk import House, Org
+from nodes import REFUND_TASK, eventually
+from nodes import House as ServerHouse
+from pipelines.engine.judge_run import judge_and_end
+from pipelines.engine.open_run import find_run
+from pipelines.storage.runs import Ending
+from pipelines.storage.trace_rows import TraceRow
+from pipelines.wire.names import RunStatus
+from played_agents import Dispatch, played
+
+REFUNDED = Ending(status=RunStatus.COMPLETED, final_response="I have refunded order 4521.")
+
+
+@pytest.mark.anyio
+async def test_a_call_that_comes_in_while_the_run_is_judged_is_judged_too(house: House, org: Org):
+    """Another node answers it. The clock is asked between reading the log and storing the verdict."""
+    model, run = [await org.run(**_columns()) for _ in range(2)]
+    await model.call("refund_order", {"order_id": "4521"})
+
+    def another_node_answers() -> None:
+        columns = ", ".join(TraceRow._fields[2:])
+        with closing(sqlite3.connect(house.settings.database_path)) as aside, aside:
+            aside.execute(
+                f"INSERT INTO trace_rows (run_id, sequence, {columns})"
+                f" SELECT ?, 1, {columns} FROM trace_rows WHERE run_id = ?",
+                (run.id, model.id),
+            )
+
+    asked: list[str] = []
+
+    def clock() -> str:
+        if not asked:
+            another_node_answers()
+        asked.append("once")
+        return house.platform.now()
+
+    stored = await find_run(house.platform, org.id, run.id)
+    platform = replace(house.platform, now=clock)
+    assert await judge_and_end(platform, stored, REFUNDED, ("I have refunded order 4521.",))
+    ended = await find_run(house.platform, org.id, run.id)
+    assert (ended.verdict, ended.failure_mode) == ("PASS", None)
+    assert len(asked) == 2
+
+
+@pytest.mark.anyio
+async def test_a_run_that_has_ended_is_not_ended_again(house: House, org: Org):
+    run = await org.run(**_columns())
+    stored = await find_run(house.platform, org.id, run.id)
+    assert await judge_and_end(house.platform, stored, REFUNDED, ("Done.",))
+    later = replace(REFUNDED, final_response="No, wait.")
+    assert not await judge_and_end(house.platform, stored, later, ("No, wait.",))
+    assert (await find_run(house.platform, org.id, run.id)).final_response == REFUNDED.final_response
+
+
+def _columns() -> dict[str, object]:
+    return {name: value for name, value in REFUND_TASK.items() if name != "state"}
+
+
+@pytest.mark.slow
+def test_an_end_that_the_database_cannot_take_now_is_stored_later(own_house: ServerHouse):
+    """Locked for longer than SQLite waits: the agent's work is not thrown away for it."""
+    api = own_house.open()
+
+    def works_then_holds(dispatch: Dispatch) -> None:
+        dispatch.call("refund_order", {"order_id": "4521"})
+        worked.append(dispatch.run_id)
+        dispatch.until_let_go()
+        dispatch.answer("I have refunded order 4521.")
+
+    worked: list[int] = []
+    with played(works_then_holds) as agent:
+        batch_id = api.start_batch(agent.url, *[REFUND_TASK] * 4, agent={"max_concurrency": 2})
+        eventually(lambda: len(worked) == 2, "two agents are about to answer")
+        with closing(sqlite3.connect(own_house.directory / "odyssey.db", isolation_level=None)) as aside:
+            aside.execute("BEGIN IMMEDIATE")
+            agent.may_answer.set()
+            unlocked_at = time.monotonic() + 12  # SQLite waits ten seconds
+            eventually(lambda: time.monotonic() > unlocked_at, "the writer has given up once")
+            aside.execute("ROLLBACK")
+        batch = api.ended(batch_id)
+        assert set(agent.runs_seen.values()) == {1}
+    assert batch["counts"]["by_verdict"] == {"PASS": 4}
