@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nodes import Api, House, house_in
 
+from nodes import Api, House, house_in
 from private_postgres import Cluster, cluster
 
 NO_LIMIT = {"PIPELINES_PROXY_RATE_LIMIT": "0"}

@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 import pytest
+
 from nodes import REFUND_TASK, Api, eventually, house_in
 from played_agents import Behaviour, Dispatch, PlayedAgent, call_tool, played, refunds
 

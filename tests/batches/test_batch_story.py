@@ -7,10 +7,10 @@ from itertools import count
 
 import httpx2
 import pytest
-from nodes import REFUND_TASK, Api, events_of, eventually
-from played_agents import Dispatch, does_nothing, holds, played, refunds
 
 from desk import refused
+from nodes import REFUND_TASK, Api, events_of, eventually
+from played_agents import Dispatch, does_nothing, holds, played, refunds
 
 
 def test_every_task_is_run_as_often_as_asked_and_each_run_once(api: Api):

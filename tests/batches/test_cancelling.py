@@ -2,10 +2,9 @@
 
 from collections import Counter
 
+from desk import refused
 from nodes import REFUND_TASK, Api, eventually
 from played_agents import Dispatch, call_tool, holds, played, refunds, waits_for_the_end
-
-from desk import refused
 
 AGENT = {"max_concurrency": 2}
 

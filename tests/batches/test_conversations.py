@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from nodes import REFUND_TASK, Api
-from played_agents import Dispatch, PlayedAgent, played
 
 from desk import refused
+from nodes import REFUND_TASK, Api
+from played_agents import Dispatch, PlayedAgent, played
 
 SCRIPTED = REFUND_TASK | {
     "user": "Hello, I have a question about order 4521.",

@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,12 @@ from urllib.parse import urlsplit
 import httpx2
 import psycopg
 import pytest
+
+from desk import outage
 from nodes import REFUND_TASK, Api, Node, eventually, house_in
+from pipelines.server.first_start import prepare
+from pipelines.server.settings import load_settings
+from pipelines.storage.migrations import MIGRATIONS
 from played_agents import (
     Dispatch,
     PlayedAgent,
@@ -22,9 +28,6 @@ from played_agents import (
     refunds,
     waits_for_the_end,
 )
-
-from desk import outage
-from pipelines.storage.migrations import MIGRATIONS
 from private_postgres import Cluster
 
 QUICK = {"PIPELINES_PROXY_RATE_LIMIT": "0", "PIPELINES_WORKER_SILENT_S": "6"}
@@ -101,20 +104,20 @@ def test_a_batch_on_postgres_is_a_batch(lasting: Lasting):
 
 def test_nodes_that_start_together_prepare_the_database_once(postgres: Cluster, tmp_path: Path):
     url = postgres.new_database()
-    with ExitStack() as stack:
-        nodes = []
-        for name in ("one", "two", "three"):
-            flags = ("up", "--port", "0", "--data-dir", str(tmp_path / name), "--database-url", url)
-            nodes.append(Node(*flags, env=QUICK))
-            stack.callback(nodes[-1].kill)
-        for node in nodes:
-            node.ready()
-        with psycopg.connect(url) as connection:
-            ran = connection.execute("SELECT name FROM migrations ORDER BY 1").fetchall()
-            orgs = connection.execute("SELECT COUNT(*) FROM orgs").fetchall()
-        assert {row[0] for row in ran} >= {name for name, _ in MIGRATIONS}
-        assert orgs == [(1,)]
-        assert sum("API key, shown this once" in node.said for node in nodes) == 1
+    together = threading.Barrier(8)
+
+    def start(number: int) -> bool:
+        settings = load_settings({}, data_dir=tmp_path / str(number), database_url=url)
+        together.wait()
+        return prepare(settings).key is not None
+
+    with ThreadPoolExecutor(together.parties) as pool:
+        made_a_key = list(pool.map(start, range(together.parties)))
+    assert made_a_key.count(True) == 1
+    with psycopg.connect(url) as connection:
+        ran = connection.execute("SELECT name FROM migrations").fetchall()
+        assert connection.execute("SELECT COUNT(*) FROM orgs").fetchall() == [(1,)]
+    assert {row[0] for row in ran} >= {name for name, _ in MIGRATIONS}
 
 
 def held_by_each(found: Range, agent: PlayedAgent, nodes: list[str]) -> list[int]:

@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 
 import pytest
+
 from nodes import REFUND_TASK, Api, House, eventually
 from played_agents import Dispatch, PlayedAgent, holds, played, refunds
 
