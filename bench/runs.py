@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import secrets
+import socket
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,7 @@ import servers
 CONCURRENCY = 32
 ROUNDS = 3
 SAMPLES = 300
+LISTINGS = 300
 TOOLS = [
     servers.TOOL,
     {
@@ -55,6 +57,7 @@ def main() -> None:
             rates.append(_run(port, key, agent_id, dataset_id, options.runs // ROUNDS))
             if inspect is not None:
                 samples.append(_inspect(inspect))
+        listing = _listing(port, key, dataset_id)
         memory = _memory(port, key, agent_id, dataset_id, pid, options.large) if options.large else None
     report = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
@@ -63,6 +66,7 @@ def main() -> None:
         "ratio": round(statistics.median(a / b for a, b in zip(rates, samples, strict=True)), 2)
         if samples
         else None,
+        "listing": listing,
         "memory": memory,
         "skipped": [] if samples else ["inspect-ai"],
     }
@@ -131,6 +135,36 @@ def _finished(port: int, key: str, batch_id: int) -> Any:
     raise TimeoutError(f"batch {batch_id} does not end")
 
 
+def _listing(port: int, key: str, dataset_id: int) -> dict[str, float]:
+    """p99 of `GET /api/runs` at rest, and beside 5,000 runs that wait for an agent who takes his time."""
+    idle_ms = _p99_ms(port, key)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        definition = {
+            "name": "silent",
+            "endpoint_url": f"http://127.0.0.1:{silent.getsockname()[1]}/",
+            "tools_schema": TOOLS,
+            "max_concurrency": 1,
+        }
+        agent = servers.call(port, key, "/api/agents", definition)
+        body = {"agent_id": agent["id"], "dataset_id": dataset_id, "repeats": 100}
+        batches = [
+            servers.call(port, key, "/api/runs", body)["batch_id"] for _ in range(3)
+        ]  # 2,000 runs each
+        pending_ms = _p99_ms(port, key)
+        for batch_id in batches:
+            servers.call(port, key, f"/api/batches/{batch_id}/cancel", {})
+    return {"idle_p99_ms": idle_ms, "pending_p99_ms": pending_ms, "ratio": round(pending_ms / idle_ms, 2)}
+
+
+def _p99_ms(port: int, key: str) -> float:
+    times = []
+    for _ in range(LISTINGS):
+        started = time.perf_counter()
+        servers.call(port, key, "/api/runs", None)
+        times.append((time.perf_counter() - started) * 1000)
+    return round(sorted(times)[int(LISTINGS * 0.99)], 2)
+
+
 def _memory(port: int, key: str, agent_id: int, dataset_id: int, pid: int, large: int) -> dict[str, float]:
     _run(port, key, agent_id, dataset_id, 1_000)
     small_mb = _resident_mb(pid)
@@ -164,6 +198,7 @@ def _text(report: dict[str, Any]) -> str:
     lines = [report["machine"], f"odyssey: {report['runs_per_s']} runs/s"]
     if report["ratio"] is not None:
         lines.append(f"inspect-ai: {report['inspect_samples_per_s']} samples/s; ratio {report['ratio']}")
+    lines.append(f"GET /api/runs: {report['listing']}")
     if report["memory"] is not None:
         lines.append(f"memory: {report['memory']}")
     lines += [f"skipped, not to be had here: {name}" for name in report["skipped"]]

@@ -51,6 +51,7 @@ def assert_resumed_whole(api: Api, batch_id: int, agent: PlayedAgent, interrupte
     runs = api.runs(batch_id)
     assert len(runs) == TASKS + len(interrupted)
     assert [run["id"] for run in runs if run["status"] == "failed"] == sorted(interrupted)
+    assert {run["id"] for run in runs if run["retried"]} == interrupted
     assert set(agent.runs_seen.values()) == {1}
 
 

@@ -157,9 +157,8 @@ def _live(by_verdict: dict[str, int]) -> str:
 
 
 def _standing(runs: list[Any]) -> list[Any]:
-    """The last attempt for each place: an interrupted run that was sent again counts once."""
-    last = {(run["task_id"], run["repeat_number"]): run for run in runs}
-    return [run for run in runs if last[run["task_id"], run["repeat_number"]] is run]
+    """Without those that were sent again: an interrupted run and its new attempt count once."""
+    return [run for run in runs if not run["retried"]]
 
 
 def _print(batch: Any, runs: list[Any]) -> None:

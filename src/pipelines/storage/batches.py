@@ -95,7 +95,7 @@ def outcomes_by_task(connection: Connection, batch_id: int) -> list[tuple[int, i
     """(passes, judged runs) of each task with a PASS or a FAIL: what cannot be decided counts for neither."""
     rows = connection.execute(
         "SELECT SUM(CASE WHEN verdict = 'PASS' THEN 1 ELSE 0 END), COUNT(*) FROM runs"
-        " WHERE batch_id = ? AND verdict IN ('PASS', 'FAIL') GROUP BY task_id ORDER BY task_id",
+        " WHERE batch_id = ? AND retried = 0 AND verdict IN ('PASS', 'FAIL') GROUP BY task_id ORDER BY task_id",
         (batch_id,),
     )
     return [(int(row[0]), int(row[1])) for row in rows]

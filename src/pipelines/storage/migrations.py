@@ -122,6 +122,8 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         -- Small however many runs there are: what workers ask for again and again.
         CREATE INDEX runs_unfinished ON runs (batch_id, id) WHERE status IN ('pending', 'running');
         CREATE INDEX runs_under_way ON runs (claimed_by) WHERE status = 'running';
+        -- Holds all that is counted while someone watches a batch: the rows themselves are wide.
+        CREATE INDEX runs_counted ON runs (batch_id, retried, status, verdict, task_id);
         CREATE TABLE workers (
             id TEXT PRIMARY KEY,
             seen_at TEXT NOT NULL

@@ -19,6 +19,7 @@ class Run:
     dataset_id: int
     batch_id: int | None
     repeat_number: int  # 1 for the first attempt at its task within the batch
+    retried: bool  # cut off or cancelled, and another run stands in its place now
     mode: str  # manual: driven by hand; dispatch: sent to the agent
     status: RunStatus
     jti: str  # the token's public name
@@ -50,6 +51,7 @@ class Run:
             "dataset_id": self.dataset_id,
             "batch_id": self.batch_id,
             "repeat_number": self.repeat_number,
+            "retried": self.retried,
             "mode": self.mode,
             "status": self.status.value,
             "run_token_jti": self.jti,
@@ -261,6 +263,7 @@ def _run(row: Row) -> Run:
         dataset_id=row["dataset_id"],
         batch_id=row["batch_id"],
         repeat_number=row["repeat_number"],
+        retried=bool(row["retried"]),
         mode=row["mode"],
         status=RunStatus(row["status"]),
         jti=row["jti"],

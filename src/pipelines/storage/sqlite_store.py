@@ -1,6 +1,7 @@
 """SQLite: one file, write-ahead log, nothing to set up."""
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -25,7 +26,7 @@ class SqliteStore:
             timeout=BUSY_TIMEOUT_S,
             cached_statements=256,
         )
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         # Checkpoints copy each page once however often it was written since the last: seldom is cheaper.
@@ -59,3 +60,16 @@ class SqliteStore:
     def is_unavailable(self, error: Exception) -> bool:
         # The bare class is a file that is damaged, or no database at all.
         return isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait by itself where two connections switch a fresh file at the same moment."""
+    gives_up = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > gives_up:
+                raise
+            time.sleep(0.01)

@@ -37,6 +37,7 @@ EXPORTED = (
     "id",
     "task_id",
     "repeat_number",
+    "retried",
     "status",
     "verdict",
     "failure_mode",
