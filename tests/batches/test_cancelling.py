@@ -76,8 +76,8 @@ def test_one_run_is_cancelled_and_the_others_go_on(api: Api):
         eventually(lambda: agent.at_once == 2, "two dispatches are held")
         under_way = agent.dispatches[0]
         waiting = next(run["id"] for run in api.runs(batch_id, status="pending"))
-        assert api.post(f"/api/runs/{under_way.run_id}/cancel")["status"] == "cancelled"
         assert api.post(f"/api/runs/{waiting}/cancel")["status"] == "cancelled"
+        assert api.post(f"/api/runs/{under_way.run_id}/cancel")["status"] == "cancelled"
         assert_tools_are_closed(api, under_way)
         agent.may_answer.set()
         batch = api.ended(batch_id)

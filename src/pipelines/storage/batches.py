@@ -94,8 +94,8 @@ def counts_of_batch(connection: Connection, batch_id: int) -> JsonObject:
 def outcomes_by_task(connection: Connection, batch_id: int) -> list[tuple[int, int]]:
     """(passes, judged runs) of each task with a PASS or a FAIL: what cannot be decided counts for neither."""
     rows = connection.execute(
-        "SELECT SUM(CASE WHEN verdict = 'PASS' THEN 1 ELSE 0 END), COUNT(*) FROM runs"
-        " WHERE batch_id = ? AND retried = 0 AND verdict IN ('PASS', 'FAIL') GROUP BY task_id ORDER BY task_id",
+        "SELECT SUM(CASE WHEN verdict = 'PASS' THEN 1 ELSE 0 END), COUNT(*), task_id FROM runs"
+        " WHERE batch_id = ? AND retried = 0 AND verdict IN ('PASS', 'FAIL') GROUP BY 3 ORDER BY 3",
         (batch_id,),
     )
     return [(int(row[0]), int(row[1])) for row in rows]
