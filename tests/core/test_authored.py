@@ -81,6 +81,7 @@ TOOLS = [
     },
     {"type": "function", "function": {"name": "refund", "parameters": {"type": "object"}, "strict": True}},
 ]
+POLITE = {"final_response": {"$not": {"$contains": "haha"}}}
 AXES = {
     "user_instruction": "Refund order #4521.",
     "behavior_instructions": "Orders can be refunded once.",
@@ -93,14 +94,14 @@ AXES = {
     "simulator_mode": "scripted",
     "user_simulator_persona": "In a hurry.",
     "scripted_user_turns": ["Yes."],
-    "tracked_constraints": ["Be polite.", {"id": "tone", "description": "No jokes.", "check": {"x": 1}}],
+    "tracked_constraints": ["Be polite.", {"id": "tone", "description": "No jokes.", "check": POLITE}],
     "termination_keyword": "bye",
     "scenario_ref": "s-1",
     "workspace_seed": {"git": "https://example.com/x.git"},
     "setup_command": "make",
     "eval": "pytest -q",
-    "expected_state": {"order": {}},
-    "expected_calls": [],
+    "expected_state": {"order.4521.status": "refunded"},
+    "expected_calls": ["get_order"],
     "task_input": {"order_id": "4521"},
     "tags": "refunds, smoke",
 }
