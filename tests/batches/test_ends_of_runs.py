@@ -1,21 +1,26 @@
 """The end of a run: a verdict about all that ever happened in it, and stored even if that takes patience."""
 
+import asyncio
 import sqlite3
+import sys
 import time
+import traceback
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from desk import House, Org
-from nodes import REFUND_TASK, eventually
+from desk import House, Org, answered, open_house, refused
+from nodes import PATIENCE_S, REFUND_TASK, eventually
 from nodes import House as ServerHouse
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.open_run import find_run
+from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Ending
 from pipelines.storage.trace_rows import TraceRow
 from pipelines.wire.names import RunStatus
-from played_agents import Dispatch, played
+from played_agents import Dispatch, does_nothing, played
 
 REFUNDED = Ending(status=RunStatus.COMPLETED, final_response="I have refunded order 4521.")
 
@@ -61,6 +66,30 @@ async def test_a_run_that_has_ended_is_not_ended_again(house: House, org: Org):
     assert (await find_run(house.platform, org.id, run.id)).final_response == REFUNDED.final_response
 
 
+@pytest.mark.anyio
+async def test_a_run_that_is_being_loaded_when_it_ends_is_loaded_as_ended(house: House, org: Org):
+    """Its row was read while it was still running; until the load is done, the run ends and is let go."""
+    run = await org.run()
+    live_runs = house.platform.live_runs
+    with live_runs._shared._lock:  # the load stops behind the reading of the row
+        loading = asyncio.create_task(live_runs.load(hash_of(run.token)))
+        while not is_at_work_in("surroundings"):  # noqa: ASYNC110 (a thread's place cannot be awaited)
+            await asyncio.sleep(0.001)
+        answered(await org.client.post(f"/api/runs/{run.id}/cancel"), 200)
+        live_runs.let_go(run.id)
+    assert await loading
+    refused(await run.call("get_order", {"order_id": "4521"}), 409, "run_not_active")
+
+
+def is_at_work_in(function: str) -> bool:
+    """Whether a thread is inside of this function of ours."""
+    return any(
+        frame.f_code.co_name == function
+        for innermost in sys._current_frames().values()
+        for frame, _ in traceback.walk_stack(innermost)
+    )
+
+
 def _columns() -> dict[str, object]:
     return {name: value for name, value in REFUND_TASK.items() if name != "state"}
 
@@ -89,3 +118,24 @@ def test_an_end_that_the_database_cannot_take_now_is_stored_later(own_house: Ser
         batch = api.ended(batch_id)
         assert set(agent.runs_seen.values()) == {1}
     assert batch["counts"]["by_verdict"] == {"PASS": 4}
+
+
+@pytest.mark.anyio
+async def test_servers_can_come_and_go_within_one_process(tmp_path: Path):
+    """The durable engine is one per process: it must be gone when its server is."""
+    with played(does_nothing) as agent:
+        for _ in range(2):
+            async with open_house(tmp_path / "house", public_url="http://testserver") as house:
+                agent_id = (await house.owner.agent(endpoint_url=agent.url, max_concurrency=2))["id"]
+                dataset = await house.owner.dataset(REFUND_TASK, agent_id=agent_id)
+                asked = {"agent_id": agent_id, "dataset_id": dataset["id"]}
+                batch_id = answered(await house.owner.client.post("/api/runs", json=asked), 202)["batch_id"]
+                async with asyncio.timeout(PATIENCE_S):
+                    await ended(house, batch_id)
+    assert len(agent.dispatches) == 2
+
+
+async def ended(house: House, batch_id: int) -> None:
+    path = f"/api/batches/{batch_id}"
+    while answered(await house.owner.client.get(path))["status"] == "running":  # noqa: ASYNC110 (over HTTP)
+        await asyncio.sleep(0.02)

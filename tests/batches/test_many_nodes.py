@@ -162,6 +162,24 @@ def test_workers_share_batches_and_one_that_is_killed_loses_nothing(shared: Rang
 
 
 @pytest.mark.slow
+def test_a_server_that_is_killed_and_started_again_goes_on_by_itself(postgres: Cluster, tmp_path: Path):
+    """On Postgres it comes back under another name, and takes its earlier life for a worker that is gone."""
+    flags = ("--database-url", postgres.new_database())
+    with house_in(tmp_path / "house", QUICK, *flags) as house, played(holds) as agent:
+        api = house.open()
+        batch_id = api.start_batch(agent.url, *[REFUND_TASK] * 8, agent={"max_concurrency": 2})
+        eventually(lambda: agent.at_once == 2, "the agent is full")
+        house.kill()
+        doomed = set(agent.runs_seen)
+        agent.may_answer.set()
+        api = house.open()
+        batch = api.ended(batch_id)
+        assert batch["counts"]["by_status"] == {"completed": 6, "failed": 2}
+        assert {run["id"] for run in api.runs(batch_id, status="failed")} == doomed
+        assert set(agent.runs_seen.values()) == {1}
+
+
+@pytest.mark.slow
 def test_a_worker_that_slept_too_long_finds_its_work_with_others(shared: Range):
     """A machine that was suspended: taken to be gone, it lets go of what it had and works on."""
     worker = shared.worker()

@@ -6,12 +6,14 @@ resumed. The agent's own record is the proof.
 
 import signal
 import sqlite3
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
+import httpx2
 import pytest
 
-from nodes import REFUND_TASK, Api, House, eventually
+from nodes import REFUND_TASK, Api, House, events_of, eventually
 from played_agents import Dispatch, PlayedAgent, holds, played, refunds
 
 TASKS = 12
@@ -85,6 +87,27 @@ def test_stopped_while_agents_hold_dispatches(own_house: House, number: int):
         assert api.ended(batch_id)["status"] == "completed"
         assert_cut_off(api, batch_id, agent, seen)
         assert_resumed_whole(api, batch_id, agent, seen)
+
+
+def test_somebody_who_watches_does_not_keep_a_server_from_stopping(own_house: House):
+    api = own_house.open()
+
+    def watch() -> None:
+        with suppress(httpx2.HTTPError):
+            for event, _ in events_of(api, batch_id):
+                seen.append(event)
+
+    seen: list[str] = []
+    with played(holds) as agent:
+        batch_id = held_batch(api, agent)
+        watching = threading.Thread(target=watch)
+        watching.start()
+        eventually(lambda: seen, "the first event")
+        code, errors = own_house.stop()
+        watching.join(timeout=10)
+    assert code in (0, -signal.SIGTERM), errors
+    assert set(seen) == {"progress"}
+    assert not watching.is_alive()
 
 
 def test_what_was_cut_off_says_so_as_soon_as_the_server_is_back(own_house: House):

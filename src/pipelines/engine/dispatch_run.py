@@ -52,7 +52,7 @@ class Dispatcher:
             failed = await self._converse(claimed, session)
             ending = self._ending(session, failed)
         except asyncio.CancelledError:  # by a person, or by the end of this process: its row says which
-            self._platform.live_runs.forget({run.id})
+            self._platform.live_runs.let_go(run.id)
             raise
         except SecretUnreadable as error:
             ending = Ending(
@@ -139,7 +139,7 @@ class Dispatcher:
             except StorageUnavailable as error:  # the agent's work is done: worth some patience
                 log.warning("the end of run %s waits for the database: %s", run.id, error)
                 await asyncio.sleep(RETRY_S)
-        self._platform.live_runs.forget({run.id})
+        self._platform.live_runs.let_go(run.id)
 
 
 def user_turns(seed: Seed) -> list[str]:

@@ -202,6 +202,13 @@ class LiveRuns:
         if token_hash is not None:
             self._by_token[token_hash].is_active = False
 
+    def let_go(self, run_id: int) -> None:
+        """It has ended and its row says so: what is read from now on is right, what is being read is not."""
+        self.deactivate(run_id)
+        token_hash = self._token_of.pop(run_id, None)
+        if token_hash is not None:
+            self._by_token.pop(token_hash).is_forgotten = True
+
     async def close(self, run_id: int) -> None:
         """Deactivate a run and wait until every call it has answered is stored."""
         self.deactivate(run_id)

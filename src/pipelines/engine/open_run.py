@@ -117,6 +117,7 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
     except BaseException:
         platform.live_runs.forget({run.id})  # whether it has ended is for the database to say
         raise
+    platform.live_runs.let_go(run.id)
     return await find_run(platform, run.org_id, run.id)
 
 
