@@ -58,6 +58,9 @@ class Api:
         options = {} if body is None else {"json": body}
         return answered(self.client.post(path, **options), status)
 
+    def put(self, path: str, body: Any) -> Any:
+        return answered(self.client.put(path, json=body))
+
     def agent(self, endpoint_url: str, **changes: Any) -> Row:
         made: Row = self.post("/api/agents", AGENT | {"endpoint_url": endpoint_url} | changes, 201)
         return made

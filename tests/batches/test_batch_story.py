@@ -60,11 +60,10 @@ def test_the_dispatch_is_the_envelope_of_the_contract(api: Api):
 
 @pytest.mark.parametrize("most", [1, 2, 5, 8])
 def test_an_agent_never_has_more_at_once_than_it_takes(api: Api, most: int):
-    """And as many as it takes: an odd number is divided between two lanes, which leaves one over."""
-    reachable = most if most == 1 else most // 2 * 2
+    """And as many as it takes, odd numbers too, though two lanes share them."""
     with played(holds) as agent:
         batch_id = api.start_batch(agent.url, *[REFUND_TASK] * 16, agent={"max_concurrency": most})
-        eventually(lambda: agent.at_once == reachable, f"{reachable} at once, not {agent.at_once}")
+        eventually(lambda: agent.at_once == most, f"{most} at once, not {agent.at_once}")
         agent.may_answer.set()
         api.ended(batch_id)
         assert agent.most_at_once <= most
@@ -86,6 +85,22 @@ def test_two_batches_of_one_agent_share_what_it_takes(api: Api):
             assert api.ended(batch_id)["counts"]["by_status"] == {"completed": 8}
         assert agent.most_at_once <= 4
         assert sum(agent.runs_seen.values()) == 24
+
+
+def test_two_versions_of_an_agent_share_what_the_wider_one_takes(api: Api):
+    """A batch keeps the version it was started on: one of them lets the agent have one run at a time."""
+    with played(holds) as agent:
+        agent_id = api.agent(agent.url, max_concurrency=1)["id"]
+        dataset_id = api.dataset(*[REFUND_TASK] * 8, agent_id=agent_id)["id"]
+        narrow = api.batch_of(agent_id, dataset_id)
+        eventually(lambda: agent.at_once == 1, "the narrow batch is under way")
+        api.put(f"/api/agents/{agent_id}", {"max_concurrency": 3})
+        wide = api.batch_of(agent_id, dataset_id)
+        eventually(lambda: agent.at_once == 2, "the free lane is at work")
+        agent.may_answer.set()
+        for batch_id in (narrow, wide):
+            assert api.ended(batch_id)["counts"]["by_status"] == {"completed": 8}
+        assert agent.most_at_once <= 3
 
 
 def test_a_batch_of_one_at_a_time_is_one_at_a_time(api: Api):

@@ -12,9 +12,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 QUEUE = "shards"
-SINGLE_QUEUE = "shards_one_at_a_time"
-#: Shards of one agent under way at once, over all workers: two machines can share a batch, and the agent's
-#: concurrency is divided between them.
+#: Each agent has this many lanes, and a lane one shard at a time, over all workers: two machines can share a
+#: batch, and the agent's concurrency is divided between the lanes.
 LANES = 2
 POLL_S = 0.2
 APPLICATION_VERSION = "1"  # all workers of one release take up each other's shards
@@ -24,6 +23,7 @@ class Shard(NamedTuple):
     batch_id: int
     first: int  # run ids, both included
     last: int
+    lane: int = 0
 
 
 RunShard = Callable[[Shard], Coroutine[Any, Any, None]]
@@ -53,9 +53,8 @@ class DurableShards:
         """Take up what this worker left unfinished, and listen for more."""
         await asyncio.to_thread(self._start)
 
-    async def enqueue(self, shards: list[Shard], *, agent_id: int, lanes: int) -> None:
-        """`lanes`: how many of an agent's shards may be under way at once, at most LANES."""
-        await asyncio.to_thread(self._enqueue, shards, agent_id, lanes)
+    async def enqueue(self, shards: list[Shard], *, agent_id: int) -> None:
+        await asyncio.to_thread(self._enqueue, shards, agent_id)
 
     async def take_over(self, worker: str) -> None:
         """Start the shards of a worker that is gone."""
@@ -82,23 +81,21 @@ class DurableShards:
                 }
             )
 
-            def run_shard(batch_id: int, first: int, last: int) -> None:
-                self._work(Shard(batch_id, first, last))
+            def run_shard(batch_id: int, first: int, last: int, lane: int) -> None:
+                self._work(Shard(batch_id, first, last, lane))
 
             self._workflow = DBOS.workflow(name="run_shard")(run_shard)
             DBOS.launch()
-            DBOS.register_queue(QUEUE, partition_concurrency=LANES, polling_interval_sec=POLL_S)
-            DBOS.register_queue(SINGLE_QUEUE, partition_concurrency=1, polling_interval_sec=POLL_S)
+            DBOS.register_queue(QUEUE, partition_concurrency=1, polling_interval_sec=POLL_S)
             self._dbos = DBOS
 
-    def _enqueue(self, shards: list[Shard], agent_id: int, lanes: int) -> None:
+    def _enqueue(self, shards: list[Shard], agent_id: int) -> None:
         from dbos import SetEnqueueOptions
 
         self._start()
-        queue = QUEUE if lanes == LANES else SINGLE_QUEUE
         for shard in shards:
-            with SetEnqueueOptions(queue_partition_key=f"agent-{agent_id}"):
-                self._dbos.enqueue_workflow(queue, self._workflow, *shard)
+            with SetEnqueueOptions(queue_partition_key=f"agent-{agent_id}-{shard.lane}"):
+                self._dbos.enqueue_workflow(QUEUE, self._workflow, *shard)
 
     def _work(self, shard: Shard) -> None:
         """On a thread of DBOS: the work itself is the event loop's."""

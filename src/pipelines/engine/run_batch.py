@@ -103,7 +103,7 @@ class BatchRunner:
         work = await self._platform.database.read(lambda connection: _work(connection, batch.id))
         most = int(str(work.agent.definition["max_concurrency"]))
         await self._shards.enqueue(
-            shards_of(batch, work.pending), agent_id=batch.agent_id, lanes=min(LANES, most)
+            shards_of(batch, work.pending, lanes=min(LANES, most)), agent_id=batch.agent_id
         )
         await self._platform.database.write(
             lambda connection: batches.mark_queued(
@@ -144,7 +144,7 @@ class BatchRunner:
         try:
             work = await database.read(lambda connection: _work(connection, shard.batch_id, shard))
             if work.pending:
-                await self._send(work)
+                await self._send(work, slots_of(work.batch.concurrency, shard.lane))
                 return False
             now, mine = self._platform.now(), set(self._in_flight)
             await database.write(lambda connection: self._close(connection, shard, mine, now))
@@ -154,8 +154,8 @@ class BatchRunner:
             return False
         return True
 
-    async def _send(self, work: _Work) -> None:
-        slots = asyncio.Semaphore(max(1, work.batch.concurrency // LANES))
+    async def _send(self, work: _Work, at_once: int) -> None:
+        slots = asyncio.Semaphore(at_once)
         async with asyncio.TaskGroup() as group:
             for run_id in work.pending:
                 await slots.acquire()
@@ -202,7 +202,9 @@ class BatchRunner:
         return None if run is None else Claimed(run, token, agent)
 
     def _close(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> None:
-        for run_id in batches.claimed_runs(connection, worker=self._worker, **shard._asdict()):
+        for run_id in batches.claimed_runs(
+            connection, worker=self._worker, batch_id=shard.batch_id, first=shard.first, last=shard.last
+        ):
             if run_id not in mine:  # its claim or its end could not be stored when it was due
                 batches.interrupt_run(connection, run_id=run_id, now=now)
         batches.finish_batch(connection, batch_id=shard.batch_id, now=now)
@@ -261,19 +263,30 @@ class BatchRunner:
         return timestamp(datetime.fromisoformat(self._platform.now()) - timedelta(seconds=self._silent_s))
 
 
-def shards_of(batch: Batch, run_ids: list[int]) -> list[Shard]:
-    """Enough for every lane; all in one where a batch may have only one run at a time."""
+def shards_of(batch: Batch, run_ids: list[int], *, lanes: int) -> list[Shard]:
+    """Dealt out to the agent's lanes; all in one where a batch may have only one run at a time."""
     if batch.concurrency == 1:
-        size = len(run_ids)
+        size, first_lane = len(run_ids), batch.id
     else:
-        size = min(SHARD, -(-len(run_ids) // LANES))
+        size, first_lane = min(SHARD, -(-len(run_ids) // LANES)), 0
     parts = [run_ids[start : start + size] for start in range(0, len(run_ids), max(1, size))]
-    return [Shard(batch.id, part[0], part[-1]) for part in parts]
+    return [
+        Shard(batch.id, part[0], part[-1], number % lanes) for number, part in enumerate(parts, first_lane)
+    ]
+
+
+def slots_of(concurrency: int, lane: int) -> int:
+    """A lane's share of a batch's runs at once. What does not divide evenly goes to the first lanes.
+
+    >>> [slots_of(5, lane) for lane in range(LANES)]
+    [3, 2]
+    """
+    return max(1, concurrency // LANES + (lane < concurrency % LANES))
 
 
 def _work(connection: Connection, batch_id: int, shard: Shard | None = None) -> _Work:
     batch = batches.batch_for_work(connection, batch_id)
     agent = agent_by_id(connection, org_id=batch.org_id, agent_id=batch.agent_id, version=batch.agent_version)
     assert agent is not None, "a batch's agent version is never deleted"
-    whole = shard or Shard(batch_id, 0, 2**62)
-    return _Work(batch, agent, batches.pending_runs(connection, **whole._asdict()))
+    first, last = (shard.first, shard.last) if shard is not None else (0, 2**62)
+    return _Work(batch, agent, batches.pending_runs(connection, batch_id=batch_id, first=first, last=last))
