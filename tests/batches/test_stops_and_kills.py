@@ -148,6 +148,41 @@ def test_killed_between_the_reply_and_the_verdict(own_house: House):
     assert [row["tool_name"] for row in api.trace(first["id"])] == ["refund_order"]
 
 
+def test_killed_in_the_second_turn_of_a_conversation(own_house: House):
+    """The agent has seen the first turn: the run is cut off, and its new attempt starts anew."""
+    api = own_house.open()
+    task = REFUND_TASK | {
+        "user": "Hello.",
+        "turn_mode": "model_as_user",
+        "simulator_mode": "scripted",
+        "scripted_user_turns": ["Please refund order 4521."],
+    }
+
+    def holds_the_second(dispatch: Dispatch) -> None:
+        if dispatch.said == task["user"]:
+            dispatch.answer("Hello! What can I do for you?")
+        else:
+            holds(dispatch)
+
+    with played(holds_the_second) as agent:
+        batch_id = api.start_batch(agent.url, task)
+        eventually(lambda: agent.at_once == 1 and len(agent.dispatches) == 2, "the second turn is held")
+        own_house.kill()
+        agent.may_answer.set()
+        api = own_house.open()
+        assert api.ended(batch_id)["status"] == "completed"
+        cut_off = api.only_run(batch_id)
+        assert (cut_off["status"], cut_off["error_class"]) == ("failed", "interrupted")
+        assert len(agent.dispatches) == 2
+        agent.behave = lambda dispatch: (refunds if "refund" in dispatch.said else holds_the_second)(dispatch)
+        api.post(f"/api/batches/{batch_id}/resume", status=202)
+        assert api.ended(batch_id)["counts"]["by_verdict"] == {"PASS": 1}
+        assert [dispatch.said for dispatch in agent.dispatches[2:]] == [
+            task["user"],
+            *task["scripted_user_turns"],
+        ]
+
+
 def test_killed_right_after_the_end(own_house: House):
     api = own_house.open()
     with played(refunds) as agent:

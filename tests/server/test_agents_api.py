@@ -83,7 +83,10 @@ async def test_a_draft_may_be_unfinished_and_cannot_be_run_until_published(org: 
     path = f"/api/agents/{draft['id']}"
     refused(await org.client.post(f"{path}/publish"), 422, "invalid_request")  # no endpoint_url yet
     answered(await org.client.put(path, json={"endpoint_url": "https://agents.example.com/"}))
-    assert answered(await org.client.post(f"{path}/publish"))["status"] == "published"
+    before = answered(await org.client.get(path))["version"]
+    for _ in range(2):  # to publish a published one changes nothing
+        published = answered(await org.client.post(f"{path}/publish"))
+        assert (published["status"], published["version"]) == ("published", before + 1)
     answered(await org.client.post("/api/runs", json=body), 201)
 
 

@@ -97,10 +97,12 @@ async def test_an_exported_csv_uploads_to_the_same_seeds(org: Org) -> None:
     assert twice.content == reply.content
 
 
-async def test_an_exported_json_has_every_whole_seed_in_order(org: Org) -> None:
-    made = await org.dataset(FULL_ROW, TASK)
+async def test_an_exported_json_is_the_body_that_uploads_to_the_same_seeds(org: Org) -> None:
+    made = await org.dataset(FULL_ROW, TASK, {"user": "[1, 2]"})
     reply = await org.client.get(f"/api/datasets/{made['id']}/export", params={"format": "json"})
-    assert answered(reply)["items"] == await seeds_of(org, made["id"])
+    again = answered(await org.client.post("/api/datasets", json=answered(reply)), 201)
+    assert (again["name"], again["task_count"]) == (made["name"], 3)
+    assert await seeds_of(org, again["id"]) == await seeds_of(org, made["id"])
     bad = await org.client.get(f"/api/datasets/{made['id']}/export", params={"format": "xml"})
     refused(bad, 422, "invalid_request")
 

@@ -80,6 +80,7 @@ async def test_an_unknown_token_gets_401_whatever_it_asks(house: House, run: Dri
         raw: Any = {name: value.encode("latin-1") for name, value in headers.items()}
         reply = await house.stranger.post(f"{PROXY_BASE}/{path}", json={}, headers=raw)
         refused(reply, 401, "invalid_run_token")
+        assert reply.headers["x-pipelines-source"] == "error"
         assert reply.headers["www-authenticate"] == "Bearer"
     assert await run.trace() == []
 

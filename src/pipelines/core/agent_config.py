@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean
-from pipelines.core.json_text import JsonObject, pointer
+from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem
 from pipelines.wire.actor import ACTOR_ID_RULE, is_actor_id
 
@@ -30,6 +30,11 @@ class AgentConfig:
         body: JsonObject = {}
         body |= {"sub_agents": [each.as_json() for each in self.sub_agents]} if self.sub_agents else {}
         return body | ({"topology": {"entry": self.entry}} if self.entry is not None else {})
+
+    @classmethod
+    def from_stored(cls, body: Json) -> "AgentConfig":
+        """As `as_json` wrote it: it was accepted once, so nobody is told of problems again."""
+        return read_config(Fields({"config": body}, "", []), ())
 
 
 def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:

@@ -6,7 +6,10 @@ A judge that breaks gives an error on the run, never a pass and never a fail.
 import logging
 from dataclasses import replace
 
+from pipelines.core.json_text import loads_own
+from pipelines.core.problems import Refused
 from pipelines.core.seed import Seed
+from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
@@ -17,7 +20,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.runs import Ending, Run
 from pipelines.storage.trace_rows import TraceRow, has_calls_after, log_of_run
 from pipelines.wire.errors import StorageUnavailable
-from pipelines.wire.names import RunStatus
+from pipelines.wire.names import RunStatus, TraceEventType
 
 log = logging.getLogger(__name__)
 MAX_REDOS = 20  # only when calls of a run still come in by another node when its agent has answered
@@ -76,11 +79,13 @@ def _judged(
     rows: list[TraceRow],
 ) -> Ending:
     toolbox, world = platform.live_runs.surroundings(connection, run)
+    warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
     if run.mode != "manual":  # there it was said when the run was opened
-        unenforced = platform.live_runs.unenforced(connection, run)
-        ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *unenforced])
+        warnings += platform.live_runs.unenforced(connection, run)
     if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
-        ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), NO_CALLS])
+        warnings.append(NO_CALLS)
+    if warnings:
+        ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     try:
         verdict = judge(
             RunEvidence.from_seed(
@@ -93,11 +98,25 @@ def _judged(
                 error_class=ending.error_class,
             )
         )
+    except Refused as refused:  # an oracle that could be read when it was stored
+        verdict = JudgeError(
+            step="seed", message=str(refused), details=tuple(each.as_json() for each in refused.problems)
+        )
     except Exception as error:  # a broken judge must never look like a bad agent
         log.exception("run %s could not be judged", run.id)
         return replace(ending, judge_error=f"the judge broke: {error}")
     if isinstance(verdict, JudgeError):
-        return replace(ending, judge_error=verdict.message)
+        return replace(ending, judge_error=verdict.message, judgement=verdict.as_json())
     return replace(
         ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=verdict.as_json()
+    )
+
+
+def _actor_step(row: TraceRow) -> ActorStep:
+    is_handoff = row.kind == TraceEventType.HANDOFF and row.payload is not None
+    return ActorStep(
+        row.sequence,
+        row.actor_id,
+        row.tool_name if row.kind == TOOL_CALL else None,
+        handoff_target(loads_own(row.payload or "null")) if is_handoff else None,
     )

@@ -9,7 +9,7 @@ from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.behavior import read_behavior
-from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv
+from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv, tasks_as_rows
 from pipelines.core.tools_schema import Tool, tools_from_stored
 from pipelines.core.verdict.lint import lint_seeds
 from pipelines.engine.platform import Platform
@@ -19,6 +19,7 @@ from pipelines.storage.datasets import Dataset
 from pipelines.wire.errors import NotFound
 
 MAX_NAME = 255
+EVERY = 2**31  # tasks: no limit
 MAX_WARNINGS = 1_000
 
 
@@ -94,20 +95,27 @@ async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Data
     return dataset
 
 
-async def export_tasks(platform: Platform, org_id: int, dataset_id: int) -> list[JsonObject]:
-    """Every seed of the dataset in order, whole."""
+async def export_tasks_as_csv(platform: Platform, org_id: int, dataset_id: int) -> bytes:
     await find_dataset(platform, org_id, dataset_id)
+    seeds = await _seeds_of(platform, dataset_id)
+    return await asyncio.to_thread(tasks_as_csv, seeds)
 
-    def collect(connection: Connection) -> list[JsonObject]:
-        page = datasets.tasks_of_dataset(connection, dataset_id, limit=1_000_000_000, after_id=None)
-        return [datasets.whole_seed(connection, task) for task in page.items]
+
+async def export_tasks_as_body(platform: Platform, org_id: int, dataset_id: int) -> JsonObject:
+    """What would make the dataset anew, as it is sent to us."""
+    dataset = await find_dataset(platform, org_id, dataset_id)
+    rows: list[Json] = [*await asyncio.to_thread(tasks_as_rows, await _seeds_of(platform, dataset_id))]
+    return {"name": dataset.name, "rows": rows}
+
+
+async def _seeds_of(platform: Platform, dataset_id: int) -> list[Seed]:
+    """Every seed of the dataset in order, whole."""
+
+    def collect(connection: Connection) -> list[Seed]:
+        page = datasets.tasks_of_dataset(connection, dataset_id, limit=EVERY, after_id=None)
+        return [Seed.from_json(datasets.whole_seed(connection, task)) for task in page.items]
 
     return await platform.database.read(collect)
-
-
-async def export_tasks_as_csv(platform: Platform, org_id: int, dataset_id: int) -> bytes:
-    seeds = await export_tasks(platform, org_id, dataset_id)
-    return tasks_as_csv([Seed.from_json(seed) for seed in seeds])
 
 
 def _name_problems(name: Json) -> list[Problem]:

@@ -227,7 +227,7 @@ async def _send_error(send: Send, error: OdysseyError, retry_after_s: int = 1) -
     extra = [
         (name.encode(), value.encode()) for name, value in reply.headers.items() if name != "content-type"
     ]
-    await _send(send, reply.status, reply.body, *extra)
+    await _send(send, reply.status, reply.body, _SOURCES[Source.ERROR], *extra)
 
 
 async def _send(send: Send, status: int, body: bytes, *extra: tuple[bytes, bytes]) -> None:

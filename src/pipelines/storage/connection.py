@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeAlias
 
+BEGIN = "BEGIN IMMEDIATE"  # SQLite's word for: writers take turns from here
 Row: TypeAlias = Any  # by name (`row["id"]`), by position, and unpacked
 
 
@@ -30,7 +31,7 @@ def insert(connection: Connection, statement: str, parameters: Sequence[Any]) ->
 
 @contextmanager
 def transaction(connection: Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(BEGIN)
     try:
         yield
         connection.execute("COMMIT")

@@ -5,6 +5,7 @@ a commit is under way forms the next group: one thread switch and one sync for a
 """
 
 import asyncio
+import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from pipelines.storage.trace_rows import TraceRow, insert_rows
 from pipelines.wire.errors import StorageUnavailable
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 READERS = 2  # the machine's cores are for the server; more readers only take turns with it
 
@@ -100,12 +102,16 @@ class Database:
             connection.close()
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
-        try:
-            return question(self._reader())
-        except Exception as error:
-            if self._store.is_unavailable(error):
-                raise StorageUnavailable(f"The database could not be read: {error}") from error
-            raise
+        """Asked once more where it could not be read: a connection that broke while idle is made anew."""
+        for is_last in (False, True):
+            try:
+                return question(self._reader())
+            except Exception as error:
+                if not self._store.is_unavailable(error):
+                    raise
+                if is_last:
+                    raise _unavailable("The database could not be read; try again.", error) from error
+        raise AssertionError("the last try returns or raises")
 
     def _reader(self) -> Connection:
         connection: StoreConnection | None = getattr(self._local, "connection", None)
@@ -172,7 +178,7 @@ class Database:
         except Exception as error:  # noqa: BLE001 - also what is no SQL error: the writer must outlive any row
             if self._store.is_unavailable(error):
                 # The rows may have been stored and only the answer lost: tried again, each would be doubled.
-                lost = StorageUnavailable(f"The call could not be stored: {error}")
+                lost = _unavailable(StorageUnavailable.__doc__ or "", error)
                 return dict.fromkeys(range(len(rows)), lost)
             return self._insert_one_by_one(rows)
         return {}
@@ -189,7 +195,7 @@ class Database:
             except (StorageUnavailable, SequenceTaken) as before:
                 lost[position] = before
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the row
-                unstored = StorageUnavailable(f"The call could not be stored: {error}")
+                unstored = _unavailable(StorageUnavailable.__doc__ or "", error)
                 reason = SequenceTaken() if self._store.is_taken(error) else unstored
                 voided[row.run_id] = lost[position] = reason
         return lost
@@ -200,5 +206,11 @@ class Database:
                 return True, change(self._writing)
         except Exception as error:  # noqa: BLE001 - raised again where the change was asked for
             if self._store.is_unavailable(error):
-                return False, StorageUnavailable(f"The change could not be stored: {error}")
+                return False, _unavailable("The change could not be stored; try again.", error)
             return False, error
+
+
+def _unavailable(message: str, error: Exception) -> StorageUnavailable:
+    """The database's own words name hosts and files: they are for the log, not for whoever called."""
+    log.warning("%s %s: %s", message, type(error).__name__, error)
+    return StorageUnavailable(message)

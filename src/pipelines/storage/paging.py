@@ -13,7 +13,7 @@ class Page(NamedTuple, Generic[T]):
 
 
 class Filter(NamedTuple):
-    """Column names come from our own code, values from anyone."""
+    """Columns, or conditions to be compared with a boolean, come from our own code; values from anyone."""
 
     column: str
     value: Any

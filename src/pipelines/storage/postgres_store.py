@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from pipelines.storage.connection import Connection, transaction
+from pipelines.storage.connection import BEGIN, Connection, transaction
 from pipelines.storage.migrations import MIGRATIONS, statements
 
 START_LOCK = 0x0D155E  # any number, the same for all of us: nodes that start together take turns
@@ -93,7 +93,7 @@ class PostgresConnection:
     """A psycopg connection that takes our statements, and is made again when it broke.
 
     A statement that finds it broken fails, and with it the transaction it is part of: only what comes after
-    that goes over the new one.
+    that goes over the new one. The begin of a transaction is tried on the new one at once: nothing is lost.
     """
 
     def __init__(self, connect: Callable[[], Any]) -> None:
@@ -101,9 +101,21 @@ class PostgresConnection:
         self._connection = connect()
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> "_Cursor":
+        if statement == BEGIN:
+            return self._begin()
         cursor = self._cursor()
         cursor.execute(_in_psycopg(statement), [_storable(value) for value in parameters] or None)
         return _Cursor(cursor)
+
+    def _begin(self) -> "_Cursor":
+        import psycopg
+
+        try:
+            return _Cursor(self._cursor().execute("BEGIN"))
+        except psycopg.OperationalError:
+            if not self._connection.closed:
+                raise
+            return _Cursor(self._cursor().execute("BEGIN"))
 
     def executemany(self, statement: str, parameters: Sequence[Sequence[Any]], /) -> None:
         """In one go over the wire, not a round trip each."""
@@ -162,6 +174,4 @@ def _storable(value: Any) -> Any:
 
 @lru_cache(maxsize=512)
 def _in_psycopg(statement: str) -> str:
-    if statement == "BEGIN IMMEDIATE":
-        return "BEGIN"
     return statement.replace("%", "%%").replace("?", "%s") if "?" in statement else statement

@@ -104,6 +104,10 @@ _COLUMNS = (
 _NEW = f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(', ')))})"
 
 
+#: Nobody has decided it: the judge could not prove it either way, or broke. One tried again is past deciding.
+NEEDS_REVIEW = "((COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0)"
+
+
 def add_run(connection: Connection, run: NewRun) -> int:
     return insert(connection, _NEW, _values(run))
 
@@ -151,8 +155,11 @@ def runs_of_org(
     filters: list[Filter],
     limit: int,
     before_id: int | None,
+    newest_first: bool = True,
 ) -> Page[Run]:
-    rows = page_of(connection, "runs", filters=filters, limit=limit, before_id=before_id)
+    rows = page_of(
+        connection, "runs", filters=filters, limit=limit, before_id=before_id, newest_first=newest_first
+    )
     return Page([_run(row) for row in rows.items], rows.last_id)
 
 

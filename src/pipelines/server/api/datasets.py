@@ -101,9 +101,9 @@ async def export_dataset(
     key: Viewer,
     format: Annotated[Literal["csv", "json"], Query()] = "csv",
 ) -> Response:
-    """Every task. Uploading the CSV again gives the same seeds."""
+    """Every task, in a form that uploads to the same seeds: a CSV, or the body of `POST /api/datasets`."""
     if format == "json":
-        return answer({"items": await upload_tasks.export_tasks(platform, key.org_id, dataset_id)})
+        return answer(await upload_tasks.export_tasks_as_body(platform, key.org_id, dataset_id))
     text = await upload_tasks.export_tasks_as_csv(platform, key.org_id, dataset_id)
     name = f"dataset-{dataset_id}.csv"
     return Response(

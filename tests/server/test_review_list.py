@@ -1,0 +1,63 @@
+"""The list for people: runs whose verdict is theirs to give, and runs that point out something odd."""
+
+import pytest
+
+from desk import House, Org, answered, every_item
+from pipelines.storage.connection import Connection
+
+pytestmark = pytest.mark.anyio
+ORACLE = {"expected_outcome": "completion", "expected_state": {"order.4521.status": "refunded"}}
+
+
+async def review_list(org: Org, **query: object) -> list[int]:
+    return [run["id"] for run in await every_item(org.client, "/api/runs", needs_review="true", **query)]
+
+
+async def test_what_nobody_has_decided_is_on_the_review_list(org: Org) -> None:
+    undecided, decided, open_one = await org.run(), await org.run(**ORACLE), await org.run()
+    for run in (undecided, decided):
+        answered(await run.call("refund_order", {"order_id": "4521"}), 200)
+        answered(await run.finish(final_response="I looked into it."))
+    assert await review_list(org) == [undecided.id]
+    rest = [run["id"] for run in await every_item(org.client, "/api/runs", needs_review="false")]
+    assert sorted(rest) == [decided.id, open_one.id]
+
+
+async def test_a_run_whose_judge_broke_is_listed_until_it_is_judged(house: House, org: Org) -> None:
+    run = await org.run(**ORACLE)
+    answered(await run.call("refund_order", {"order_id": "4521"}), 200)
+    assert answered(await run.finish(final_response="Order 4521 is refunded."))["verdict"] == "PASS"
+    (seed,) = await house.platform.database.read(
+        lambda connection: connection.execute("SELECT seed FROM runs WHERE id = ?", (run.id,)).fetchone()
+    )
+    await give_seed(house, run.id, seed.replace('"order.4521.status":"refunded"', '"order":{"$regex":"("}'))
+    judged = answered(await org.client.post(f"/api/runs/{run.id}/judge"))
+    assert judged["verdict"] is None
+    assert judged["judge_error"]
+    assert judged["judgement"]["details"]  # what is wrong with the oracle, and where
+    assert await review_list(org) == [run.id]
+    await give_seed(house, run.id, seed)
+    assert answered(await org.client.post(f"/api/runs/{run.id}/judge"))["judge_error"] is None
+    assert await review_list(org) == []
+
+
+async def give_seed(house: House, run_id: int, seed: str) -> None:
+    def change(connection: Connection) -> None:
+        connection.execute("UPDATE runs SET seed = ? WHERE id = ?", (seed, run_id))
+
+    await house.platform.database.write(change)
+
+
+async def test_an_actor_that_nobody_declared_is_answered_and_pointed_out(org: Org) -> None:
+    team = {"sub_agents": [{"actor_id": "supervisor"}, {"actor_id": "refunds", "tools": ["refund_order"]}]}
+    run = await org.run(await org.agent(config=team | {"topology": {"entry": "supervisor"}}))
+    for actor in ("supervisor", "supervisor/refunds", "supervisor/billing"):
+        arguments = {"order_id": "4521"}
+        answered(await run.call("get_order", arguments, x_pipelines_actor_id=actor), 200)
+    handoff = {"from_actor": "supervisor", "to_actor": "refunds"}
+    answered(await run.event("handoff", handoff, x_pipelines_actor_id="supervisor"))
+    ended = answered(await run.finish(final_response="Done."))
+    assert ended["soft_warnings"] == [
+        "actor `supervisor/refunds` called `get_order`, which is not among its declared tools (step 2)",
+        "actor `supervisor/billing` is not declared in config.sub_agents (step 3)",
+    ]
