@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from desk import STATE, TASK, Org, Row, answered, every_item, open_house, outage, refused
+from pipelines.engine.upload_tasks import MOST_READ
 
 pytestmark = pytest.mark.anyio
 
@@ -274,3 +275,14 @@ async def test_a_dataset_outlives_its_agent(org: Org) -> None:
     answered(await org.client.get(f"/api/datasets/{made['id']}"))
     added = await org.client.post(f"/api/datasets/{made['id']}/tasks", json={"rows": [TASK]})
     assert answered(added, 201)["task_count"] == 2
+
+
+async def test_more_behaviour_texts_than_are_read_at_once_are_stored_and_said_to_be_unread(org: Org) -> None:
+    agent_id = (await org.agent())["id"]
+    told = [TASK | {"behavior": f"Squirrels number {n} are purple."} for n in range(MOST_READ + 20)]
+    made = await org.dataset(*told, told[0], agent_id=agent_id)
+    unread, *understood = made["warnings"]
+    assert made["task_count"] == len(told) + 1
+    assert (unread["row"], unread["column"]) == (MOST_READ + 1, "behavior")
+    assert "20 rows" in unread["message"]
+    assert [warning["row"] for warning in understood] == [*range(1, MOST_READ + 1), len(told) + 1]

@@ -19,6 +19,8 @@ from rich.table import Table
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.junit import as_junit, printable
+from pipelines.cli.project import find_project
+from pipelines.cli.register import register
 
 POLL_S = 0.3
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
@@ -68,9 +70,13 @@ def _opened(server: Server, wanted: Wanted) -> Any:
 
 
 def _agent(server: Server, name: str) -> Any:
-    """By id, or by name where only one has it."""
+    """By id, by its folder or agent.json (registered, or given a new version), or by name."""
     if _is_number(name):
         return server.get(f"/api/agents/{name}")
+    path = Path(name)
+    if path.is_dir() or path.suffix == ".json":
+        folder, file = (path, None) if path.is_dir() else (path.parent, Path(path.name))
+        return register(server, find_project(folder, agent=file), token=None)
     named = [agent for agent in server.every("/api/agents") if agent["name"] == name]
     if len(named) != 1:
         stop(
@@ -181,6 +187,10 @@ def _print(batch: Any, runs: list[Any]) -> None:
         console.print(f"{rate} (95 % interval {low:.0%}–{high:.0%})")
     for k, share in summary["pass_hat_k"].items():
         console.print(f"pass^{k}: {share:.0%} of tasks pass {k} times out of {k}")
+    undecided = len([run for run in runs if run["verdict"] == "PENDING" or run["judge_error"]])
+    if undecided:
+        where = f"/api/runs?needs_review=true&batch_id={batch['id']}"
+        console.print(f"{undecided} of {len(runs)} need a person to decide: {where}")
 
 
 def why(run: Any) -> str:
