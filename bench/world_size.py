@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pipelines.core.agent_config import AgentConfig
 from pipelines.core.failure_rules import RuleProgress
 from pipelines.core.json_text import dumps
 from pipelines.core.ledger import Ledger, World
@@ -76,7 +77,7 @@ def live_run(world: World) -> LiveRun:
     return LiveRun(
         id=1,
         jti="bench",
-        toolbox=Toolbox({tool.name: tool for tool in TOOLS}, None),
+        toolbox=Toolbox({tool.name: tool for tool in TOOLS}, None, AgentConfig()),
         simulator=build_simulator(TOOLS, world=world),
         ledger=ledger,
         progress=RuleProgress((), ledger.is_flagged),

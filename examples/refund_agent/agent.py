@@ -292,6 +292,8 @@ def dispatch(body: dict[str, Any], headers: dict[str, str], sessions: Sessions) 
     if not proxy_url or not run_token:
         raise BadRequest("missing proxy URL or run token")
     payload = body.get("input") or {}
+    if not isinstance(payload, dict):
+        raise BadRequest("`input` must be a JSON object")
     task_input = payload.get("input") or {}
     text = payload.get("user_instruction") or ""
     messages = payload.get("messages") or [{"role": "user", "content": text}]

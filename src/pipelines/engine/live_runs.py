@@ -4,18 +4,19 @@ The database is the truth. What is here may be dropped at any moment and costs o
 """
 
 import asyncio
-import hashlib
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple, TypeVar
 
+from pipelines.core.agent_config import AgentConfig
 from pipelines.core.failure_rules import FailureRule, RuleProgress, parse_failure_rules
-from pipelines.core.json_text import Json, dumps, loads_own
+from pipelines.core.json_text import Json, loads_own
 from pipelines.core.ledger import Ledger, SetFlag, World, update_from_json
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.run_moment import moment_of_call, seed_name
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool, tools_from_stored
@@ -50,6 +51,7 @@ class Toolbox(NamedTuple):
 
     tools: Mapping[str, Tool]
     ledger_schema: LedgerSchema | None
+    config: AgentConfig
 
 
 class StoredReply(NamedTuple):
@@ -85,13 +87,7 @@ class LiveRun:
 
     def moment(self) -> Moment:
         """Of the call just counted: each call finds the world's clock a second later."""
-        hour, rest = divmod(self.started_s + self.calls, 3600)
-        if hour < 24:
-            now = f"{self.day}T{hour:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
-        else:
-            midnight = datetime.fromisoformat(self.day)
-            now = (midnight + timedelta(seconds=self.started_s + self.calls)).isoformat() + "Z"
-        return Moment(seed=self.seed, call_number=self.calls, now=now)
+        return moment_of_call(self.seed, self.day, self.started_s, self.calls)
 
     def fold(self, row: TraceRow) -> None:
         """Take one stored row into the state, exactly as answering it did."""
@@ -236,7 +232,7 @@ class _Shared:
             simulator=simulator,
             ledger=ledger,
             progress=RuleProgress(_rules(run), ledger.is_flagged),
-            seed=_seed_of(run),
+            seed=seed_name(run.seed, run.world_hash),
             day=began.date().isoformat(),
             started_s=began.hour * 3600 + began.minute * 60 + began.second,
             expires_at=run.expires_at,
@@ -282,7 +278,9 @@ def _toolbox(connection: Connection, run: Run | NewRun) -> Toolbox:
     assert agent is not None, "a run's agent version is never deleted"
     tools = tools_from_stored(agent.definition["tools_schema"])
     return Toolbox(
-        {tool.name: tool for tool in tools}, parse_ledger_schema(agent.definition.get("ledger_schema"))
+        {tool.name: tool for tool in tools},
+        parse_ledger_schema(agent.definition.get("ledger_schema")),
+        AgentConfig.from_stored(agent.definition.get("config")),
     )
 
 
@@ -298,9 +296,3 @@ def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedS
 
 def _rules(run: Run) -> tuple[FailureRule, ...]:
     return parse_failure_rules(run.seed.get("failure_rules", []), tools=None)
-
-
-def _seed_of(run: Run) -> str:
-    """Named by content, not by id: the same task uploaded twice draws the same ids and chance."""
-    whole = dumps([run.seed, run.world_hash])
-    return hashlib.sha256(whole).hexdigest()

@@ -20,6 +20,7 @@ OdysseyError
   Conflict                        right request, wrong moment
     RunNotActive
     AgentIsDraft
+    CodeModeUnavailable
     IdempotencyKeyReused
     SecretUnreadable
   Invalid                         read, understood, and wrong: details list every problem
@@ -170,6 +171,12 @@ class AgentIsDraft(Conflict):
     """A draft agent cannot be run; publish it first."""
 
     code = "agent_is_draft"
+
+
+class CodeModeUnavailable(Conflict):
+    """This server cannot isolate other people's code, so it does not run any."""
+
+    code = "code_mode_unavailable"
 
 
 class IdempotencyKeyReused(Conflict):

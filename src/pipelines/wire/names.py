@@ -11,6 +11,14 @@ HEADER_ACTOR_ID = "X-Pipelines-Actor-Id"
 HEADER_SOURCE = "X-Pipelines-Source"
 HEADER_IDEMPOTENCY_KEY = "Idempotency-Key"
 
+#: What a code-mode agent finds in its environment.
+ENV_PROXY_URL = "PIPELINES_ODYSSEY_PROXY_URL"
+ENV_RUN_TOKEN = "PIPELINES_RUN_TOKEN"
+ENV_RUN_TOKEN_JTI = "PIPELINES_RUN_TOKEN_JTI"
+ENV_RUN_ID = "PIPELINES_RUN_ID"
+ENV_TASK_ID = "PIPELINES_TASK_ID"
+ENV_TASK_INPUT = "_PIPELINES_TASK_INPUT_JSON"
+
 PROXY_BASE = "/api/odyssey-proxy"
 MAX_BODY_BYTES = 1024 * 1024  # request and response of a tool call
 

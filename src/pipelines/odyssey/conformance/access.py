@@ -1,0 +1,104 @@
+"""Checks of who is let in: the auth header, and the ping."""
+
+import json
+from collections.abc import Iterator
+
+from ...wire.envelope import PING_BODY
+from .report import Finding, failed, passed, skipped, warned
+from .session import Session
+from .wrapper import Answer, NoAnswer
+
+PING = json.dumps(dict(PING_BODY)).encode()
+PING_TIMEOUT_S = 15.0  # a ping does no work
+NOT_ASCII = "\xe9\xff"
+AUTH_RULES = ("auth.required", "auth.wrong", "auth.non_ascii", "auth.before_ping", "auth.before_parsing")
+
+
+class CannotCheck(Exception):
+    """The wrapper cannot be visited at all; the message says what to give the kit."""
+
+
+def check_ping(session: Session) -> Iterator[Finding]:
+    """First of all: is it there, and does it take the auth header?"""
+    answer = session.send(PING, {}, timeout_s=PING_TIMEOUT_S)
+    if isinstance(answer, NoAnswer) and answer.is_unreachable:
+        raise CannotCheck(f"{session.wrapper.url} {answer.told}")
+    if answer.is_refusal and session.wrapper.auth_value is None:
+        raise CannotCheck(
+            f"the wrapper wants to be authenticated ({answer.told}): give --auth-header or --token-env"
+        )
+    if answer.is_refusal:
+        yield failed("auth.accepted", f"a ping with the right {session.wrapper.auth_name} was {answer.told}")
+        yield skipped("ping.answered", "the auth header was not accepted")
+        return
+    if session.wrapper.auth_value is None:
+        yield skipped("auth.accepted", "no auth header was given (--auth-header, --token-env)")
+    else:
+        yield passed("auth.accepted", f"a ping with it was {answer.told}")
+    yield _ping(answer)
+
+
+def _ping(answer: Answer | NoAnswer) -> Finding:
+    if not isinstance(answer, Answer) or not answer.is_success:
+        return failed("ping.answered", f"the wrapper {answer.told}")
+    if "html" in answer.content_type.lower():
+        return failed("ping.answered", "the answer is an HTML page: is the URL that of the endpoint?")
+    if b'"final_response"' in answer.body:
+        return warned("ping.answered", "the agent ran on the ping as if it were a dispatch")
+    return passed("ping.answered", answer.told)
+
+
+def check_auth(session: Session) -> Iterator[Finding]:
+    if session.wrapper.auth_value is None:
+        yield warned(
+            "auth.required", "the wrapper answers without an auth header: anybody may dispatch to it"
+        )
+        yield from (skipped(rule, "no auth header was given") for rule in AUTH_RULES[1:])
+        return
+    if (found := _let_in(session, {}, "without the header")) is not None:
+        yield failed("auth.required", found)
+        yield from (skipped(rule, "there is no auth check: see auth.required") for rule in AUTH_RULES[1:])
+        return
+    yield passed("auth.required", "refused")
+    yield _wrong(session, session.wrapper.auth_value)
+    found = _let_in(session, {session.wrapper.auth_name: f"Bearer {NOT_ASCII}"}, "that is not ASCII")
+    yield failed("auth.non_ascii", found) if found else passed("auth.non_ascii", "refused")
+    yield _before_ping(session)
+    yield _before_parsing(session)
+
+
+def _wrong(session: Session, value: str) -> Finding:
+    wrong = {
+        "with another token": f"{value.partition(' ')[0]} conformance-wrong",
+        "with something after the token": f"{value}x",
+        "with the last character missing": value[:-1],
+        "with an empty value": "",
+    }
+    for how, sent in wrong.items():
+        if (found := _let_in(session, {session.wrapper.auth_name: sent}, how)) is not None:
+            return failed("auth.wrong", found)
+    return passed("auth.wrong", f"refused in {len(wrong)} forms")
+
+
+def _let_in(session: Session, auth: dict[str, str], how: str) -> str | None:
+    """What happened to a dispatch that should have been refused; None when it was."""
+    visit = session.visit(auth=auth)
+    if visit.calls:
+        return f"a dispatch {how} made {len(visit.calls)} tool calls ({visit.answer.told})"
+    return None if visit.answer.is_refusal else f"a dispatch {how}: the wrapper {visit.answer.told}"
+
+
+def _before_ping(session: Session) -> Finding:
+    name = session.wrapper.auth_name
+    for how, auth in (("without the header", {}), ("with a wrong one", {name: "Bearer conformance-wrong"})):
+        answer = session.send(PING, {}, auth=auth, timeout_s=PING_TIMEOUT_S)
+        if not answer.is_refusal:
+            return failed("auth.before_ping", f"a ping {how}: the wrapper {answer.told}")
+    return passed("auth.before_ping", "refused")
+
+
+def _before_parsing(session: Session) -> Finding:
+    answer = session.send(b"{", {}, auth={}, timeout_s=PING_TIMEOUT_S)
+    if answer.is_refusal:
+        return passed("auth.before_parsing", "refused")
+    return warned("auth.before_parsing", f"a broken body without the header: the wrapper {answer.told}")

@@ -1,0 +1,204 @@
+"""Checks of what a wrapper does when the proxy is busy, fails, or takes its time."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from ...wire.names import Source
+from .proxy import Peer, ProxyReply, SeenRequest, StandInRun, busy
+from .report import Finding, failed, passed, skipped, warned
+from .session import NO_CALL, Session, Visit
+
+INJECTED = {"error": {"code": "service_unavailable", "message": "The service is down."}}
+MOST_LIKELY_DELIBERATE = 2  # an agent may try once more; a client's retries are more
+CALLED_NOTHING = "the agent made no tool call this time"
+LOOK_S = 0.05
+PATIENCE_S = 10.0  # with our own threads
+
+
+@dataclass(slots=True)
+class BusyFirst:
+    """The first call is told to come back later."""
+
+    reply: ProxyReply
+    replied: float = 0.0
+
+    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+        if call.number > 1:
+            return None
+        self.replied = time.monotonic()
+        return self.reply
+
+
+def check_retries(session: Session) -> Iterator[Finding]:
+    wait_s = session.options.retry_after_s
+    limited = BusyFirst(busy(429, "rate_limited", wait_s))
+    visit = session.visit(limited)
+    yield _retried("tools.retry_429", visit, "429")
+    yield _waited(session, visit, limited)
+    stored = BusyFirst(busy(503, "storage_unavailable", wait_s))
+    yield _retried("tools.retry_503", session.visit(stored), 'a 503 that says `"retryable": true`')
+
+
+def _retried(rule: str, visit: Visit, what: str) -> Finding:
+    if not visit.calls:
+        return skipped(rule, CALLED_NOTHING)
+    if len(visit.repeated) > 1:
+        return passed(rule, "the call came again")
+    return failed(rule, f"{visit.calls[0].tool} was answered with {what} and was not called again")
+
+
+def _waited(session: Session, visit: Visit, limited: BusyFirst) -> Finding:
+    rule = "tools.retry_after"
+    if len(visit.calls) == 0 or len(visit.repeated) < 2:
+        return skipped(rule, "there was no retry to look at: see tools.retry_429")
+    waited_s = visit.repeated[1].arrived - limited.replied
+    told = f"{waited_s:.2f} s after a Retry-After of {session.options.retry_after_s} s"
+    # 50 ms of grace: clients round, and clocks of two processes are not one.
+    is_early = waited_s < session.options.retry_after_s - 0.05
+    return warned(rule, f"the call came again {told}") if is_early else passed(rule, told)
+
+
+def check_injected(session: Session) -> Iterator[Finding]:
+    visits = [session.visit(Injecting(session, status)) for status in (503, 500)]
+    called = [visit for visit in visits if visit.calls]
+    if not called:
+        yield skipped("tools.error_survived", CALLED_NOTHING)
+        yield skipped("tools.injected_not_retried", CALLED_NOTHING)
+        return
+    broken = next((visit for visit in called if not visit.ok), None)
+    if broken is not None:
+        yield failed("tools.error_survived", f"after an injected failure the wrapper {broken.answer.told}")
+    else:
+        yield passed("tools.error_survived", f"{called[0].answer.told} after an injected failure")
+    yield _not_retried(called)
+
+
+@dataclass(slots=True)
+class Injecting:
+    """Every call fails, as a failure rule of the task would have it."""
+
+    session: Session
+    status: int
+
+    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+        return self.session.proxy.envelope(call.tool or "", self.status, INJECTED, Source.INJECTED, 0)
+
+
+def _not_retried(visits: list[Visit]) -> Finding:
+    rule = "tools.injected_not_retried"
+    worst = max(visits, key=lambda visit: len(visit.repeated))
+    tries = len(worst.repeated)
+    tool = worst.calls[0].tool
+    keys = [call.idempotency_key for visit in visits for call in visit.repeated if call.idempotency_key]
+    if len(set(keys)) < len(keys):
+        return failed(rule, f"{tool} came again under the same Idempotency-Key: below the agent")
+    if tries > MOST_LIKELY_DELIBERATE:
+        return failed(rule, f"{tool} was called {tries} times with the same arguments")
+    if tries == MOST_LIKELY_DELIBERATE:
+        told = f"{tool} was called once more with the same arguments: fine if the agent itself decided it"
+        return warned(rule, told)
+    return passed(rule, f"{tool} was called once")
+
+
+@dataclass(slots=True)
+class SlowFirst:
+    """The first call is answered late; what the wrapper does meanwhile is kept."""
+
+    hold_s: float
+    gave_up: str | None = None
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+        if call.number == 1:
+            self._hold(run, peer)
+        elif not self.is_over.is_set() and call.what == run.calls[0].what:
+            self.gave_up = self.gave_up or "the same call came again while the first was still open"
+        return None
+
+    def _hold(self, run: StandInRun, peer: Peer) -> None:
+        started = time.monotonic()
+        while self.gave_up is None and time.monotonic() - started < self.hold_s:
+            if run.is_answered.wait(LOOK_S):
+                self.gave_up = "the dispatch was answered while a tool call was still open"
+            elif peer.is_gone():
+                self.gave_up = f"the tool call was given up after {time.monotonic() - started:.1f} s"
+        self.is_over.set()
+
+
+def check_slow(session: Session) -> Iterator[Finding]:
+    rule = "tools.slow_reply"
+    slow = SlowFirst(session.options.slow_s)
+    visit = session.visit(slow)
+    if not visit.calls:
+        yield skipped(rule, CALLED_NOTHING)
+        return
+    slow.is_over.wait(PATIENCE_S)  # a wrapper that gave up has answered before the proxy noticed
+    if slow.gave_up is not None:
+        yield failed(rule, slow.gave_up)
+    elif not visit.ok:
+        yield failed(
+            rule, f"after a reply that took {session.options.slow_s:g} s the wrapper {visit.answer.told}"
+        )
+    else:
+        yield passed(rule, f"a reply after {session.options.slow_s:g} s was waited for")
+
+
+@dataclass(slots=True)
+class Gathering:
+    """The first call of each run waits until every run has made one, and is then sent back to try again.
+
+    The second try shows a token that another run's dispatch has overwritten in the meantime.
+    """
+
+    size: int
+    patience_s: float
+    reply: ProxyReply
+    arrived: set[str] = field(default_factory=set)
+    together: int = 0  # how many were open at once
+    _moved: threading.Condition = field(default_factory=threading.Condition)
+    _is_over: bool = False
+
+    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+        if call.number > 1:
+            return None
+        with self._moved:
+            self.arrived.add(run.jti)
+            if not self._is_over:
+                self.together = len(self.arrived)
+            self._moved.notify_all()
+            self._moved.wait_for(lambda: self._is_over or len(self.arrived) == self.size, self.patience_s)
+            self._is_over = True
+            self._moved.notify_all()
+        return self.reply
+
+
+def check_runs(session: Session) -> Iterator[Finding]:
+    options = session.options
+    gathering = Gathering(options.at_once, options.gather_s, busy(429, "rate_limited", options.retry_after_s))
+    with ThreadPoolExecutor(options.at_once) as pool:
+        visits = list(pool.map(lambda _: session.visit(gathering), range(options.at_once)))
+    yield _isolated(session, visits)
+    broken = next((visit for visit in visits if not visit.ok), None)
+    if broken is not None:
+        told = f"of {len(visits)} dispatches at once, one was not served: the wrapper {broken.answer.told}"
+        yield failed("runs.concurrent", told)
+    elif not gathering.arrived:
+        yield passed("runs.concurrent", f"{len(visits)} dispatches at once were answered")
+    elif gathering.together < len(visits):
+        told = f"{gathering.together} of {len(visits)} dispatches were worked on at the same time"
+        yield warned("runs.concurrent", told)
+    else:
+        yield passed("runs.concurrent", f"{len(visits)} dispatches were worked on at the same time")
+
+
+def _isolated(session: Session, visits: list[Visit]) -> Finding:
+    """Every call of every visit so far counts, not only those that came at once."""
+    rule = "runs.isolated"
+    if session.proxy.mixed:
+        return failed(rule, session.proxy.mixed[0])
+    if not any(visit.calls for visit in visits):
+        return skipped(rule, NO_CALL)
+    return passed(rule, f"{len(visits)} runs at once kept to their own proxies and tokens")

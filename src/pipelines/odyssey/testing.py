@@ -1,0 +1,392 @@
+"""An Odyssey inside a unit test: simulated tools, failures, ledger and verdict; no socket and no database.
+
+The decisions are the server's own (pipelines.core), so this module alone of the SDK needs the whole package
+installed. What is not here: rate limits, tokens, other people's runs.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from time import perf_counter
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from pipelines.core.agent_reply import BadReply, read_reply_fields
+from pipelines.core.failure_rules import RuleProgress
+from pipelines.core.json_text import dumps, loads_own
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.problems import Refused
+from pipelines.core.run_moment import moment_of_call, seed_name, world_name
+from pipelines.core.seed import Seed
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.simulator import Moment
+from pipelines.core.tasks_csv import parse_tasks
+from pipelines.core.tool_call import (
+    Decision,
+    check_arguments,
+    decide,
+    declared_tool,
+    read_arguments,
+    refusal,
+    reply_body,
+    take_in,
+    text_of,
+)
+from pipelines.core.tools_schema import Tool, parse_tools_schema
+from pipelines.core.trace_event import check_event_type, event_time, read_event
+from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.verdict import JudgeError, Verdict
+
+from ..wire.actor import is_actor_id
+from ..wire.envelope import Envelope, ErrorClass
+from ..wire.errors import (
+    ActorIdInvalid,
+    BadRequest,
+    BodyTooLarge,
+    IdempotencyKeyReused,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    OdysseyError,
+    SimulationError,
+)
+from ..wire.names import HEADER_ACTOR_ID, HEADER_IDEMPOTENCY_KEY, MAX_BODY_BYTES, RunStatus, Source
+from .context import set_current
+from .handler import Desk, Handler
+from .transport import IN_PROCESS, HttpReply, HttpRequest, answerers
+
+DEFAULT_NOW = "2026-01-01T12:00:00Z"  # always the same, so that a test that passes today passes tomorrow
+TOOL_CALL = "tool_call"
+Row = dict[str, Any]
+
+#: The statuses that the server's proxy answers these with; a test holds them against the server's own table.
+_STATUS: dict[type[OdysseyError], int] = {
+    BodyTooLarge: 413,
+    BadRequest: 400,
+    NotFound: 404,
+    MethodNotAllowed: 405,
+    IdempotencyKeyReused: 409,
+    Invalid: 422,
+    SimulationError: 502,
+}
+_numbers = count(1)
+
+
+class BadTask(ValueError):
+    """The tools or the task cannot be used; the message has every problem with its place."""
+
+    def __init__(self, refused: Refused) -> None:
+        lines = [f"{problem.path or 'the whole'}: {problem.message}" for problem in refused.problems]
+        super().__init__("\n  ".join([str(refused), *lines]))
+
+
+@contextmanager
+def odyssey_run(
+    *,
+    tools_schema: Sequence[Mapping[str, Any]],
+    user: str = "A test.",
+    state: Mapping[str, Any] | None = None,
+    ledger_schema: Mapping[str, Any] | None = None,
+    now: str = DEFAULT_NOW,
+    **columns: Any,
+) -> Iterator["InProcessRun"]:
+    """A run whose tools answer in this process; its envelope is bound inside the block.
+
+        def test_refunds_what_may_be_refunded():
+            with odyssey_run(
+                tools_schema=TOOLS,
+                user="Refund order 4521.",
+                state={"order": {"4521": {"status": "shipped"}}},
+                expected_state={"order.4521.status": "refunded"},
+            ) as run:
+                answer = my_agent(run.envelope.user_instruction)
+            assert run.verdict(answer).verdict == "PASS"
+
+    `columns` are the other columns of a task: behavior, failure_rules, expected_state, expected_calls,
+    expected_outcome, task_input, … with JSON values. `now` is the time in the run's world. Whatever
+    `proxy_call`, `post_trace_event` and their twins do goes to this run, also from threads that have its
+    envelope. The same task gives the same replies here and on the server. Raises BadTask for what an upload
+    would refuse.
+    """
+    run = _opened(tools_schema, {"user": user, "state": dict(state or {}), **columns}, ledger_schema, now)
+    name = run.envelope.odyssey_proxy_url.removeprefix(f"{IN_PROCESS}://")
+    answerers[name] = run._answer
+    try:
+        with set_current(run.envelope):
+            yield run
+    finally:
+        del answerers[name]
+
+
+class _Toolbox(NamedTuple):
+    tools: Mapping[str, Tool]
+    ledger_schema: LedgerSchema | None
+
+
+@dataclass(kw_only=True, slots=True)
+class _Live:
+    """What calls are decided on: as the server's live run, without its storage."""
+
+    toolbox: _Toolbox
+    simulator: PlannedSimulator
+    ledger: Ledger
+    progress: RuleProgress
+    seed: str
+    began: datetime
+    calls: int = 0
+    replies: dict[str, tuple[str, str | None, HttpReply]] = field(default_factory=dict)  # by Idempotency-Key
+
+    def moment(self) -> Moment:
+        started_s = self.began.hour * 3600 + self.began.minute * 60 + self.began.second
+        return moment_of_call(self.seed, self.began.date().isoformat(), started_s, self.calls)
+
+
+class InProcessRun:
+    """A run of `odyssey_run`: what happened in it, and what it proves. Readable after its block too."""
+
+    def __init__(self, seed: Seed, live: _Live, envelope: Envelope) -> None:
+        #: What the agent is given. Bound inside the block; hand it to threads that the agent starts.
+        self.envelope = envelope
+        self._seed = seed
+        self._live = live
+        self._rows: list[Row] = []
+        self._lock = threading.Lock()
+
+    @property
+    def trace(self) -> list[Row]:
+        """Every tool call and event in the order they happened, as `GET /api/runs/{id}/trace` shows them."""
+        return sorted(self._rows, key=lambda row: (row["occurred_at"], row["sequence"]))
+
+    @property
+    def calls(self) -> list[Row]:
+        """The tool calls among the trace."""
+        return [row for row in self.trace if row["kind"] == TOOL_CALL]
+
+    @property
+    def ledger(self) -> Row:
+        """The world as it is now: `{entity_type: {id: attributes}}`."""
+        return self._live.ledger.as_state()
+
+    @property
+    def flags(self) -> list[str]:
+        """The flags that are set now."""
+        return list(self._live.ledger.flags())
+
+    @property
+    def not_understood(self) -> tuple[str, ...]:
+        """Sentences of the behaviour text that the simulated backend does not enforce."""
+        return self._live.simulator.not_understood
+
+    def dispatch(self, handler: Handler) -> Row:
+        """Give the run to a handler as the platform would, and return its whole answer.
+
+            answer = run.dispatch(my_handler)
+            assert run.verdict(answer).verdict == "PASS"
+
+        Raises RuntimeError where the handler failed or gave no final response.
+        """
+        answer = Desk(handler=handler, token=None).handle(self.envelope)
+        body: Row = loads_own(answer.body)  # type: ignore[assignment]  # written by the desk as an object
+        if answer.status != 200:
+            raise RuntimeError(body["detail"])
+        return body
+
+    def verdict(self, final_response: str | Mapping[str, Any]) -> Verdict:
+        """What the run proves, judged as on the server: `.verdict`, `.failure_mode`, `.reasoning`, `.scores`.
+
+        `final_response` is the agent's last word, or its whole answer. Raises RuntimeError when the judge
+        itself breaks: that is neither a pass nor a fail.
+        """
+        whole = {"final_response": final_response} if isinstance(final_response, str) else final_response
+        reply = read_reply_fields(dict(whole))
+        is_bad = isinstance(reply, BadReply)
+        found = judge(
+            RunEvidence.from_seed(
+                self._seed,
+                tools=tuple(self._live.toolbox.tools.values()),
+                world=self._live.ledger.world,
+                trace=tuple(EvidenceRow.from_json(row) for row in self._rows),
+                responses=() if isinstance(reply, BadReply) else (reply.final_response,),
+                status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
+                error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
+            )
+        )
+        if isinstance(found, JudgeError):
+            raise RuntimeError(f"the judge broke at {found.step}: {found.message}")
+        return found
+
+    # -- the proxy
+
+    def _answer(self, request: HttpRequest) -> HttpReply:
+        """One at a time, in the order they come, as the calls of a run are answered everywhere."""
+        path = request.url.removeprefix(self.envelope.odyssey_proxy_url).strip("/")
+        section, _, name = path.partition("/")
+        headers = {key.lower(): value for key, value in request.headers.items()}
+        actor_id = headers.get(HEADER_ACTOR_ID.lower())
+        body = request.body if len(request.body) <= MAX_BODY_BYTES else None
+        with self._lock:
+            if section == "tools" and name:
+                key = headers.get(HEADER_IDEMPOTENCY_KEY.lower())
+                return self._tool_call(unquote(name), body, actor_id, key)
+            try:
+                if section != "traces" or not name:
+                    raise NotFound("The proxy has tools/{tool_name} and traces/{event_type}.")
+                return self._event(unquote(name), body, actor_id)
+            except OdysseyError as error:
+                return HttpReply(_status_of(error), {}, dumps({"error": error.as_json()}))
+
+    def _tool_call(self, name: str, body: bytes | None, actor_id: str | None, key: str | None) -> HttpReply:
+        started = perf_counter()
+        arguments_text: str | None = None
+        try:
+            if actor_id is not None and not is_actor_id(actor_id):
+                raise ActorIdInvalid
+            tool = declared_tool(self._live.toolbox.tools, name)
+            arguments = read_arguments(body)
+            arguments_text = text_of(arguments)
+            before = self._live.replies.get(key or "")
+            if before is not None:
+                if before[:2] != (name, arguments_text):
+                    raise IdempotencyKeyReused
+                return before[2]
+            check_arguments(tool, arguments)
+            decision = decide(self._live, tool, arguments)
+        except OdysseyError as error:
+            decision = refusal(error)
+        take_in(self._live, decision)
+        row = self._recorded(
+            name, arguments_text, decision, actor_id, round((perf_counter() - started) * 1e3, 3)
+        )
+        reply = _reply_of(row, decision)
+        if key is not None and decision.error is None:
+            self._live.replies[key] = (name, arguments_text, reply)
+        return reply
+
+    def _recorded(
+        self, name: str, arguments: str | None, decision: Decision, actor_id: str | None, latency_ms: float
+    ) -> Row:
+        error = decision.error
+        return self._row(
+            TOOL_CALL,
+            tool_name=name,
+            arguments=loads_own(arguments) if arguments is not None else None,
+            response=loads_own(decision.response),
+            source=decision.source.value,
+            http_status=decision.http_status,
+            error_code=error.code if error is not None else None,
+            matched_rule_index=decision.matched_rule_index,
+            latency_ms=latency_ms,
+            updates=[update.as_json() for update in decision.updates],
+            validation=loads_own(decision.validation) if decision.validation is not None else None,
+            actor_id=actor_id,
+        )
+
+    def _event(self, event_type: str, body: bytes | None, actor_id: str | None) -> HttpReply:
+        check_event_type(event_type)
+        if actor_id is not None and not is_actor_id(actor_id):
+            raise ActorIdInvalid
+        payload = read_event(body)
+        told = event_time(payload)
+        row = self._row(event_type, payload=payload, actor_id=actor_id)
+        if told is not None:
+            row["occurred_at"] = _timestamp(told)
+        accepted = {"accepted": True, "sequence": row["sequence"], "event_type": event_type}
+        return HttpReply(200, {}, dumps(accepted))
+
+    def _row(self, kind: str, **parts: Any) -> Row:
+        row = dict.fromkeys(_COLUMNS) | {"updates": []} | parts
+        row |= {"sequence": len(self._rows) + 1, "kind": kind, "occurred_at": _timestamp(datetime.now(UTC))}
+        self._rows.append(row)
+        return row
+
+
+_COLUMNS = (
+    "sequence",
+    "kind",
+    "tool_name",
+    "arguments",
+    "response",
+    "source",
+    "http_status",
+    "error_code",
+    "matched_rule_index",
+    "latency_ms",
+    "updates",
+    "validation",
+    "payload",
+    "actor_id",
+    "occurred_at",
+)
+
+
+def _reply_of(row: Row, decision: Decision) -> HttpReply:
+    error = decision.error
+    body = reply_body(
+        row["tool_name"],
+        decision.response,
+        row["source"],
+        row["latency_ms"],
+        row["matched_rule_index"],
+        decision.validation if decision.source is Source.ODYSSEY else None,
+        error,
+    )
+    return HttpReply(decision.http_status or (200 if error is None else _status_of(error)), {}, body)
+
+
+def _status_of(error: OdysseyError) -> int:
+    return next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+
+
+def _timestamp(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _opened(
+    tools_schema: Sequence[Mapping[str, Any]],
+    row: Row,
+    ledger_schema: Mapping[str, Any] | None,
+    now: str,
+) -> InProcessRun:
+    try:
+        schema = parse_ledger_schema(loads_own(dumps(ledger_schema)))
+        tools = parse_tools_schema(loads_own(dumps(tools_schema)), ledger_schema=schema)
+        for index, tool in enumerate(tools):
+            if tool.simulation is not None:
+                parse_plan(tool.simulation, origin="authored", path=f"/tools_schema/{index}/simulation")
+        (seed,) = parse_tasks(loads_own(dumps([row])), tools=tools, ledger_schema=schema)
+    except Refused as refused:
+        raise BadTask(refused) from None
+    number = next(_numbers)
+    envelope = Envelope(
+        run_id=number,
+        task_id=number,
+        agent_id=1,
+        user_instruction=seed.user_instruction,
+        odyssey_proxy_url=f"{IN_PROCESS}://run-{number}",
+        run_token=f"in-process-{number}",
+        run_token_jti=f"in-process-{number}",
+        task_input=seed.task_input if seed.task_input is not None else {},
+    )
+    return InProcessRun(seed, _live(seed, tools, schema, datetime.fromisoformat(now)), envelope)
+
+
+def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None, began: datetime) -> _Live:
+    world = World.from_initial_state(seed.initial_state)
+    ledger = Ledger(world)
+    axes = seed.as_json()
+    state = axes.pop("initial_state", None)
+    behavior = seed.behavior_instructions
+    return _Live(
+        toolbox=_Toolbox({tool.name: tool for tool in tools}, schema),
+        simulator=build_simulator(tools, ledger_schema=schema, world=world, behavior=behavior),
+        ledger=ledger,
+        progress=RuleProgress(seed.failure_rules, ledger.is_flagged),
+        seed=seed_name(axes, world_name(state) if isinstance(state, dict) else None),
+        began=(began if began.tzinfo is not None else began.replace(tzinfo=UTC)).astimezone(UTC),
+    )

@@ -1,0 +1,203 @@
+"""The SDK against a real server: agents registered from Python, dispatched to, and judged."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from scripted_proxy import Reply, scripted
+from test_sdk_dispatch import FORMS, asgi_server
+
+from desk import TOOLS, outage
+from nodes import REFUND_TASK, Api, house_in
+from pipelines.odyssey import (
+    ApiFailed,
+    Envelope,
+    ToolFailed,
+    async_proxy_call,
+    post_handoff,
+    proxy_call,
+    proxy_call_with,
+    register_dispatch_route,
+    tool_endpoints,
+    try_post_trace_event,
+)
+from pipelines.odyssey.agents import (
+    create_code_agent,
+    create_http_agent,
+    create_or_update_http_agent,
+    find_agent,
+)
+
+ORDER = {"order_id": "4521"}
+TOKEN = "a-token-of-the-agent"
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with house_in(tmp_path_factory.mktemp("sdk"), {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house:
+        yield house.open()
+
+
+@pytest.fixture(autouse=True)
+def settings(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPELINES_URL", api.url)
+    monkeypatch.setenv("PIPELINES_API_KEY", api.key)
+    monkeypatch.setenv("AGENT_TOKEN", TOKEN)
+
+
+def registered(endpoint_url: str, **fields: Any) -> dict[str, Any]:
+    return create_http_agent(
+        name="Support desk",
+        endpoint_url=endpoint_url,
+        tools_schema=TOOLS,
+        auth_header_name="Authorization",
+        auth_header_value=f"Bearer {TOKEN}",
+        **fields,
+    )
+
+
+def refunds(envelope: Envelope) -> dict[str, Any]:
+    try_post_trace_event("thinking", {"text": envelope.user_instruction})
+    post_handoff("refunds")
+    refunder = envelope.for_actor("refunds")
+    proxy_call("get_order", ORDER)
+    try:
+        proxy_call_with(refunder, "refund_order", ORDER)
+    except ToolFailed:
+        proxy_call_with(refunder, "refund_order", ORDER)
+    return {"final_response": "I have refunded order 4521.", "metadata": {"model": "none"}}
+
+
+async def async_refunds(envelope: Envelope) -> str:
+    await async_proxy_call("refund_order", ORDER)
+    return "I have refunded order 4521."
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_agent_of_each_form_gets_a_verdict(form: str, api: Api) -> None:
+    app, server = FORMS[form]
+    task = REFUND_TASK | {"failure_rules": [outage("refund_order", 1)]}
+    with server(app(refunds)) as url:
+        agent = registered(f"{url}/dispatch")
+        assert api.post(f"/api/agents/{agent['id']}/test-connection")["ok"] is True
+        batch = api.batch_of(agent["id"], api.dataset(task, agent_id=agent["id"])["id"])
+        api.ended(batch)
+    run = api.only_run(batch)
+    assert (run["status"], run["verdict"]) == ("completed", "PASS"), run
+    rows = [(row["kind"], row["tool_name"], row["source"], row["actor_id"]) for row in api.trace(run["id"])]
+    assert rows == [
+        ("thinking", None, None, None),
+        ("handoff", None, None, None),
+        ("tool_call", "get_order", "odyssey", None),
+        ("tool_call", "refund_order", "injected", "refunds"),
+        ("tool_call", "refund_order", "odyssey", "refunds"),
+    ]
+
+
+def test_many_runs_at_once_keep_to_their_own_worlds(api: Api) -> None:
+    app = FastAPI()
+    register_dispatch_route(app, async_refunds)
+    with asgi_server(app) as url:
+        agent = registered(f"{url}/dispatch")
+        dataset = api.dataset(*[REFUND_TASK] * 24, agent_id=agent["id"])
+        batch = api.batch_of(agent["id"], dataset["id"])
+        api.ended(batch)
+    assert [run["verdict"] for run in api.runs(batch)] == ["PASS"] * 24
+
+
+def test_a_wrong_token_shows_at_the_test_of_the_connection(api: Api) -> None:
+    app = FastAPI()
+    register_dispatch_route(app, refunds)
+    with asgi_server(app) as url:
+        agent = registered(f"{url}/dispatch")
+        api.client.put(f"/api/agents/{agent['id']}", json={"auth_header_value": "Bearer another"})
+        assert api.post(f"/api/agents/{agent['id']}/test-connection")["ok"] is False
+
+
+# -- registering
+
+
+def test_every_problem_of_an_agent_is_told() -> None:
+    with pytest.raises(ApiFailed) as raised:
+        create_http_agent(
+            name="", endpoint_url="nonsense", tools_schema=[{"name": "1"}], run_timeout_s=0, colour="red"
+        )
+    failed = raised.value
+    assert (failed.status, failed.code) == (422, "invalid_request")
+    for place in ("/name", "/endpoint_url", "/tools_schema/0", "/run_timeout_s", "/colour"):
+        assert f"\n  {place}" in str(failed)
+
+
+def test_an_agent_of_the_same_name_gets_a_new_version() -> None:
+    fields = {"endpoint_url": "http://127.0.0.1:9/dispatch", "tools_schema": TOOLS}
+    first = create_or_update_http_agent(name="The only one", **fields)
+    second = create_or_update_http_agent(name="The only one", **fields | {"description": "Better."})
+    assert second["id"] == first["id"]
+    assert second["version"] == first["version"] + 1
+    assert find_agent("The only one") == second
+    assert find_agent("Nobody") is None
+
+
+def test_an_agent_is_found_behind_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.odyssey.agents.PAGE", 1)
+    first = registered("http://127.0.0.1:9/dispatch", description="the first")
+    for name in ("another", "a third"):
+        create_http_agent(name=name, endpoint_url="http://127.0.0.1:9/dispatch", tools_schema=TOOLS)
+    found = find_agent("Support desk")
+    assert found is not None
+    assert found["id"] == first["id"]
+
+
+def test_tool_endpoints_that_the_server_does_not_have_are_told() -> None:
+    with pytest.raises(ApiFailed, match="This server has no tool endpoints") as raised:
+        tool_endpoints.create_code(name="prices", functions=[async_refunds], requirements=["x==1"])
+    assert raised.value.status in (404, 405)
+
+
+def test_what_is_sent_for_code() -> None:
+    made = Reply(201, {"id": 1})
+    with scripted(made) as server:
+        create_code_agent(
+            name="Refunds", code="def run(): ...", tools_schema=[], base_url=server.url, api_key="k"
+        )
+        tool_endpoints.create_code(
+            name="prices",
+            functions=[async_refunds],
+            env_vars={"KEY": "a-credential"},
+            base_url=server.url,
+            api_key="k",
+        )
+    agent, endpoint = server.asked
+    assert (agent.path, agent.headers["x-api-key"]) == ("/api/agents", "k")
+    assert agent.body == {
+        "name": "Refunds",
+        "mode": "code",
+        "code": {"source": "paste", "text": "def run(): ..."},
+        "tools_schema": [],
+    }
+    assert endpoint.path == "/api/tool-endpoints"
+    assert endpoint.body["functions"].startswith(
+        "async def async_refunds(envelope: Envelope) -> str:\n    await"
+    )
+    assert (endpoint.body["type"], endpoint.body["env_vars"]) == ("code", {"KEY": "a-credential"})
+
+
+def test_a_server_that_does_not_answer_is_told_and_asked_once() -> None:
+    with scripted(Reply(201, {"id": 1})) as server:
+        pass
+    with pytest.raises(ApiFailed, match="Is `pipelines up` running"):
+        create_http_agent(name="x", endpoint_url="http://x", tools_schema=[], base_url=server.url)
+
+
+def test_without_a_key_it_is_told_where_one_could_be(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, api: Api
+) -> None:
+    monkeypatch.delenv("PIPELINES_API_KEY")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ApiFailed, match="pass api_key, set PIPELINES_API_KEY, or run where"):
+        find_agent("x")
+    (tmp_path / ".pipelines").mkdir()
+    (tmp_path / ".pipelines" / "api-key").write_text(api.key + "\n")
+    assert find_agent("nobody by this name") is None

@@ -1,0 +1,338 @@
+"""The in-process Odyssey: what a user's unit test sees, and that it answers as the server does."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from desk import STATE, TOOLS, outage, tool
+from nodes import Api, house_in
+from pipelines.odyssey import (
+    Envelope,
+    ProxyRefused,
+    ProxyUnavailable,
+    ToolFailed,
+    async_proxy_call,
+    current_or_none,
+    post_handoff,
+    post_trace_event,
+    proxy_call,
+    proxy_call_with,
+    set_current,
+)
+from pipelines.odyssey.calls import proxy_request
+from pipelines.odyssey.testing import _STATUS, BadTask, InProcessRun, odyssey_run
+from pipelines.odyssey.transport import HttpReply, HttpRequest, answerers, exchange
+from pipelines.server.errors import status_of
+
+ORDER = {"order_id": "4521"}
+PASSES = {"expected_state": {"order.4521.status": "refunded"}}
+
+
+def refunds(envelope: Envelope) -> str:
+    proxy_call("get_order", ORDER)
+    proxy_call("refund_order", ORDER)
+    return "I have refunded order 4521."
+
+
+def test_a_run_is_played_judged_and_read() -> None:
+    with odyssey_run(tools_schema=TOOLS, user="Refund order #4521.", state=STATE, **PASSES) as run:
+        assert proxy_call("get_order", ORDER)["status"] == "shipped"
+        answer = run.dispatch(refunds)
+        assert answer == {"final_response": "I have refunded order 4521."}
+    assert current_or_none() is None
+    assert run.verdict(answer).verdict == "PASS"
+    assert run.ledger["order"]["4521"]["status"] == "refunded"
+    assert [(row["sequence"], row["tool_name"], row["source"]) for row in run.calls] == [
+        (1, "get_order", "odyssey"),
+        (2, "get_order", "odyssey"),
+        (3, "refund_order", "odyssey"),
+    ]
+    assert run.trace[2]["updates"]
+
+
+def test_an_agent_that_did_nothing_fails() -> None:
+    with odyssey_run(tools_schema=TOOLS, user="Refund order #4521.", state=STATE, **PASSES) as run:
+        pass
+    assert run.verdict("I have refunded order 4521.").verdict == "FAIL"
+    assert run.verdict({"final_response": ""}).verdict == "NOT_APPLICABLE"  # no answer, nothing to judge
+
+
+def test_failures_are_injected() -> None:
+    rules = [outage("refund_order", 1, code=503)]
+    with odyssey_run(tools_schema=TOOLS, state=STATE, failure_rules=rules) as run:
+        with pytest.raises(ToolFailed) as raised:
+            proxy_call("refund_order", ORDER)
+        proxy_call("refund_order", ORDER)
+    assert (raised.value.status, raised.value.source) == (503, "injected")
+    assert [row["matched_rule_index"] for row in run.calls] == [0, None]
+
+
+def test_behaviour_is_enforced_and_what_is_not_understood_is_told() -> None:
+    behavior = "Pending orders cannot be refunded. Colourless green ideas sleep furiously."
+    with odyssey_run(tools_schema=TOOLS, state=STATE, behavior=behavior) as run:
+        with pytest.raises(ToolFailed) as raised:
+            proxy_call("refund_order", {"order_id": "7001"})
+        proxy_call("refund_order", ORDER)
+    assert 400 <= raised.value.status < 500
+    assert run.not_understood == ("Colourless green ideas sleep furiously.",)
+
+
+def test_async_calls_keep_their_order() -> None:
+    async def many() -> list[Any]:
+        notes = ({"order_id": "4521", "text": str(n)} for n in range(20))
+        return await asyncio.gather(*(async_proxy_call("add_note", note) for note in notes))
+
+    with odyssey_run(tools_schema=TOOLS, state=STATE) as run:
+        name, threads = run.envelope.odyssey_proxy_url.removeprefix("inprocess://"), set()
+        answer = answerers[name]
+
+        def noted(request: HttpRequest) -> HttpReply:
+            threads.add(threading.current_thread())
+            return answer(request)
+
+        answerers[name] = noted
+        asyncio.run(many())
+    assert threads == {threading.current_thread()}  # in others the order would be a matter of luck
+    assert run.ledger["order"]["4521"]["notes"] == [str(n) for n in range(20)]
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads take turns as often as they can, so that what is not guarded breaks."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_threads_call_one_at_a_time() -> None:
+    with odyssey_run(tools_schema=TOOLS, state=STATE) as run:
+
+        def work(name: str) -> None:
+            for _ in range(25):
+                proxy_call_with(run.envelope, "add_note", {"order_id": "4521", "text": name})
+
+        threads = [threading.Thread(target=work, args=[name]) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(run.ledger["order"]["4521"]["notes"]) == sorted("abcd" * 25)
+    assert [row["sequence"] for row in run.calls] == list(range(1, 101))
+
+
+def test_events_and_actors_stand_in_the_trace() -> None:
+    with odyssey_run(tools_schema=TOOLS, state=STATE) as run:
+        with set_current(run.envelope.for_actor("supervisor")):
+            proxy_call("get_order", ORDER)
+            post_handoff("refunds", reason="Money.")
+        accepted = post_trace_event("thinking", {"text": "Earlier.", "__occurred_at": "2020-01-01T00:00:00"})
+        with pytest.raises(ProxyRefused, match="No trace event type 'dreaming'"):
+            post_trace_event("dreaming")
+    assert accepted == {"accepted": True, "sequence": 3, "event_type": "thinking"}
+    assert [(row["kind"], row["actor_id"]) for row in run.trace] == [
+        ("thinking", None),  # by its own time
+        ("tool_call", "supervisor"),
+        ("handoff", "supervisor"),
+    ]
+    assert run.trace[2]["payload"]["to_actor"] == "refunds"
+
+
+def test_runs_beside_each_other_do_not_mix() -> None:
+    with (
+        odyssey_run(tools_schema=TOOLS, state=STATE) as outer,
+        odyssey_run(tools_schema=TOOLS, state=STATE) as inner,
+    ):
+        proxy_call("refund_order", ORDER)
+        proxy_call_with(outer.envelope, "cancel_order", ORDER)
+    assert inner.ledger["order"]["4521"]["status"] == "refunded"
+    assert outer.ledger["order"]["4521"]["status"] == "cancelled"
+
+
+def test_a_run_that_has_ended_answers_no_more() -> None:
+    with odyssey_run(tools_schema=TOOLS, state=STATE) as run:
+        pass
+    with pytest.raises(ProxyUnavailable, match="this in-process run has ended"):
+        proxy_call_with(run.envelope, "get_order", ORDER)
+
+
+def test_a_handler_that_fails_is_told() -> None:
+    def breaks(envelope: Envelope) -> str:
+        raise ValueError("no idea")
+
+    with (
+        odyssey_run(tools_schema=TOOLS, state=STATE) as run,
+        pytest.raises(RuntimeError, match="ValueError: no idea"),
+    ):
+        run.dispatch(breaks)
+
+
+BAD = {
+    "a column that is none": ({"stat": {}}, "stat"),
+    "a rule for no tool": ({"failure_rules": [outage("refund", 1)]}, "refund"),
+    "a state of no shape": ({"state": {"order": []}}, "order"),
+    "an oracle that cannot be read": ({"expected_state": {"order.4521": {"$nonsense": 1}}}, "nonsense"),
+    "a tool of no shape": ({"tools_schema": [{"name": "1"}]}, "/tools_schema/0"),
+    "a plan of no shape": ({"tools_schema": [TOOLS[0] | {"simulation": [{"jump": 1}]}]}, "/simulation"),
+}
+
+
+@pytest.mark.parametrize(("given", "words"), BAD.values(), ids=BAD)
+def test_a_task_that_an_upload_would_refuse_is_told(given: dict[str, Any], words: str) -> None:
+    whole: dict[str, Any] = {"tools_schema": TOOLS, "state": STATE} | given
+    with pytest.raises(BadTask, match=words), odyssey_run(**whole):
+        pass
+
+
+def test_refusals_have_the_servers_statuses() -> None:
+    assert {kind: status_of(kind) for kind in _STATUS} == _STATUS
+
+
+# -- the same as the server
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with house_in(tmp_path_factory.mktemp("twin"), {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house:
+        yield house.open()
+
+
+MAKES_IDS = tool(
+    "create_order",
+    "Create an order.",
+    {"amount": {"type": "number"}},
+    ["amount"],
+    output_schema={
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}},
+        "required": ["order_id"],
+    },
+)
+DRAWS = tool(
+    "draw_ticket",
+    "Draw a ticket.",
+    {},
+    [],
+    simulation=[{"return": {"ticket": "uuid()", "number": "random_int(1, 1000000)"}}],
+)
+ALL_TOOLS = [*TOOLS, MAKES_IDS, DRAWS]
+CALLS: list[tuple[str, Any]] = [
+    ("get_order", ORDER),
+    ("get_order", {"order_id": "none"}),
+    ("get_order", {"order": "4521"}),
+    ("get_orders", ORDER),
+    ("create_order", {"amount": 12.5}),
+    ("draw_ticket", {}),
+    ("raise_flag", {"flag": "maintenance"}),
+    ("refund_order", ORDER),
+    ("refund_order", {"order_id": "7001"}),
+    ("search_inventory", {"query": "mug"}),
+    ("create_order", {"amount": 7}),
+    ("refund_order", ORDER),
+    ("cancel_order", {"order_id": "7001"}),
+    ("draw_ticket", {}),
+    ("add_note", {"order_id": "4521", "text": "ünïcode", "actor_id": "an argument"}),
+    ("get_order", ORDER),
+]
+TASKS: dict[str, dict[str, Any]] = {
+    "plain": {"expected_state": {"order.4521.status": "refunded"}},
+    "no world": {"state": {}},
+    "behaviour": {"behavior": "Pending orders cannot be refunded.", "expected_outcome": "refusal"},
+    "failures": {
+        "failure_rules": [
+            outage("refund_order", 1, 2),
+            {
+                "trigger": "random",
+                "tool": "*",
+                "probability": 0.4,
+                "error": {"code": 500, "message": "Now and then"},
+            },
+            {
+                "trigger": "after_state_change",
+                "tool": "get_order",
+                "condition": "maintenance",
+                "duration": 2,
+                "error": {"code": 200, "response": {"half": True}},
+            },
+        ],
+        "expected_calls": [{"tool": "cancel_order"}],
+    },
+}
+COMPARED = (
+    "sequence",
+    "kind",
+    "tool_name",
+    "arguments",
+    "response",
+    "source",
+    "http_status",
+    "error_code",
+    "matched_rule_index",
+    "updates",
+    "validation",
+    "payload",
+    "actor_id",
+)
+
+
+def played(envelope: Envelope) -> list[Any]:
+    """What the agent sees of every call: the result, or the failure."""
+    seen: list[Any] = []
+    with set_current(envelope.for_actor("supervisor")):
+        for name, arguments in CALLS:
+            try:
+                seen.append(proxy_call(name, arguments))
+            except ToolFailed as failed:
+                seen.append((failed.tool, failed.status, failed.source, failed.response))
+        post_trace_event("custom", {"text": "done"})
+    return seen
+
+
+def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: row[name] for name in COMPARED} for row in rows]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_same_calls_are_answered_and_judged_as_on_the_server(name: str, api: Api) -> None:
+    task = {"user": "Refund order #4521.", "state": STATE} | TASKS[name]
+    now, said = "2026-03-01T23:59:57Z", "I have refunded order 4521."
+    agent_id = api.agent("http://127.0.0.1:9/dispatch", tools_schema=ALL_TOOLS)["id"]
+    (task_id,) = api.dataset(task, agent_id=agent_id)["task_ids"]
+    opened = api.post(
+        "/api/runs", {"mode": "manual", "agent_id": agent_id, "task_ids": [task_id], "now": now}, 201
+    )
+    with odyssey_run(tools_schema=ALL_TOOLS, now=now, **task) as run:
+        here = played(run.envelope)
+    there = played(
+        replace(run.envelope, odyssey_proxy_url=opened["odyssey_proxy_url"], run_token=opened["run_token"])
+    )
+    assert here == there
+    assert compared(run.trace) == compared(api.trace(opened["id"]))
+    assert run.ledger == api.get(f"/api/runs/{opened['id']}/ledger")["state"]
+    api.post(f"/api/runs/{opened['id']}/finish", {"final_response": said})
+    judged = api.get(f"/api/runs/{opened['id']}")
+    verdict = run.verdict(said)
+    assert (verdict.verdict, verdict.failure_mode) == (judged["verdict"], judged["failure_mode"])
+    assert verdict.as_json() == judged["judgement"]
+
+
+def test_a_call_that_comes_twice_is_done_once() -> None:
+    with odyssey_run(tools_schema=TOOLS, state=STATE) as run:
+        request = proxy_request(run.envelope, "tools/add_note", b'{"order_id": "4521", "text": "once"}', 1)
+        assert exchange(request) == exchange(request)
+        other = exchange(request._replace(body=b'{"order_id": "4521", "text": "twice"}'))
+        assert (other.status, b"idempotency_key_reused" in other.body) == (409, True)
+    assert run.ledger["order"]["4521"]["notes"] == ["once"]
+
+
+def test_a_run_can_be_read_while_it_goes_on() -> None:
+    with odyssey_run(tools_schema=TOOLS, state=STATE) as run:
+        assert isinstance(run, InProcessRun)
+        proxy_call("raise_flag", {"flag": "vip"})
+        assert run.flags == ["vip"]
