@@ -1,0 +1,259 @@
+"""Runs inside the sandbox, before and around the user's code: opens the proxy's door, takes a job, calls it.
+
+Nothing here is trusted by the host once user code has begun: it shares this process. Standard library only,
+and little of it, because every import is part of a cold start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import socket
+import struct
+import sys
+
+TYPE_CHECKING = False  # the real one is in a module that a cold start has no time for
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    Message = dict[str, Any]
+
+CONTROL = 3
+#: Most agents need these; they are loaded while the sandbox waits for its job.
+PRELOADED = ("http.client", "urllib.request", "importlib.util", "traceback", "asyncio")
+LONGEST_MESSAGE = 2_000
+LONGEST_TRACEBACK = 16_000
+
+
+class Host:
+    """The control socket: frames of JSON, each behind its length in four bytes."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(fileno=CONTROL)
+        self._socket.set_inheritable(False)
+        # Kept here, since user code may replace what the modules hold.
+        self._dumps = json.dumps
+
+    def send(self, message: Message, handles: Sequence[int] = ()) -> None:
+        data = self._dumps(message).encode()
+        frame = struct.pack(">I", len(data)) + data
+        if handles:
+            socket.send_fds(self._socket, [frame], handles)
+        else:
+            self._socket.sendall(frame)
+
+    def has_news(self) -> bool:
+        return bool(select.select([self._socket], [], [], 0)[0])
+
+    def receive(self) -> Message:
+        (length,) = struct.unpack(">I", self._exactly(4))
+        received: Message = json.loads(self._exactly(length))
+        return received
+
+    def _exactly(self, count: int) -> bytearray:
+        data = bytearray()
+        while len(data) < count:
+            part = self._socket.recv(min(count - len(data), 1 << 20))
+            if not part:
+                os._exit(0)  # the host has no job for this sandbox any more
+            data += part
+        return data
+
+
+def open_door(port: int) -> socket.socket:
+    """The socket that user code will reach the proxy at; only the host accepts on it."""
+    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    door.bind(("127.0.0.1", port))
+    door.listen(128)
+    return door
+
+
+def confinement() -> dict[str, str]:
+    """What the kernel says about this process, for the host to check before it hands anything over."""
+    wanted = {"CapEff", "NoNewPrivs", "Seccomp"}
+    with open("/proc/self/status") as status:
+        parts = (line.split(":", 1) for line in status)
+        return {name: value.strip() for name, value in parts if name in wanted}
+
+
+def preload(host: Host) -> None:
+    for name in PRELOADED:
+        if host.has_news():
+            return
+        __import__(name)
+
+
+def confine(limits: Message) -> None:
+    both = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: limits["cpu_s"],
+        resource.RLIMIT_DATA: limits["memory_bytes"],
+        resource.RLIMIT_FSIZE: limits["file_bytes"],
+        resource.RLIMIT_NOFILE: limits["open_files"],
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+    }
+    if limits["processes"] is not None:
+        both[resource.RLIMIT_NPROC] = limits["processes"]
+    for name, value in both.items():
+        hard = resource.getrlimit(name)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(name, (value, value))
+
+
+def settle(job: Message) -> None:
+    """Paths, variables and packages as the user's code expects them."""
+    os.environ.clear()
+    os.environ.update(job["env"])
+    os.chdir(job["folder"])
+    if job["site_packages"]:
+        import site
+
+        site.addsitedir(job["site_packages"])
+        sys.executable = job["executable"]
+    sys.path.insert(0, job["agent"])
+    sys.argv = [os.path.join(job["agent"], job["file"])]
+
+
+def load(job: Message) -> Callable[..., Any]:
+    """The user's function. Their file is named by its path, so that one called json.py works too."""
+    import importlib
+    import importlib.util
+
+    path = os.path.join(job["agent"], job["file"])
+    name = job["file"].removesuffix(".py").replace("/", ".")
+    parent = name.rpartition(".")[0]
+    if parent:
+        importlib.import_module(parent)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    function: Callable[..., Any] | None = getattr(module, job["function"], None)
+    if not callable(function):
+        raise AttributeError(f"{job['file']} has no function {job['function']}")
+    return function
+
+
+def bind_envelope() -> Any:
+    """With the SDK, straight-line code finds its run without handing it around. Bound while this is held."""
+    import importlib.util
+
+    try:
+        if importlib.util.find_spec("pipelines.odyssey.context") is None:
+            return None
+        # By name: this is the copy that came with the code, not the server's own.
+        envelope = importlib.import_module("pipelines.odyssey").Envelope.from_env()
+        bound = importlib.import_module("pipelines.odyssey.context").set_current(envelope)
+        bound.__enter__()
+        return bound
+    except Exception:  # noqa: BLE001 - a folder of theirs may have this name: their code decides what that means
+        return None
+
+
+def call(job: Message) -> Any:
+    bound = bind_envelope()  # noqa: F841 - held until the end
+    function = load(job)
+    result = function(job["task_input"], proxy_url=job["proxy_url"], run_token=job["run_token"])
+    if hasattr(result, "__await__"):
+        import asyncio
+
+        async def awaited() -> Any:
+            return await result
+
+        result = asyncio.run(awaited())
+    return result
+
+
+def cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+def of_theirs(frame: Any) -> Any:
+    """A traceback from the user's first frame on: after our last one, and the import system's."""
+    first = frame
+    while frame:
+        frame, name = frame.tb_next, frame.tb_frame.f_code.co_filename
+        first = frame if name == __file__ else first
+    while first and first.tb_frame.f_code.co_filename.startswith("<frozen importlib"):
+        first = first.tb_next
+    return first
+
+
+def told(error: BaseException) -> Message:
+    """An exception as words. Its own methods are the user's, and may fail too."""
+    import traceback
+
+    error.__traceback__ = of_theirs(error.__traceback__)
+    try:
+        message = str(error)
+    except BaseException:  # noqa: BLE001 - see above
+        message = "(its text cannot be read)"
+    try:
+        lines = "".join(traceback.format_exception(error))
+    except BaseException:  # noqa: BLE001 - see above
+        lines = ""
+    name = type(error).__name__
+    message, lines = cut(message, LONGEST_MESSAGE), cut(lines, LONGEST_TRACEBACK)
+    return {"exception": name, "message": message, "traceback": lines}
+
+
+def answer(job: Message) -> Message:
+    """One frame: what came of the call."""
+    try:
+        value = call(job)
+    except SystemExit as error:
+        return {"kind": "exited", **told(error)}
+    except MemoryError as error:
+        return {"kind": "out_of_memory", **told(error)}
+    except BaseException as error:  # noqa: BLE001 - whatever their code raises is its outcome
+        return {"kind": "exception", **told(error)}
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except MemoryError:
+        return {"kind": "out_of_memory", "message": "no memory is left to write the result down"}
+    except (TypeError, ValueError, RecursionError) as error:
+        return {"kind": "bad_result", "message": cut(str(error), LONGEST_MESSAGE)}
+    if len(text) > job["result_bytes"]:
+        return {"kind": "too_large", "size": len(text)}
+    return {"kind": "result", "json": text}
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:  # noqa: SIM105 - contextlib is not loaded yet
+            stream.flush()
+        except BaseException:  # noqa: BLE001 - theirs, or closed
+            pass
+
+
+def main() -> None:
+    os.closerange(CONTROL + 1, 256)
+    host = Host()
+    with open_door(int(sys.argv[1])) as door:
+        greeting = {"port": door.getsockname()[1], "pid": os.getpid(), **confinement()}
+        host.send(greeting, [door.fileno()])
+    preload(host)
+    job = host.receive()
+    confine(job["limits"])
+    try:
+        settle(job)
+    except BaseException as error:  # noqa: BLE001 - start-up files of the packages they require
+        found = {"kind": "exception", **told(error)}
+    else:
+        found = answer(job)
+    flush()
+    host.send(found)
+    host.receive()  # nothing comes any more: the host ends this process, and with it everything it started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Runs jobs, each in a sandbox of its own that is thrown away afterwards."""
+
+import asyncio
+import json
+import logging
+import math
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pipelines.sandbox import recipe
+from pipelines.sandbox.door import Serve
+from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Isolation
+from pipelines.sandbox.launching import Launcher
+from pipelines.sandbox.probe import Probe, probe_with
+from pipelines.sandbox.recipe import Interpreter, Layout
+from pipelines.sandbox.sandbox import Ended, StartFailed
+from pipelines.sandbox.stock import Held, Stock, Way
+from pipelines.sandbox.verdicts import out_of_memory
+from pipelines.wire.names import ENV_PROXY_URL, ENV_RUN_TOKEN, ENV_TASK_INPUT
+
+#: "required": no isolation, no code. "preferred": the operator's unsafe flag, code runs either way.
+#: "none": code is never isolated.
+Wanted: TypeAlias = Literal["required", "preferred", "none"]
+
+__all__ = ["CannotIsolate", "SandboxPool", "Serve", "Wanted"]
+
+_log = logging.getLogger(__name__)
+
+
+class CannotIsolate(Exception):
+    """Code cannot be isolated here, and nobody allowed to run it without; `probe` says why and what to do."""
+
+    def __init__(self, probe: Probe) -> None:
+        super().__init__(f"{probe.reason}; {probe.remedy}" if probe.remedy else probe.reason)
+        self.probe = probe
+
+
+class SandboxPool:
+    """One per server process.
+
+    `warm` sandboxes wait for each code that was run lately, `most_warm` in all; they hold no token, no
+    variable and none of the code's modules. `most_running` jobs run at a time, more wait. `cgroup` is a
+    folder of the cgroup file system that the operator has delegated to the server.
+    """
+
+    def __init__(
+        self,
+        *,
+        isolation: Wanted = "required",
+        warm: int = 2,
+        most_warm: int = 8,
+        most_running: int = 8,
+        idle_s: float = 300.0,
+        cgroup: Path | None = None,
+    ) -> None:
+        self._wanted = isolation
+        self._sizes = {"warm": warm, "most_warm": most_warm}
+        self._idle_s = idle_s
+        self._cgroup = cgroup
+        self._running = asyncio.Semaphore(most_running)
+        self._launcher = Launcher()
+        self._stock: Stock | None = None
+        #: What was found out at the start; None before.
+        self.probe: Probe | None = None
+
+    @property
+    def isolation(self) -> Isolation | None:
+        """None before `start`, and where code cannot be run at all."""
+        if self.probe is None:
+            return None
+        if self.probe.is_isolated:
+            return "bubblewrap"
+        return None if self._wanted == "required" else "none"
+
+    @property
+    def python(self) -> Interpreter:
+        """What runs the code; environments must be made for just this one."""
+        if self.probe is not None and self.probe.python is not None:
+            return self.probe.python
+        return next(recipe.interpreters())
+
+    async def start(self) -> None:
+        """Raises CannotIsolate where there is no isolation and it is required."""
+        await self._launcher.start()
+        if self._wanted == "none":
+            self.probe = Probe(is_isolated=False, reason="isolation was switched off by the operator")
+        else:
+            self.probe = await probe_with(self._launcher)
+        if self.isolation is None:
+            await self._launcher.close()
+            raise CannotIsolate(self.probe)
+        if self.isolation == "none":
+            _log.warning("uploaded code runs WITHOUT isolation: %s", self.probe.reason)
+        way = Way(python=self.python, bwrap=self.probe.bwrap, cgroup=self._cgroup)
+        self._stock = Stock(self._launcher, way, idle_s=self._idle_s, **self._sizes)
+
+    async def run(self, job: CodeJob, *, serve: Serve) -> CodeOutcome:
+        """What came of the job; it does not raise. Cancelling it kills the job's whole tree."""
+        assert self._stock is not None, "start the pool first"
+        async with self._running:
+            layout = Layout(
+                source_dir=job.source_dir,
+                environment=job.environment,
+                disk_bytes=job.limits.disk_bytes,
+                memory_bytes=job.limits.memory_bytes,
+            )
+            waiting = self._stock.take(layout)
+            try:
+                held = waiting or await self._stock.start(layout)
+            except StartFailed as error:
+                return self._not_started(str(error))
+            if job.expects_more:
+                self._stock.refill(layout)
+            try:
+                ended = await held.sandbox.execute(self._message(held, job), job.limits, serve)
+            finally:
+                await asyncio.shield(self._stock.discard(held))
+            return self._outcome(held, job, ended, was_warm=waiting is not None)
+
+    async def close(self) -> None:
+        """Kills what runs and what waits, and returns when it is gone."""
+        if self._stock is not None:
+            await self._stock.close()
+        await self._launcher.close()
+
+    def _message(self, held: Held, job: CodeJob) -> dict[str, Any]:
+        """What the driver is told. This is the only way in for tokens and secrets."""
+        folder = str(held.folder) if held.folder else recipe.JOB_FOLDER
+        environment = None
+        if job.environment is not None:
+            environment = str(job.environment) if held.folder else recipe.ENVIRONMENT
+        proxy_url = f"http://127.0.0.1:{held.sandbox.port}{job.proxy_path}"
+        version = f"python{self.python.version}"
+        return {
+            "folder": folder,
+            "agent": f"{folder}/agent",
+            "file": job.entrypoint.file,
+            "function": job.entrypoint.function,
+            "site_packages": environment and f"{environment}/lib/{version}/site-packages",
+            "executable": environment and f"{environment}/bin/python",
+            "task_input": job.task_input,
+            "proxy_url": proxy_url,
+            "run_token": job.run_token,
+            "env": _variables(folder, environment) | dict(job.env) | _contract(job, proxy_url),
+            "limits": self._limits(job),
+            "result_bytes": job.limits.result_bytes,
+        }
+
+    def _limits(self, job: CodeJob) -> dict[str, int | None]:
+        limits = job.limits
+        # Without a user namespace the limit would count every process of the operator's own account.
+        processes = limits.processes if self.isolation == "bubblewrap" else None
+        return {
+            "cpu_s": math.ceil(limits.wall_s) + 1,
+            "memory_bytes": limits.memory_bytes,
+            "file_bytes": limits.file_bytes,
+            "open_files": limits.open_files,
+            "processes": processes,
+        }
+
+    def _outcome(self, held: Held, job: CodeJob, ended: Ended, *, was_warm: bool) -> CodeOutcome:
+        assert self.isolation is not None
+        error = ended.error
+        if error is not None and error.kind is CodeErrorKind.KILLED and held.ran_out_of_memory:
+            error = out_of_memory(job.limits)
+        return CodeOutcome(
+            result=ended.value,
+            error=error,
+            stdout=held.sandbox.stdout.text(),
+            stderr=held.sandbox.stderr.text(),
+            duration_ms=ended.duration_ms,
+            isolation=self.isolation,
+            was_called=True,
+            was_warm=was_warm,
+        )
+
+    def _not_started(self, reason: str) -> CodeOutcome:
+        assert self.isolation is not None
+        hint = "the server's operator can look at this: the code was not run"
+        error = CodeError(
+            kind=CodeErrorKind.SANDBOX_FAILED, message=f"no sandbox could be started: {reason}", hint=hint
+        )
+        return CodeOutcome(
+            result=None,
+            error=error,
+            stdout="",
+            stderr="",
+            duration_ms=0.0,
+            isolation=self.isolation,
+            was_called=False,
+        )
+
+
+def _variables(folder: str, environment: str | None) -> dict[str, str]:
+    path = f"{environment}/bin:{recipe.PATH}" if environment else recipe.PATH
+    return {
+        "HOME": folder,
+        "PATH": path,
+        "LANG": "C.UTF-8",
+        "TMPDIR": "/tmp",
+        "USER": "agent",
+        "LOGNAME": "agent",
+    }
+
+
+def _contract(job: CodeJob, proxy_url: str) -> dict[str, str]:
+    return {
+        ENV_PROXY_URL: proxy_url,
+        ENV_RUN_TOKEN: job.run_token,
+        ENV_TASK_INPUT: json.dumps(job.task_input),
+    }

@@ -1,0 +1,147 @@
+"""How a sandbox is built: which folders it sees and under which names, and the command that makes it."""
+
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.sandbox.launcher import ARGUMENTS, SECCOMP, STAGE, STATUS
+from pipelines.sandbox.launching import Request
+
+PROXY_PORT = 8377
+FIRST_UID = 60_000  # and one more for each sandbox alive at a time; no system hands these out
+INSIDE = Path(__file__).parent / "inside"
+DRIVER = "/sbx/driver.py"
+JOB_FOLDER = "/job"
+AGENT_FOLDER = "/job/agent"
+ENVIRONMENT = "/env"
+PATH = "/usr/local/bin:/usr/bin:/bin"
+_NUMBERED = re.compile(r"python(3\.\d+)")
+_ETC = ("passwd", "group", "hosts", "nsswitch.conf")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interpreter:
+    """The Python that runs people's code."""
+
+    executable: Path
+    prefix: Path  # everything it needs that is not under /usr
+    version: str  # as 3.11
+
+    @property
+    def needs_mount(self) -> bool:
+        return not self.prefix.is_relative_to("/usr")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """What must be known to start a sandbox ahead of its job. Those of equal layouts are interchangeable."""
+
+    source_dir: Path
+    environment: Path | None
+    disk_bytes: int
+    memory_bytes: int
+
+
+def interpreters() -> Iterator[Interpreter]:
+    """The server's own Python, then the system's: the first that works inside is taken."""
+    own = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    yield Interpreter(executable=own, prefix=Path(sys.base_prefix).resolve(), version=version)
+    system = Path("/usr/bin/python3").resolve()
+    numbered = _NUMBERED.fullmatch(system.name)  # python3 is a link to python3.11
+    if system.exists() and system != own and numbered:
+        yield Interpreter(executable=system, prefix=Path("/usr"), version=numbered[1])
+
+
+def bubblewrap() -> str | None:
+    return shutil.which("bwrap") or shutil.which("bwrap", path="/usr/bin:/usr/local/bin")
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def isolated(layout: Layout, python: Interpreter, *, bwrap: str, slot: int, cgroup: str | None) -> Request:
+    """The recipe. As root the uid is dropped before bubblewrap starts, because root's capabilities would go
+    in with it and no limit on processes holds for root; folders it could not reach then are staged."""
+    shown = {"sbx": INSIDE, "agent": layout.source_dir}
+    shown |= {"env": layout.environment} if layout.environment else {}
+    shown |= {"python": python.prefix} if python.needs_mount else {}
+    staged = {name: str(path) for name, path in shown.items()} if is_root() else {}
+    seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in shown.items()}
+    arguments = [
+        *_namespaces(),
+        *_system_folders(),
+        *_own_folders(seen, python, layout.disk_bytes),
+        *("--json-status-fd", str(STATUS), "--seccomp", str(SECCOMP)),
+        *("--chdir", JOB_FOLDER),
+    ]
+    driver = [str(python.executable), "-I", "-S", "-X", "utf8", DRIVER, str(PROXY_PORT)]
+    return Request(
+        argv=[bwrap, "--args", str(ARGUMENTS), "--", *driver],
+        arguments=arguments,
+        stage=staged,
+        uid=FIRST_UID + slot if is_root() else None,
+        cgroup=cgroup,
+    )
+
+
+def unisolated(python: Interpreter) -> Request:
+    """The same driver as a plain process, for operators who asked for that by name."""
+    argv = [str(python.executable), "-I", "-S", "-X", "utf8", str(INSIDE / "driver.py"), "0"]
+    return Request(argv=argv, dies_with_us=True)
+
+
+def _namespaces() -> list[str]:
+    return [
+        *("--die-with-parent", "--new-session"),
+        *("--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-pid", "--unshare-net"),
+        *("--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"),
+        *("--cap-drop", "ALL", "--uid", "1000", "--gid", "1000", "--clearenv"),
+    ]
+
+
+def _system_folders() -> list[str]:
+    found = ["--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
+        folder = Path("/", name)
+        if folder.is_symlink():
+            found += ["--symlink", os.readlink(folder), f"/{name}"]
+        elif folder.is_dir():
+            found += ["--ro-bind", f"/{name}", f"/{name}"]
+    found += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    for name in _ETC:
+        found += ["--symlink", f"/sbx/{name}", f"/etc/{name}"]
+    return found
+
+
+def _own_folders(seen: dict[str, str], python: Interpreter, disk_bytes: int) -> list[str]:
+    # bubblewrap's own /dev is a tmpfs without a limit, hence read-only but for a limited /dev/shm.
+    size = ["--size", str(disk_bytes), "--perms", "1777", "--tmpfs"]
+    found = ["--proc", "/proc", "--dev", "/dev", *size, "/tmp", *size, "/dev/shm", "--remount-ro", "/dev"]
+    found += ["--ro-bind", seen["sbx"], "/sbx"]
+    found += [*size, JOB_FOLDER, "--ro-bind", seen["agent"], AGENT_FOLDER, "--dir", f"{JOB_FOLDER}/workspace"]
+    if "env" in seen:
+        found += ["--ro-bind", seen["env"], ENVIRONMENT]
+    if "python" in seen:
+        for parent in reversed(python.prefix.parents[:-1]):
+            found += ["--dir", str(parent)]
+        found += ["--ro-bind", seen["python"], str(python.prefix)]
+    # The rest of the root is a tmpfs as well, and nothing of ours is put there later.
+    return [*found, "--remount-ro", "/"]
+
+
+def readable_to_all(folder: Path) -> None:
+    """Lets a dropped uid read uploaded code: folders 0755, files 0644 or 0755. Links are left alone."""
+    for parent, _, files in os.walk(folder):
+        os.chmod(parent, 0o755)
+        for name in files:
+            path = os.path.join(parent, name)
+            mode = os.lstat(path).st_mode
+            if stat.S_ISREG(mode):
+                os.chmod(path, 0o755 if mode & stat.S_IXUSR else 0o644)

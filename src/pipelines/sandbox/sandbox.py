@@ -1,0 +1,237 @@
+"""One sandbox: started, given one job, killed. Everything that comes out of it is untrusted."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import struct
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.sandbox.door import Door, Serve
+from pipelines.sandbox.job import CodeError, Limits
+from pipelines.sandbox.launching import Launcher, LauncherGone, Request
+from pipelines.sandbox.memory import watch
+from pipelines.sandbox.output import Output
+from pipelines.sandbox.verdicts import lost, out_of_memory, read_frame, timed_out, too_large, without_frame
+
+STARTS_WITHIN_S = 30.0  # a cold start takes a tenth of a second; a machine may be busy
+ENDS_WITHIN_S = 10.0
+_FRAME_SLACK = (
+    128 * 1024
+)  # a traceback, the frame's own words; a result within them is quoted: twice its size
+_FIRST_OUTPUT_LIMIT = 16 * 1024  # until there is a job, only reasons for not starting are printed
+
+
+class StartFailed(Exception):
+    """The sandbox did not come up; the message is what it said."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """How a job ended: with a value or an error."""
+
+    value: Any
+    error: CodeError | None
+    duration_ms: float
+
+
+class Sandbox:
+    """Use `start`; then `execute` once, or not at all; then `close`."""
+
+    def __init__(self, launcher: Launcher, *, is_isolated: bool) -> None:
+        self._launcher = launcher
+        self._is_isolated = is_isolated
+        self._loop = asyncio.get_running_loop()
+        self._first_pid: int | None = None
+        self._pidfd = -1
+        self._listener: socket.socket | None = None
+        self.port = 0
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._exited.done()
+
+    async def start(self, request: Request) -> None:
+        """Raises StartFailed; then, too, `close` must be called."""
+        self._control, control = socket.socketpair()
+        self._control.setblocking(False)
+        out, stdout = os.pipe()
+        err, stderr = os.pipe()
+        self._status, status = os.pipe()
+        self.stdout = Output(out, _FIRST_OUTPUT_LIMIT)
+        self.stderr = Output(err, _FIRST_OUTPUT_LIMIT)
+        try:
+            handles = [control.fileno(), stdout, stderr, status]
+            self._name, self._exited = self._launcher.launch(request, handles)
+        except LauncherGone:
+            self._exited = self._loop.create_future()
+            self._exited.set_result(0)
+            raise StartFailed("the process that starts sandboxes has ended") from None
+        finally:
+            control.close()
+            for handle in (stdout, stderr, status):
+                os.close(handle)
+        try:
+            async with asyncio.timeout(STARTS_WITHIN_S):
+                await self._be_greeted()
+        except TimeoutError:
+            raise StartFailed(f"it was not ready within {STARTS_WITHIN_S:.0f} s") from None
+
+    async def _be_greeted(self) -> None:
+        await _readable(self._loop, self._control.fileno())
+        try:
+            data, handles, _, _ = socket.recv_fds(self._control, 4096, 1)
+        except ConnectionError:
+            data, handles = b"", []
+        if handles:
+            self._listener = socket.socket(fileno=handles[0])
+        if not data or not handles:
+            await self._ended()
+            raise StartFailed(self.stderr.text().strip()[-2_000:] or "it ended without a word")
+        greeting = json.loads(data[4:])
+        self.port = greeting["port"]
+        if self._is_isolated:
+            _check_confinement(greeting)
+            self._first_pid = await self._pid_outside()
+        else:
+            self._first_pid = greeting["pid"]
+        with suppress(OSError):
+            self._pidfd = os.pidfd_open(self._first_pid)
+
+    async def _pid_outside(self) -> int:
+        """Of the sandbox's first process: killing it kills everything inside."""
+        line = b""
+        while b"\n" not in line:
+            await _readable(self._loop, self._status)
+            piece = os.read(self._status, 4096)
+            if not piece:
+                raise StartFailed("bubblewrap did not tell the sandbox's process")
+            line += piece
+        pid: int = json.loads(line.splitlines()[0])["child-pid"]
+        return pid
+
+    async def execute(self, job: dict[str, Any], limits: Limits, serve: Serve) -> Ended:
+        """Hands the job over, answers its calls, and returns when it has ended, one way or another."""
+        assert self._listener is not None
+        assert self._first_pid is not None
+        self.stdout.limit = self.stderr.limit = limits.output_bytes
+        began = time.perf_counter()
+        door = Door(self._listener, serve, limits.connections)
+        self._listener = None
+        full = asyncio.ensure_future(watch(self._first_pid, limits.memory_bytes))
+        answered = asyncio.ensure_future(self._exchange(job, limits))
+        try:
+            await asyncio.wait({full, answered}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
+            duration_ms = (time.perf_counter() - began) * 1000
+            if answered.done():
+                value, error = await answered
+            else:
+                value, error = None, out_of_memory(limits) if full.done() else timed_out(limits)
+            return Ended(value=value, error=error, duration_ms=duration_ms)
+        finally:
+            for task in (full, answered):
+                task.cancel()
+            await asyncio.gather(full, answered, return_exceptions=True)
+            self.kill()
+            await door.close()
+
+    async def _exchange(self, job: dict[str, Any], limits: Limits) -> tuple[Any, CodeError | None]:
+        data = json.dumps(job).encode()
+        with suppress(ConnectionError):  # then there is an exit to report
+            await self._loop.sock_sendall(self._control, struct.pack(">I", len(data)) + data)
+        try:
+            frame = await self._receive(2 * limits.result_bytes + _FRAME_SLACK)
+        except _TooLarge as error:
+            return None, too_large(error.size, limits)
+        if frame is not None:
+            return read_frame(frame, limits)
+        try:
+            return None, without_frame(await self._exited, limits)
+        except LauncherGone:
+            return None, lost()
+
+    async def _receive(self, largest: int) -> bytes | None:
+        """One frame, or None when the other end closed first. Handles sent along are dropped by `recv`."""
+        head = await self._exactly(4)
+        if head is None:
+            return None
+        (size,) = struct.unpack(">I", head)
+        if size > largest:
+            raise _TooLarge(size)
+        return await self._exactly(size)
+
+    async def _exactly(self, count: int) -> bytes | None:
+        data = bytearray()
+        while len(data) < count:
+            try:
+                part = await self._loop.sock_recv(self._control, min(count - len(data), 1 << 20))
+            except ConnectionError:
+                return None
+            if not part:
+                return None
+            data += part
+        return bytes(data)
+
+    def kill(self) -> None:
+        if self._is_isolated and self._pidfd >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        else:
+            with suppress(LauncherGone):
+                self._launcher.kill(self._name)
+
+    async def close(self) -> None:
+        """Returns when no process of it is left and its output is read."""
+        self.kill()
+        await self._ended()
+        for handle in (self._pidfd, self._status):
+            if handle >= 0:
+                os.close(handle)
+        self._pidfd = self._status = -1
+        self._control.close()
+        if self._listener is not None:
+            self._listener.close()
+        self.stdout.close()
+        self.stderr.close()
+
+    async def _ended(self) -> None:
+        """bubblewrap ends with the code's first process, others of the sandbox a moment later."""
+        parts = [asyncio.shield(part) for part in (self._exited, self.stdout.ended, self.stderr.ended)]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ENDS_WITHIN_S):
+                await asyncio.gather(*parts, return_exceptions=True)
+                if self._pidfd >= 0:
+                    await _readable(self._loop, self._pidfd)
+
+
+class _TooLarge(Exception):
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+async def _readable(loop: asyncio.AbstractEventLoop, handle: int) -> None:
+    ready: asyncio.Future[None] = loop.create_future()
+
+    def is_ready() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(handle, is_ready)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(handle)
+
+
+def _check_confinement(greeting: dict[str, Any]) -> None:
+    """The kernel's own words, told by our driver before any other code ran inside."""
+    if (
+        int(greeting.get("CapEff", "1"), 16)
+        or greeting.get("NoNewPrivs") != "1"
+        or greeting.get("Seccomp") != "2"
+    ):
+        raise StartFailed("the process inside has rights that it should not have: nothing is run in it")

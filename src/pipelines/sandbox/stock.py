@@ -1,0 +1,176 @@
+"""Sandboxes that wait for work: which are kept, for how long, and what each one takes from the machine."""
+
+import asyncio
+import logging
+import secrets
+import shutil
+import tempfile
+from collections import OrderedDict, deque
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import Any
+
+from pipelines.sandbox.launching import Launcher, Request
+from pipelines.sandbox.memory import Cgroup
+from pipelines.sandbox.recipe import Interpreter, Layout, isolated, unisolated
+from pipelines.sandbox.sandbox import Sandbox, StartFailed
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """How sandboxes are made on this machine."""
+
+    python: Interpreter
+    bwrap: str | None  # None: without isolation
+    cgroup: Path | None = None  # a folder of the cgroup file system that is ours to make groups in
+
+
+@dataclass(kw_only=True, slots=True)
+class Held:
+    """A started sandbox, and what goes back when it is closed."""
+
+    layout: Layout
+    slot: int
+    sandbox: Sandbox
+    cgroup: Cgroup | None = None
+    folder: Path | None = None  # without isolation: the run's working folder
+    ran_out_of_memory: bool = False  # known once it is closed
+    expiry: asyncio.TimerHandle | None = None
+
+    async def close(self) -> None:
+        if self.expiry is not None:
+            self.expiry.cancel()
+        await self.sandbox.close()
+        if self.cgroup is not None:
+            self.ran_out_of_memory = self.cgroup.was_exhausted()
+            self.cgroup.remove()
+        if self.folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+class Stock:
+    """Up to `warm` waiting sandboxes for each layout used lately, `most_warm` in all, `idle_s` long."""
+
+    def __init__(self, launcher: Launcher, way: Way, *, warm: int, most_warm: int, idle_s: float) -> None:
+        self._launcher = launcher
+        self._way = way
+        self._warm = warm
+        self._most_warm = most_warm
+        self._idle_s = idle_s
+        self._waiting: OrderedDict[Layout, deque[Held]] = OrderedDict()  # the layout used last is last
+        self._starting: dict[Layout, int] = {}
+        self._free_slots: list[int] = []
+        self._slots = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._relaunching = asyncio.Lock()
+        self._is_closed = False
+
+    def take(self, layout: Layout) -> Held | None:
+        """One that waits, if there is one. It is the caller's to give to `discard`."""
+        waiting = self._waiting.get(layout)
+        while waiting:
+            held = waiting.popleft()
+            if held.sandbox.is_alive:
+                return held
+            self._in_background(self.discard(held))
+        return None
+
+    async def start(self, layout: Layout) -> Held:
+        """A new one; raises StartFailed."""
+        async with self._relaunching:
+            if not self._launcher.is_alive and not self._is_closed:
+                await self._launcher.start()
+        try:
+            held = self._prepared(layout)
+        except OSError as error:  # the cgroup's folder is not ours, the disk is full
+            raise StartFailed(str(error)) from None
+        try:
+            await held.sandbox.start(self._request(held))
+        except BaseException:
+            await asyncio.shield(self.discard(held))
+            raise
+        return held
+
+    async def discard(self, held: Held) -> None:
+        await held.close()
+        heappush(self._free_slots, held.slot)
+
+    def refill(self, layout: Layout) -> None:
+        """Called when a layout is used: what is used again should find a sandbox waiting."""
+        self._waiting.setdefault(layout, deque())
+        self._waiting.move_to_end(layout)
+        missing = self._warm - len(self._waiting[layout]) - self._starting.get(layout, 0)
+        for _ in range(missing):
+            self._starting[layout] = self._starting.get(layout, 0) + 1
+            self._in_background(self._add(layout))
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        waiting = [held for queue in self._waiting.values() for held in queue]
+        self._waiting.clear()
+        await asyncio.gather(*(self.discard(held) for held in waiting))
+
+    async def _add(self, layout: Layout) -> None:
+        try:
+            held = await self.start(layout)
+        except StartFailed as error:
+            _log.info("a sandbox could not be started ahead: %s", error)  # whoever needs one will hear why
+            return
+        finally:
+            self._starting[layout] -= 1
+            if not self._starting[layout]:
+                del self._starting[layout]
+        held.expiry = asyncio.get_running_loop().call_later(self._idle_s, self._expire, held)
+        self._waiting.setdefault(layout, deque()).append(held)
+        self._drop_the_oldest()
+
+    def _drop_the_oldest(self) -> None:
+        surplus = sum(map(len, self._waiting.values())) - self._most_warm
+        for layout in list(self._waiting):
+            queue = self._waiting[layout]
+            while queue and surplus > 0:
+                self._in_background(self.discard(queue.popleft()))
+                surplus -= 1
+            if not queue:
+                del self._waiting[layout]
+
+    def _expire(self, held: Held) -> None:
+        queue = self._waiting.get(held.layout, deque())
+        if held in queue:
+            queue.remove(held)
+            self._in_background(self.discard(held))
+
+    def _prepared(self, layout: Layout) -> Held:
+        if self._free_slots:
+            slot = heappop(self._free_slots)
+        else:
+            slot, self._slots = self._slots, self._slots + 1
+        held = Held(
+            layout=layout, slot=slot, sandbox=Sandbox(self._launcher, is_isolated=self._way.bwrap is not None)
+        )
+        if self._way.cgroup is not None:
+            name = f"odyssey-{secrets.token_hex(6)}"
+            held.cgroup = Cgroup(self._way.cgroup, name, layout.memory_bytes)
+        if self._way.bwrap is None:
+            held.folder = Path(tempfile.mkdtemp(prefix="odyssey-run-"))
+            (held.folder / "agent").symlink_to(layout.source_dir.resolve())
+            (held.folder / "workspace").mkdir()
+        return held
+
+    def _request(self, held: Held) -> Request:
+        if self._way.bwrap is None:
+            return unisolated(self._way.python)
+        cgroup = str(held.cgroup.folder) if held.cgroup else None
+        return isolated(held.layout, self._way.python, bwrap=self._way.bwrap, slot=held.slot, cgroup=cgroup)
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

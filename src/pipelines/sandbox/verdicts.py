@@ -1,0 +1,146 @@
+"""How the end of a sandbox reads to the author of the code in it: frames, exit codes and limits to words."""
+
+import signal
+from typing import Any
+
+from pipelines.core.json_text import InvalidJson, Json, loads
+from pipelines.sandbox.job import CodeError, CodeErrorKind, Limits, checked_result
+
+_LONGEST_TEXT = 20_000
+_MEBIBYTE = 1024 * 1024
+_SIGNALS = {
+    signal.SIGXCPU: "it used up its CPU time",
+    signal.SIGSEGV: "a crash in compiled code",
+    signal.SIGABRT: "a crash in compiled code",
+    signal.SIGSYS: "it made a system call of another processor",
+}
+
+
+def read_frame(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
+    """What the process inside said. It may be lying or babbling, but only about itself."""
+    try:
+        said = loads(frame)
+    except InvalidJson:
+        return None, _garbled()
+    kind = said.get("kind") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or not isinstance(kind, str):
+        return None, _garbled()
+    if kind == "result":
+        return _result(said.get("json"), limits)
+    if kind == "too_large":
+        size = said.get("size")
+        return None, too_large(size if isinstance(size, int) else 0, limits)
+    if kind not in (
+        CodeErrorKind.EXCEPTION,
+        CodeErrorKind.EXITED,
+        CodeErrorKind.OUT_OF_MEMORY,
+        CodeErrorKind.BAD_RESULT,
+    ):
+        return None, _garbled()
+    return None, _told(CodeErrorKind(kind), said, limits)
+
+
+def _result(text: Json, limits: Limits) -> tuple[Any, CodeError | None]:
+    if not isinstance(text, str):
+        return None, _garbled()
+    if len(text) > limits.result_bytes:
+        return None, too_large(len(text), limits)
+    try:
+        value = loads(text)
+    except InvalidJson as error:
+        return None, _bad_result(str(error))
+    checked = checked_result(value)
+    return (None, checked) if isinstance(checked, CodeError) else (checked, None)
+
+
+def _told(kind: CodeErrorKind, said: dict[str, Json], limits: Limits) -> CodeError:
+    message, name, lines = (_text(said.get(part)) for part in ("message", "exception", "traceback"))
+    if kind is CodeErrorKind.BAD_RESULT:
+        return _bad_result(message)
+    if kind is CodeErrorKind.OUT_OF_MEMORY:
+        return out_of_memory(limits, traceback=lines or None)
+    if kind is CodeErrorKind.EXITED:
+        return CodeError(
+            kind=kind,
+            message=f"the code called sys.exit({message})",
+            hint="return the answer instead of exiting",
+            traceback=lines or None,
+        )
+    return CodeError(
+        kind=kind,
+        message=message or name or "without a word",
+        exception=name or None,
+        traceback=lines or None,
+    )
+
+
+def _text(value: Json) -> str:
+    return value[:_LONGEST_TEXT].replace("\0", "\ufffd") if isinstance(value, str) else ""
+
+
+def without_frame(code: int, limits: Limits) -> CodeError:
+    """The process ended and had said nothing. A code over 128 is a signal, as shells have it."""
+    number = code - 128 if code > 128 else -code
+    if number > 0:
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = f"signal {number}"
+        reason = next((words for given, words in _SIGNALS.items() if given == number), "")
+        return CodeError(
+            kind=CodeErrorKind.KILLED,
+            message=f"the process was ended by {name}" + (f": {reason}" if reason else ""),
+        )
+    return CodeError(
+        kind=CodeErrorKind.EXITED,
+        message=f"the process ended with status {code} before the function returned",
+        hint="return the answer instead of exiting",
+    )
+
+
+def timed_out(limits: Limits) -> CodeError:
+    return CodeError(
+        kind=CodeErrorKind.TIMEOUT,
+        message=f"the function did not return within {limits.wall_s:g} s; all its processes were ended",
+        hint="make it answer sooner, or raise the agent's run_timeout_s (at most 1800)",
+    )
+
+
+def out_of_memory(limits: Limits, traceback: str | None = None) -> CodeError:
+    return CodeError(
+        kind=CodeErrorKind.OUT_OF_MEMORY,
+        message=f"the code needed more than its {limits.memory_bytes // _MEBIBYTE} MiB of memory",
+        traceback=traceback,
+    )
+
+
+def too_large(size: int, limits: Limits) -> CodeError:
+    given = f" ({size // _MEBIBYTE} MiB)" if size >= _MEBIBYTE else ""
+    return CodeError(
+        kind=CodeErrorKind.TOO_LARGE,
+        message=f"what the function returned{given} is over the limit of {limits.result_bytes} bytes",
+        hint="return the answer and its messages only",
+    )
+
+
+def lost() -> CodeError:
+    return CodeError(
+        kind=CodeErrorKind.SANDBOX_FAILED,
+        message="the sandbox was lost while the code ran: the process that starts sandboxes ended",
+    )
+
+
+def _bad_result(message: str) -> CodeError:
+    return CodeError(
+        kind=CodeErrorKind.BAD_RESULT,
+        message=f"what the function returned cannot be written as JSON: {message}",
+        hint='return a dict such as {"final_response": "…"} of plain values, or a string',
+    )
+
+
+def _garbled() -> CodeError:
+    return CodeError(
+        kind=CodeErrorKind.BAD_RESULT,
+        message="the process sent something unreadable instead of a result",
+        hint="leave the file handles alone that the code did not open itself",
+    )
