@@ -18,6 +18,9 @@ class Server:
         key = api_key or _key_from_file()
         self._client = httpx2.Client(base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S)
 
+    def close(self) -> None:
+        self._client.close()
+
     def get(self, path: str, **query: Any) -> Any:
         return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
 
@@ -27,6 +30,9 @@ class Server:
             if body is not None
             else self._ask("POST", path, **options)
         )
+
+    def put(self, path: str, body: Any) -> Any:
+        return self._ask("PUT", path, json=body)
 
     def try_post(self, path: str) -> bool:
         """Whether it was done; a refusal is no error."""

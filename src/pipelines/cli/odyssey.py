@@ -1,12 +1,12 @@
-"""`pipelines odyssey …`: plans and how faithful they are. Each command parses, calls and prints."""
+"""`pipelines odyssey …`: agents, and the simulated tools they use. Each command parses, calls and prints."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 app = typer.Typer(
-    help="Simulated tools: see their plans, measure them against recordings.",
+    help="Make an agent, try it and register it; see what its simulated tools do.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -72,3 +72,147 @@ def lint(
     from pipelines.cli.lint import print_lint
 
     print_lint(tasks, tools, as_json=as_json)
+
+
+Framework = Literal["plain", "openai-agents", "anthropic", "langchain", "strands"]
+Mode = Literal["http", "code"]
+Dir = Annotated[Path, typer.Option("--dir", help="The agent's folder.")]
+App = Annotated[str | None, typer.Option(help="The app, as module:attribute. [default: app:app]")]
+AgentFile = Annotated[Path | None, typer.Option(help="The registration. [default: agent.json]")]
+TasksFile = Annotated[Path | None, typer.Option(help="The tasks. [default: tasks.csv]")]
+TokenEnv = Annotated[str, typer.Option(help="Variable that holds the agent's own token.")]
+LocalServer = Annotated[
+    str | None, typer.Option(help=f"The Odyssey server. [default: {DEFAULT_URL}]", envvar="PIPELINES_URL")
+]
+
+
+@app.command()
+def init(
+    directory: Annotated[Path, typer.Option("--dir", help="A new or empty folder.")],
+    framework: Annotated[Framework, typer.Option(help="What the agent is made with.")] = "plain",
+    mode: Annotated[Mode, typer.Option(help="An endpoint of your own, or code to upload.")] = "http",
+) -> None:
+    """Write a new agent with its tools, tasks and test; it passes at once, without a key."""
+    from pipelines.cli.init import write_agent
+
+    write_agent(directory, framework, mode)
+
+
+@app.command()
+def doctor(
+    app: App = None,
+    url: Annotated[str | None, typer.Option(help="A running agent's endpoint, instead of --app.")] = None,
+    dataset: TasksFile = None,
+    agent: AgentFile = None,
+    directory: Dir = Path(),
+    server: LocalServer = None,
+    token_env: TokenEnv = "AGENT_TOKEN",
+    as_json: Json = False,
+) -> None:
+    """Find what would keep an agent from running, and what to change. Exit code 1 when there is a problem."""
+    from pipelines.cli.doctor import Asked, examine, print_findings
+    from pipelines.cli.project import find_project
+
+    project = find_project(directory, app=app, agent=agent, dataset=dataset)
+    asked = Asked(
+        url=url,
+        token_variable=token_env,
+        server=server or DEFAULT_URL,
+        is_server_named=bool(server),
+    )
+    print_findings(list(examine(project, asked)), as_json=as_json)
+
+
+@app.command()
+def dev(
+    app: App = None,
+    dataset: TasksFile = None,
+    agent: AgentFile = None,
+    task: Annotated[list[int] | None, typer.Option(help="Only this row of the CSV; may be repeated.")] = None,
+    port: Annotated[int, typer.Option(help="The agent's port; 0 takes a free one.")] = 0,
+    once: Annotated[
+        bool, typer.Option("--once", help="Run the tasks once; exit code 1 if one fails.")
+    ] = False,
+    directory: Dir = Path(),
+    server: LocalServer = None,
+    api_key: ApiKey = None,
+    token_env: TokenEnv = "AGENT_TOKEN",
+) -> None:
+    """Run the agent's tasks, print each call as it happens, and again whenever a file changes."""
+    from pipelines.cli.dev import Wanted, develop
+    from pipelines.cli.project import find_project
+
+    wanted = Wanted(
+        read_project=lambda: find_project(directory, app=app, agent=agent, dataset=dataset),
+        tasks=tuple(task or ()),
+        port=port,
+        server=server or DEFAULT_URL,
+        api_key=api_key,
+        token_variable=token_env,
+        once=once,
+    )
+    develop(wanted)
+
+
+@app.command()
+def register(
+    agent: AgentFile = None,
+    endpoint_url: Annotated[str | None, typer.Option(help="Where it runs. [default: agent.json's]")] = None,
+    directory: Dir = Path(),
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+    token_env: TokenEnv = "AGENT_TOKEN",
+) -> None:
+    """Register the agent of a folder, or a new version of it. Its token is taken from the environment."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.project import find_project
+    from pipelines.cli.register import register_and_ping, wait_for
+
+    project = find_project(directory, agent=agent)
+    wait_for(url)
+    register_and_ping(Server(url, api_key), project, token_variable=token_env, endpoint_url=endpoint_url)
+
+
+@app.command()
+def conformance(
+    url: Annotated[str, typer.Option(help="The wrapper's endpoint, as it is registered.")],
+    auth_header: Annotated[
+        str | None, typer.Option(help='As registered: "Authorization: Bearer <token>".')
+    ] = None,
+    token_env: Annotated[str | None, typer.Option(help="Variable that holds the bearer token.")] = None,
+    instruction: Annotated[str | None, typer.Option(help="A prompt that makes the agent use a tool.")] = None,
+    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
+    dataset: Annotated[Path | None, typer.Option(help="tasks.csv: take prompt and backend from it.")] = None,
+    task: Annotated[int, typer.Option(min=1, help="Which row of --dataset.")] = 1,
+    replies: Annotated[Path | None, typer.Option(help="replies.json: {tool: response}.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="A rule or group (`tools.`); repeatable.")] = None,
+    slow: Annotated[float, typer.Option(min=0, help="Seconds that the slow tool call takes.")] = 12.0,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for an answer.")] = 120.0,
+    proxy_host: Annotated[str, typer.Option(help="Where the stand-in proxy listens.")] = "127.0.0.1",
+    proxy_port: Annotated[int, typer.Option(help="Its port; 0 takes a free one.")] = 0,
+    proxy_url: Annotated[str | None, typer.Option(help="Its URL as the agent reaches it.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a wrapper in any language against the wire contract. Exit code 1 when it breaks a rule."""
+    from pipelines.cli.conformance import Wanted, print_conformance
+
+    wanted = Wanted(
+        url=url,
+        auth_header=auth_header,
+        token_env=token_env,
+        instruction=instruction,
+        tools=tools,
+        dataset=dataset,
+        task=task,
+        replies=replies,
+        only=tuple(only or ()),
+        slow_s=slow,
+        timeout_s=timeout,
+        proxy_host=proxy_host,
+        proxy_port=proxy_port,
+        proxy_url=proxy_url,
+        junit=junit,
+        as_json=as_json,
+    )
+    print_conformance(wanted)

@@ -1,6 +1,7 @@
 """`pipelines run`: send tasks to an agent, watch, print verdicts with reasons, answer CI by exit code."""
 
 import json
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from rich.table import Table
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.junit import as_junit, printable
-from pipelines.cli.project import find_project
+from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
 
 POLL_S = 0.3
@@ -76,7 +77,8 @@ def _agent(server: Server, name: str) -> Any:
     path = Path(name)
     if path.is_dir() or path.suffix == ".json":
         folder, file = (path, None) if path.is_dir() else (path.parent, Path(path.name))
-        return register(server, find_project(folder, agent=file), token=None)
+        token = os.environ.get(TOKEN_VARIABLE) or None
+        return register(server, find_project(folder, agent=file), token=token)
     named = [agent for agent in server.every("/api/agents") if agent["name"] == name]
     if len(named) != 1:
         stop(

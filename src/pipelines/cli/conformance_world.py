@@ -1,0 +1,76 @@
+"""What the tools answer in a conformance run: replies from a file, or a task's simulated backend."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.seed import Seed
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.simulator import Moment, SimulationFailed
+from pipelines.core.tools_schema import Tool, nearest_names
+from pipelines.odyssey.conformance import ScriptedWorld, WorldReply
+
+NOW = "2026-06-01T09:00:00+00:00"  # any moment does: the wire contract does not hang on it
+
+
+class DeclaredWorld(ScriptedWorld):
+    """Replies by a table, but the tools and their arguments are known."""
+
+    def __init__(self, tools: Sequence[Tool], replies: Mapping[str, Json]) -> None:
+        super().__init__(replies)
+        self._tools = {tool.name: tool for tool in tools}
+
+    def argument_problem(self, tool: str, arguments: dict[str, Any]) -> str | None:
+        declared = self._tools.get(tool)
+        if declared is None:
+            near = nearest_names(tool, self._tools)
+            return "it is not declared" + (f"; did you mean {' or '.join(near)}?" if near else "")
+        problems = declared.argument_problems(arguments)
+        return "; ".join(f"{each.path or 'the whole'}: {each.message}" for each in problems[:3]) or None
+
+    def tools(self) -> list[dict[str, Any]]:
+        return [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in self._tools.values()
+        ]
+
+
+class SimulatedWorld(DeclaredWorld):
+    """A task's backend, as its runs would meet it; failure rules are the kit's own business."""
+
+    def __init__(self, tools: Sequence[Tool], simulator: PlannedSimulator, world: World) -> None:
+        super().__init__(tools, {})
+        self._simulator = simulator
+        self._ledger = Ledger(world)
+        self._calls = 0
+
+    def answer(self, tool: str, arguments: dict[str, Any]) -> WorldReply:
+        problem = self.argument_problem(tool, arguments)
+        if problem is not None:
+            return WorldReply(422, {"error": {"code": "invalid_arguments", "message": problem}})
+        self._calls += 1
+        try:
+            moment = Moment("conformance", self._calls, NOW)
+            reply = self._simulator.answer(tool, arguments, self._ledger, moment)
+        except SimulationFailed as error:
+            return WorldReply(502, {"error": {"code": error.code, "message": str(error)}})
+        self._ledger.apply(reply.updates)
+        return WorldReply(reply.status, reply.response)
+
+
+class SimulatedTask:
+    """Makes a world of its own for each run of a task."""
+
+    def __init__(self, tools: Sequence[Tool], schema: LedgerSchema | None, seed: Seed) -> None:
+        self._tools = tools
+        self._world = World.from_initial_state(seed.initial_state)
+        self._simulator = build_simulator(
+            tools, ledger_schema=schema, world=self._world, behavior=seed.behavior_instructions
+        )
+        for tool in tools:  # read now: the worlds of runs at once share the plans
+            self._simulator.plan_of(tool.name)
+
+    def __call__(self) -> SimulatedWorld:
+        return SimulatedWorld(self._tools, self._simulator, self._world)

@@ -1,0 +1,58 @@
+"""Checks of code to upload: what is called, whether it can be, what goes along."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipelines.cli.code_upload import SDK, CannotUpload, uploaded_names
+from pipelines.cli.findings import Finding, doubt, fine, listed, wrong
+from pipelines.cli.project import Project
+from pipelines.core.code_entry import entry_problems
+
+CODE, UPLOAD = "entry", "upload"
+USUAL_FILES = ("agent.py", "main.py", "run.py")
+USUAL_FUNCTION = "run"
+SIGNATURE = "def run(task_input, *, proxy_url, run_token): ..."
+
+
+def code_findings(project: Project) -> Iterator[Finding]:
+    if "code" in project.definition:
+        yield fine(UPLOAD, "agent.json says itself where the code is; it is checked when it is registered")
+        return
+    yield from _entry(project)
+    try:
+        names = uploaded_names(project)
+    except CannotUpload as error:
+        yield wrong(UPLOAD, str(error))
+    else:
+        own = [name for name in names if not name.startswith(f"{SDK}/")]
+        yield fine(UPLOAD, ", ".join(own) + (" and the SDK" if len(own) < len(names) else ""))
+    if _names_sdk(project.directory / "requirements.txt"):
+        change = "take it out: what imports pipelines gets the SDK with the upload"
+        yield doubt("requirements", "requirements.txt asks the sandbox to install the SDK", change)
+
+
+def _entry(project: Project) -> Iterator[Finding]:
+    named = project.definition.get("entrypoint")
+    file, _, function = (named if isinstance(named, str) else "").partition(":")
+    file = file or next((name for name in USUAL_FILES if (project.directory / name).is_file()), "")
+    function = function or USUAL_FUNCTION
+    if not file:
+        change = f'write an agent.py with {SIGNATURE} or name another file: "entrypoint": "file.py:run"'
+        yield wrong(CODE, "there is nothing to call: no agent.py, main.py or run.py", change)
+        return
+    try:
+        source = (project.directory / file).read_bytes()
+    except OSError as error:
+        yield wrong(CODE, f"{file}: {error.strerror or error}", "correct `entrypoint` in agent.json")
+        return
+    problems = entry_problems(source, file, function=function, place="")
+    yield from listed(CODE, problems)
+    if not problems:
+        yield fine(CODE, f"{file} has a {function} that can be called")
+
+
+def _names_sdk(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return any(line.strip().startswith("pipelines-odyssey") for line in lines)

@@ -1,0 +1,227 @@
+"""Checks of an agent's files: its registration, its tools' plans, its tasks, what it needs installed."""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from pipelines import __version__
+from pipelines.cli.findings import Finding, Level, doubt, fine, listed, wrong
+from pipelines.cli.project import Project
+from pipelines.core.agent_definition import parse_agent_definition
+from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.seed import Seed
+from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
+from pipelines.core.tasks_csv import parse_tasks
+from pipelines.core.tools_schema import Tool, read_tools_schema
+from pipelines.core.verdict.lint import lint_seeds
+
+AGENT, PLANS, TASKS, NEEDS = "agent file", "plans", "tasks", "requirements"
+UNSURE_BELOW = 0.5  # reading gives 0.5 to a tool whose verb it does not know, 0.2 to one that nothing answers
+MOST_SENTENCES = 10
+WRITE_A_PLAN = "see `pipelines odyssey plan`; write what it does beside the tool as `simulation`"
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+def environment_findings(directory: Path) -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield fine("versions", f"pipelines {__version__}, Python {version}")
+    path = directory / "requirements.txt"
+    if not path.is_file():
+        return
+    missing = [name for name in _requirement_names(path) if not _is_installed(name)]
+    if missing:
+        yield doubt(NEEDS, f"not installed here: {', '.join(missing)}", "pip install -r requirements.txt")
+    else:
+        yield fine(NEEDS, "all of requirements.txt is installed here")
+
+
+def _requirement_names(path: Path) -> list[str]:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    matches = [_REQUIREMENT.match(line) for line in lines if "://" not in line]
+    return [match[1] for match in matches if match is not None]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+# The registration
+
+
+def agent_findings(project: Project) -> Iterator[Finding]:
+    path, body = project.agent, project.definition
+    if path is None:
+        yield doubt(AGENT, "there is no agent.json, so no tools are checked", "name it: --agent FILE")
+        return
+    if project.unreadable is not None:
+        yield wrong(AGENT, f"{path.name}: {project.unreadable}")
+        return
+    is_tools_only = set(body) == {"tools_schema"}
+    problems = _tools_problems(project) if is_tools_only else _definition_problems(project)
+    yield from listed(AGENT, problems)
+    if not problems:
+        tools = body.get("tools_schema")
+        count = len(tools) if isinstance(tools, list) else 0
+        yield fine(AGENT, f"{path.name} can be registered: {count} tool{'s' if count != 1 else ''}")
+    yield from _agent_doubts(project, is_tools_only=is_tools_only)
+
+
+def _definition_problems(project: Project) -> list[Problem]:
+    # Beside the definition itself: whether it is published, and where code comes from.
+    body = {name: value for name, value in project.definition.items() if name not in ("status", "code")}
+    try:
+        parse_agent_definition(body)
+    except Refused as refused:
+        return refused.problems
+    return []
+
+
+def _tools_problems(project: Project) -> list[Problem]:
+    problems: list[Problem] = []
+    declared_tools(project, problems)
+    return problems
+
+
+def _agent_doubts(project: Project, *, is_tools_only: bool) -> Iterator[Finding]:
+    body = project.definition
+    if not body.get("tools_schema"):
+        yield doubt(
+            AGENT, "it declares no tools, so every call is answered 404", "list them in `tools_schema`"
+        )
+    if is_tools_only or project.is_code:
+        return
+    if not body.get("auth_header_name"):
+        yield doubt(
+            AGENT,
+            "it names no auth header, so dispatches carry no token",
+            '"auth_header_name": "Authorization"',
+        )
+    if body.get("auth_header_value"):
+        change = "keep it in the environment; `pipelines odyssey register` adds it from AGENT_TOKEN"
+        yield doubt(AGENT, "it holds a secret: auth_header_value", change)
+
+
+def declared_tools(project: Project, problems: list[Problem] | None = None) -> tuple[Tool, ...]:
+    """The tools that can be read; what is wrong with the others is for `problems`."""
+    found: list[Problem] = [] if problems is None else problems
+    return read_tools_schema(
+        project.definition.get("tools_schema") or [],
+        ledger_schema=_ledger_schema(project),
+        endpoints={},
+        path="/tools_schema",
+        problems=found,
+    )
+
+
+def _ledger_schema(project: Project) -> LedgerSchema | None:
+    return read_ledger_schema(project.definition.get("ledger_schema"), path="/ledger_schema", problems=[])
+
+
+# The tasks and what the tools will do in them
+
+
+def task_findings(project: Project) -> Iterator[Finding]:
+    """The CSV, its oracles, and the plans of the tools over its worlds."""
+    problems: list[Problem] = []
+    tools = declared_tools(project, problems)
+    schema = _ledger_schema(project)
+    # A tool that cannot be read is told of once; that tasks name it is no second problem.
+    known = tools if tools and not problems else None
+    if project.dataset is None:
+        yield doubt(TASKS, "there is no tasks.csv, so no tasks are checked", "name it: --dataset FILE")
+        yield from _plan_findings(tools, schema, [])
+        return
+    try:
+        seeds = parse_tasks(project.dataset.read_bytes(), tools=known, ledger_schema=schema)
+    except OSError as error:
+        yield wrong(TASKS, f"{project.dataset}: {error.strerror or error}")
+        seeds = []
+    except Refused as refused:
+        yield from listed(TASKS, refused.problems)
+        seeds = []
+    else:
+        yield from _oracle_findings(project.dataset.name, seeds, known, schema)
+    yield from _plan_findings(tools, schema, seeds)
+
+
+def _oracle_findings(
+    name: str, seeds: Sequence[Seed], tools: Sequence[Tool] | None, schema: LedgerSchema | None
+) -> Iterator[Finding]:
+    yield fine(TASKS, f"{name}: {len(seeds)} task{'s' if len(seeds) != 1 else ''} can be read")
+    yield from listed(TASKS, lint_seeds(seeds, tools=tools, ledger_schema=schema), Level.WARNING)
+    without = [str(row) for row, seed in enumerate(seeds, start=1) if not _has_oracle(seed)]
+    if without:
+        shown = ", ".join(without[:20]) + (", …" if len(without) > 20 else "")
+        seen = f"nothing decides row{'s' if len(without) > 1 else ''} {shown}: their verdict will be PENDING"
+        yield doubt(TASKS, seen, "say what is right: expected_state, expected_calls or expected_outcome")
+
+
+def _has_oracle(seed: Seed) -> bool:
+    checked = any(constraint.check is not None for constraint in seed.tracked_constraints)
+    return checked or bool(seed.expected_state or seed.expected_calls or seed.expected_outcome)
+
+
+def _plan_findings(
+    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed]
+) -> Iterator[Finding]:
+    """A tool is read over every world that the tasks start from; the best reading is what counts."""
+    if not tools:
+        return
+    best: dict[str, ToolPlan] = {}
+    sentences: dict[str, list[int]] = {}
+    for row, simulator in _simulators(tools, schema, seeds):
+        for name, plan in simulator.plans.items():
+            if name not in best or plan.confidence > best[name].confidence:
+                best[name] = plan
+        for sentence in simulator.not_understood:
+            sentences.setdefault(sentence, []).append(row)
+    yield from _by_tool(best)
+    for sentence, rows in list(sentences.items())[:MOST_SENTENCES]:
+        seen = f"row {rows[0]}, not understood and so not enforced: “{sentence}”"
+        yield doubt(
+            PLANS, seen, "say it in other words (docs/reference/behavior.md), or write a `simulation`"
+        )
+
+
+def _simulators(
+    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed]
+) -> Iterator[tuple[int, PlannedSimulator]]:
+    """One for each distinct world and behaviour text: many rows share them."""
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    if not seeds:
+        yield 0, build_simulator(tools, ledger_schema=schema, world=World.from_initial_state({}))
+    for row, seed in enumerate(seeds, start=1):
+        kind = (tuple(sorted(seed.initial_state)), seed.behavior_instructions or "")
+        if kind not in seen:
+            seen.add(kind)
+            world = World.from_initial_state(seed.initial_state)
+            yield (
+                row,
+                build_simulator(
+                    tools, ledger_schema=schema, world=world, behavior=seed.behavior_instructions
+                ),
+            )
+
+
+def _by_tool(best: dict[str, ToolPlan]) -> Iterator[Finding]:
+    sure = []
+    for name, plan in best.items():
+        notes = "; ".join(plan.notes)
+        if plan.plan is None:
+            yield wrong(PLANS, f"{name} has no plan: {notes}", WRITE_A_PLAN)
+        elif plan.confidence <= UNSURE_BELOW:
+            yield doubt(PLANS, f"{name}: {notes or 'what it does is a guess'}", WRITE_A_PLAN)
+        else:
+            sure.append(f"{name} ({plan.origin})")
+            if plan.notes:
+                yield doubt(PLANS, f"{name}: {notes}", WRITE_A_PLAN)
+    if sure:
+        yield fine(PLANS, f"answered without a model: {', '.join(sure)}")

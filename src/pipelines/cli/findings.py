@@ -1,0 +1,52 @@
+"""What a check found: fine, questionable or wrong, what was seen, and what to change about it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.problems import Problem
+
+MOST_LISTED = 50  # a file with more problems than this has one cause, repeated
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARNING = "warning"  # it runs, but not as its author may believe
+    PROBLEM = "problem"  # it does not run
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    check: str  # what was looked at, in a word or two
+    level: Level
+    seen: str
+    change: str | None = None  # what to do about it; nothing when it is fine
+
+    def as_json(self) -> JsonObject:
+        return {"check": self.check, "level": self.level.value, "seen": self.seen, "change": self.change}
+
+
+def fine(check: str, seen: str) -> Finding:
+    return Finding(check=check, level=Level.OK, seen=seen)
+
+
+def doubt(check: str, seen: str, change: str | None = None) -> Finding:
+    return Finding(check=check, level=Level.WARNING, seen=seen, change=change)
+
+
+def wrong(check: str, seen: str, change: str | None = None) -> Finding:
+    return Finding(check=check, level=Level.PROBLEM, seen=seen, change=change)
+
+
+def listed(check: str, problems: list[Problem], level: Level = Level.PROBLEM) -> Iterator[Finding]:
+    """One finding for each problem of a file, and how many more there are."""
+    for problem in problems[:MOST_LISTED]:
+        seen = f"{problem.path}: {problem.message}" if problem.path else problem.message
+        yield Finding(check=check, level=level, seen=seen, change=problem.hint)
+    if len(problems) > MOST_LISTED:
+        yield Finding(check=check, level=level, seen=f"… and {len(problems) - MOST_LISTED} more like these")
+
+
+def count_of(findings: Iterable[Finding], level: Level) -> int:
+    return len([finding for finding in findings if finding.level is level])

@@ -1,0 +1,84 @@
+"""`pipelines odyssey register`: an agent's folder made known to a server, as a new agent or a new version."""
+
+import os
+import time
+from contextlib import suppress
+from typing import Any
+
+import httpx2
+import typer
+
+from pipelines.cli.client import Server
+from pipelines.cli.code_upload import CannotUpload, code_of
+from pipelines.cli.files import stderr, stop
+from pipelines.cli.project import Project
+
+START_PATIENCE_S = 15.0
+LOOK_EVERY_S = 0.2
+
+
+def register(server: Server, project: Project, *, token: str | None, endpoint_url: str | None = None) -> Any:
+    """The agent as the server has it now. One of the same name gets a new version."""
+    if project.agent is None:
+        stop("There is no agent.json here: name it with --agent, or make one with `pipelines odyssey init`.")
+    if project.unreadable is not None:
+        stop(f"{project.agent}: {project.unreadable}")
+    body = _body(project, token=token, endpoint_url=endpoint_url)
+    named = [agent for agent in server.every("/api/agents") if agent["name"] == body.get("name")]
+    if len(named) > 1:
+        stop(
+            f"There are {len(named)} agents named {body['name']!r}; rename this one in {project.agent.name}."
+        )
+    return server.put(f"/api/agents/{named[0]['id']}", body) if named else server.post("/api/agents", body)
+
+
+def _body(project: Project, *, token: str | None, endpoint_url: str | None) -> dict[str, Any]:
+    body: dict[str, Any] = dict(project.definition)
+    if project.is_code:
+        try:
+            return body | code_of(project)
+        except CannotUpload as error:
+            stop(f"{project.directory}: {error}")
+    if endpoint_url is not None:
+        body["endpoint_url"] = endpoint_url
+    if token is not None:
+        body |= {"auth_header_name": project.auth_header, "auth_header_value": project.auth_value(token)}
+    return body
+
+
+def wait_for(url: str) -> None:
+    """A server that was started a moment ago may need one more. If none comes, the next call says so."""
+    deadline = time.monotonic() + START_PATIENCE_S
+    while time.monotonic() < deadline:
+        with suppress(httpx2.HTTPError, httpx2.InvalidURL):
+            httpx2.get(f"{url.rstrip('/')}/health", timeout=5)
+            return
+        time.sleep(LOOK_EVERY_S)
+
+
+def register_and_ping(
+    server: Server, project: Project, *, token_variable: str, endpoint_url: str | None
+) -> None:
+    """Exit code 1 where the agent is registered but could not be reached."""
+    token = os.environ.get(token_variable) or None
+    agent = register(server, project, token=token, endpoint_url=endpoint_url)
+    count = len(agent["tools_schema"])
+    typer.echo(f"Agent {agent['id']}: {agent['name']}, version {agent['version']}, {count} tools")
+    ping = _ping(server, agent)
+    if not ping["ok"]:
+        hint = f" ({ping['hint']})" if ping.get("hint") else ""
+        stderr.print(f"It is registered, but cannot be run yet: {ping['problem']}{hint}", markup=False)
+        raise typer.Exit(1)
+    if project.dataset is not None:
+        typer.echo(f"Run its tasks: pipelines run --agent {agent['id']} --dataset {project.dataset.name}")
+
+
+def _ping(server: Server, agent: Any) -> Any:
+    """An endpoint that is not there yet gets the time to start; a bad answer of one is final."""
+    deadline = time.monotonic() + START_PATIENCE_S
+    while True:
+        ping = server.post(f"/api/agents/{agent['id']}/test-connection")
+        is_absent = agent["mode"] != "code" and ping["http_status"] is None
+        if ping["ok"] or not is_absent or time.monotonic() > deadline:
+            return ping
+        time.sleep(LOOK_EVERY_S)

@@ -1,0 +1,25 @@
+"""The tasks of tasks.csv as tests: an Odyssey in this process answers the tools, without key or network."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent import answer
+
+from pipelines.odyssey.testing import odyssey_run
+
+HERE = Path(__file__).parent
+TOOLS = json.loads((HERE / "agent.json").read_text())["tools_schema"]
+with (HERE / "tasks.csv").open(newline="") as file:
+    TASKS = [{column: cell for column, cell in row.items() if cell} for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=[task["user"] for task in TASKS])
+def test_task(task: dict[str, Any]) -> None:
+    task = task | {"state": json.loads(task.get("state", "{}"))}
+    with odyssey_run(tools_schema=TOOLS, **task) as run:
+        reply = run.dispatch(answer)
+    verdict = run.verdict(reply)
+    assert verdict.verdict == "PASS", verdict.reasoning
