@@ -42,13 +42,18 @@ format: .venv/.dev
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; \
 		then (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql) >/dev/null 2>&1 \
 		|| echo "Postgres could not be installed: its tests will be skipped"; fi
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v bwrap >/dev/null; \
+		then (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq bubblewrap) >/dev/null 2>&1 \
+		|| echo "bubblewrap could not be installed: the tests of the sandbox will be skipped"; fi
+	@if command -v npm >/dev/null; then npm ci --silent --no-fund --no-audit --prefix examples/typescript_agent \
+		|| echo "npm could not fetch TypeScript: its tests will be skipped"; fi
 	@touch $@
 
 lock: ## after changing dependencies in pyproject.toml (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--no-emit-index-url --extra build pyproject.toml -o constraints.txt
+		--no-emit-index-url --extra build --extra dev --extra adapters pyproject.toml -o constraints-dev.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--no-emit-index-url --extra build --extra dev pyproject.toml -o constraints-dev.txt
+		--no-emit-index-url --extra build --constraint constraints-dev.txt pyproject.toml -o constraints.txt
 
 clean:
 	rm -rf .venv .pipelines .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,52 @@
+"""The Messages API's content blocks, from and to messages of a transcript."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .conversation import Message, arguments_of, assistant_message, made_call, name_of, text_of
+
+
+def as_param(tool: Any) -> dict[str, Any]:
+    """A tool as the API takes it: a dictionary already, or an object that can say itself (`@beta_tool`)."""
+    if isinstance(tool, Mapping):
+        return dict(tool)
+    if hasattr(tool, "to_dict"):
+        return dict(tool.to_dict())
+    raise TypeError(f"{tool!r} is no tool: pass what messages.create takes, or a @beta_tool function")
+
+
+def spoken(content: Iterable[Any]) -> Message:
+    """One answer of the model as one message."""
+    blocks = list(content)
+    return assistant_message(
+        "\n".join(block.text for block in blocks if block.type == "text"),
+        [made_call(block.id, block.name, block.input) for block in blocks if block.type == "tool_use"],
+        [block.thinking for block in blocks if block.type == "thinking"],
+    )
+
+
+def content_of(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """A transcript as the API takes it: the results of tools are the user's, and roles take turns."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if message["role"] == "assistant" else "user"
+        blocks = _blocks(message)
+        if not blocks or message["role"] == "system":  # the system prompt is not part of the conversation
+            continue
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        else:
+            turns.append({"role": role, "content": blocks})
+    return turns
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    text = text_of(message)
+    if message["role"] == "tool":
+        return [{"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}]
+    words = [{"type": "text", "text": text}] if text.strip() else []
+    calls = [
+        {"type": "tool_use", "id": call["id"], "name": name_of(call), "input": arguments_of(call)}
+        for call in message.get("tool_calls") or ()
+    ]
+    return [*words, *calls]

@@ -1,0 +1,140 @@
+"""What was said, in the rich message shape that every framework is translated from and to; and the reply.
+
+Each framework has its own form of a conversation. Histories are kept here in the one form of the contract, so
+that a replayed conversation and a remembered one are the same thing to an adapter.
+"""
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from ...wire.envelope import Envelope
+
+Message: TypeAlias = dict[str, Any]
+
+NO_FINAL_RESPONSE = "(no final response)"
+MOST_SESSIONS = 1_000  # stateful conversations remembered in this process; the oldest is forgotten first
+
+
+def earlier_messages(envelope: Envelope) -> list[Message]:
+    """All that was said before this turn: replayed by the platform, or remembered here under `session_id`."""
+    if envelope.messages:
+        replayed = list(envelope.messages)
+        return replayed[:-1] if replayed[-1].get("role") == "user" else replayed
+    return _MEMORY.of(envelope.session_id)
+
+
+def user_message(envelope: Envelope) -> Message:
+    """The user's words of this turn."""
+    if envelope.messages and envelope.messages[-1].get("role") == "user":
+        return dict(envelope.messages[-1])
+    return {"role": "user", "content": envelope.user_instruction}
+
+
+def assistant_message(
+    text: str, calls: Iterable[Mapping[str, Any]] = (), thinking: Iterable[str] = ()
+) -> Message:
+    message: Message = {"role": "assistant", "content": text or None}
+    if made := [dict(call) for call in calls]:
+        message["tool_calls"] = made
+    if thoughts := [{"type": "text", "text": thought} for thought in thinking if thought]:
+        message["thinking"] = thoughts
+    return message
+
+
+def made_call(id: str, name: str, arguments: Any) -> dict[str, Any]:
+    """`arguments` as an object, or as the text that the model wrote."""
+    return {"id": id, "name": name, "arguments": arguments}
+
+
+def tool_message(call_id: str, content: Any) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "content": as_text(content)}
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The words of a message: its content, or the text parts of it."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    parts = (part if isinstance(part, str) else part.get("text") for part in content)
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call in either of the two forms that transcripts use."""
+    arguments = (call.get("function") or call).get("arguments")
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def name_of(call: Mapping[str, Any]) -> str:
+    return str((call.get("function") or call).get("name") or "")
+
+
+def as_text(value: Any) -> str:
+    """What a model reads of a tool's result: text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+class Reply:
+    """The reply to one dispatch, begun when the agent starts: it says how long the agent took."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+        self._started = time.monotonic()
+        self.before = earlier_messages(envelope)
+        self.asked = user_message(envelope)
+
+    def of(
+        self,
+        said: Iterable[Message],
+        final_response: str,
+        *,
+        model: str | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """`{final_response, messages, metadata}`; a stateful conversation is remembered up to here."""
+        messages = [*self.before, self.asked, *said]
+        _MEMORY.keep(self._envelope.session_id, messages)
+        metadata = {
+            "model": model,
+            "total_input_tokens": input_tokens,
+            "total_output_tokens": output_tokens,
+            "agent_runtime_ms": round((time.monotonic() - self._started) * 1000),
+        } | more
+        return {
+            "final_response": final_response if final_response.strip() else NO_FINAL_RESPONSE,
+            "messages": messages,
+            "metadata": {name: value for name, value in metadata.items() if value not in (None, [])},
+        }
+
+
+class _Memory:
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, list[Message]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, session_id: str | None) -> list[Message]:
+        with self._lock:
+            return list(self._sessions.get(session_id or "", ()))
+
+    def keep(self, session_id: str | None, messages: list[Message]) -> None:
+        if not session_id:
+            return
+        with self._lock:
+            self._sessions[session_id] = list(messages)
+            self._sessions.move_to_end(session_id)
+            while len(self._sessions) > MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+
+
+_MEMORY = _Memory()

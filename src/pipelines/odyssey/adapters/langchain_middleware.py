@@ -1,0 +1,158 @@
+"""The middleware that puts a LangChain agent under test: tool calls go to the proxy, words to the trace."""
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+
+from ..context import current
+from .acting import (
+    Event,
+    Outcome,
+    async_call_tool,
+    async_tell,
+    call_tool,
+    envelope_of,
+    handed_over,
+    label_of,
+    not_covered,
+    prompted,
+    said,
+    tell,
+    this_run,
+)
+from .langchain_messages import as_message
+from .langchain_tools import ProxiedTool, SubagentTool
+
+
+class TooManyTurns(Exception):
+    """An agent asked its model more often than `run` allows."""
+
+
+class OdysseyMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Sends every tool call of the agent to the run's proxy, instead of running the tool's body.
+
+        agent = create_agent(model, tools, system_prompt="…", middleware=[OdysseyMiddleware()])
+
+    It also gives the system prompt what the dispatch adds to it, and tells the trace what the agent thinks
+    and says. Put it last, so that middleware of your own sees what the model sees. `local` names tools that
+    are no backend and keep their body: handoffs (tools that return a Command), tools of other middleware.
+    """
+
+    def __init__(self, *, local: Collection[str] = ()) -> None:
+        super().__init__()
+        self._local = frozenset(local)
+
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> None:
+        tell(*_entered())
+
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> None:
+        await async_tell(*_entered())
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        actor = _actor()
+        request = _prepared(request)
+        tell(_prompt(request), actor)
+        response = handler(request)
+        tell(_heard(response), actor)
+        return response
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        actor = _actor()
+        request = _prepared(request)
+        await async_tell(_prompt(request), actor)
+        response = await handler(request)
+        await async_tell(_heard(response), actor)
+        return response
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        if self._stays(request):
+            return handler(request)
+        call = request.tool_call
+        return _answer(request, call_tool(call["name"], call["args"], _actor()))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        if self._stays(request):
+            return await handler(request)
+        call = request.tool_call
+        return _answer(request, await async_call_tool(call["name"], call["args"], _actor()))
+
+    def _stays(self, request: ToolCallRequest) -> bool:
+        is_ours = isinstance(request.tool, ProxiedTool | SubagentTool)
+        return is_ours or request.tool_call["name"] in self._local
+
+
+def _actor() -> str | None:
+    """The label of an agent that stands as a node inside another graph. Others act as the envelope says: a
+    lone agent without a label, a sub-agent behind a tool under the label that its tool gave it."""
+    bound = current().actor_id
+    name = get_config().get("metadata", {}).get("lc_agent_name")
+    if bound is None or not name:
+        return None
+    label = label_of(str(name))
+    return None if bound.rsplit("/", 1)[-1] == label else label
+
+
+def _entered() -> tuple[list[Event], str | None]:
+    """An agent inside a graph takes over: from the one that acted before it, or from the graph itself."""
+    run, actor = this_run(), _actor()
+    if run is None or actor is None:
+        return [], None
+    before, run.last_actor = run.last_actor, envelope_of(actor).actor_id
+    return handed_over(before or current().actor_id, str(run.last_actor)), None
+
+
+def _prepared(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    run = this_run()
+    if run is not None:
+        actor = envelope_of(_actor()).actor_id
+        run.turns[actor] += 1
+        if run.max_turns is not None and run.turns[actor] > run.max_turns:
+            raise TooManyTurns
+    addition = current().system_prompt("")
+    if not addition:
+        return request
+    before = request.system_message.content_blocks if request.system_message is not None else []
+    blocks: Any = [*before, {"type": "text", "text": f"\n\n{addition}" if before else addition}]
+    return request.override(system_message=SystemMessage(content_blocks=blocks))
+
+
+def _prompt(request: ModelRequest[Any]) -> list[Event]:
+    text = request.system_message.text if request.system_message is not None else None
+    live = [str(tool.get("name") or tool.get("type")) for tool in request.tools if isinstance(tool, dict)]
+    return not_covered(live) + prompted(text, envelope_of(_actor()).actor_id)
+
+
+def _heard(response: ModelResponse[Any]) -> list[Event]:
+    events: list[Event] = []
+    run = this_run()
+    is_subagent = "/" in (envelope_of(_actor()).actor_id or "")
+    for message in response.result:
+        if isinstance(message, AIMessage):
+            events += said(as_message(message), is_subagent=is_subagent)
+            usage = message.usage_metadata
+            if run is not None and usage is not None:
+                run.spent(usage["input_tokens"], usage["output_tokens"])
+    return events
+
+
+def _answer(request: ToolCallRequest, outcome: Outcome) -> ToolMessage:
+    call = request.tool_call
+    return ToolMessage(
+        content=outcome.text,
+        name=call["name"],
+        tool_call_id=str(call["id"]),
+        status="error" if outcome.is_error else "success",
+    )

@@ -1,0 +1,58 @@
+"""One real server for all of these tests, and every framework's agent on a model that the test plays."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+import pytest
+from played_models import Decide, Played
+
+from nodes import Api, house_in
+from pipelines.odyssey import Envelope
+
+FRAMEWORKS = ("openai-agents", "anthropic", "langchain", "strands")
+
+
+class Studio(Protocol):
+    def tools_schema(self) -> list[dict[str, Any]]: ...
+    def run(self, envelope: Envelope, **options: Any) -> dict[str, Any]: ...
+    @property
+    def run_async(self) -> Callable[..., Any]: ...
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with house_in(tmp_path_factory.mktemp("shared"), {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house:
+        yield house.open()
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def studio_of(request: pytest.FixtureRequest) -> Iterator[Callable[[Decide], tuple[Studio, Played]]]:
+    """Of each framework: an agent whose model does as told, and what that model saw."""
+    with ExitStack() as stack:
+
+        def make(decide: Decide) -> tuple[Studio, Played]:
+            model = Played(decide)
+            return _studio(request.param, model, stack), model
+
+        yield make
+
+
+def _studio(framework: str, model: Played, stack: ExitStack) -> Studio:
+    if framework == "openai-agents":
+        from openai_model import Studio as OpenAiStudio
+
+        return OpenAiStudio(model)
+    if framework == "langchain":
+        from langchain_model import Studio as LangChainStudio
+
+        return LangChainStudio(model)
+    if framework == "strands":
+        from strands_model import Studio as StrandsStudio
+
+        return StrandsStudio(model)
+    from anthropic_api import Studio as AnthropicStudio
+    from anthropic_api import client_of, played_api
+
+    url = stack.enter_context(played_api(model))
+    return AnthropicStudio(url, stack.enter_context(client_of(url)))
