@@ -127,7 +127,7 @@ def test_a_caller_that_hangs_up_before_its_call_is_whole_asked_nothing(wire: Wir
     assert wire.trace_length() == before + 1
 
 
-@pytest.mark.parametrize("path", [f"{PROXY}/tools/get_order", "/api/agents"])
+@pytest.mark.parametrize("path", [f"{PROXY}/tools/get_order", "/api/runs"])
 @pytest.mark.parametrize("size", [MEBIBYTE + 1, 8 * MEBIBYTE])
 def test_a_body_that_is_too_large_is_answered_and_the_server_goes_on(
     wire: Wire, path: str, size: int

@@ -16,7 +16,7 @@ from pipelines.wire.names import PROXY_BASE, Role
 pytestmark = pytest.mark.anyio
 DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
-IDS = ("agent_id", "batch_id", "dataset_id", "key_id", "run_id", "task_id")
+IDS = ("agent_id", "batch_id", "credential_id", "dataset_id", "key_id", "run_id", "task_id")
 
 
 class Operation(NamedTuple):
@@ -50,6 +50,7 @@ BODIES: dict[str, Any] = {
     "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
     "POST /api/runs/{run_id}/finish": {"final_response": "Done."},
     "POST /api/keys": {"name": "x"},
+    "POST /api/credentials": {"name": "KEY", "value": "s3cret-value"},
 }
 
 
@@ -68,6 +69,8 @@ async def things_of(house: House, org: Org) -> Row:
     run = await org.open_run(agent["id"], dataset["task_ids"][0])
     answered(await run.call("refund_order", {"order_id": "4521"}))
     key = answered(await org.client.post("/api/keys", json={"name": "k"}), 201)
+    secret = {"name": "SHOP_KEY", "value": "s3cret-value"}
+    credential = answered(await org.client.post("/api/credentials", json=secret), 201)
     batch = {"agent_id": agent["id"], "agent_version": 1, "dataset_id": dataset["id"]}
     more = {"org_id": org.id, "repeats": 1, "concurrency": 1, "now": house.platform.now()}
 
@@ -85,6 +88,7 @@ async def things_of(house: House, org: Org) -> Row:
         "task_id": dataset["task_ids"][0],
         "run_id": run.id,
         "key_id": key["id"],
+        "credential_id": credential["id"],
     }
 
 

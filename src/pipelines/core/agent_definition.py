@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from pipelines.core.agent_config import AgentConfig, read_config
 from pipelines.core.authored import Fields, as_object
-from pipelines.core.json_text import JsonObject
+from pipelines.core.code_secrets import MOST_SECRETS, name_complaint
+from pipelines.core.json_text import JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.passthrough_binding import EndpointFacts
 from pipelines.core.problems import Problem, Refused
@@ -17,6 +18,8 @@ MODES = ("external_http", "code")
 LONGEST_NAME = 255
 LONGEST_DESCRIPTION = 5_000
 LONGEST_URL = 2_048
+LONGEST_ENTRYPOINT = 300
+LONGEST_REQUIREMENTS = 20_000
 LONGEST_HEADER_VALUE = 8_192  # what common servers take for one header
 DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 300, 1_800
 DEFAULT_CONCURRENCY, MAX_CONCURRENCY = 8, 1_000
@@ -60,9 +63,20 @@ class AgentDefinition:
     requires_rich_response: bool = False
     config: AgentConfig = field(default_factory=AgentConfig)
     max_concurrency: int = DEFAULT_CONCURRENCY
+    entrypoint: str | None = None  # code mode: what is called; None is found in the files
+    requirements: str | None = None  # code mode: None is the tree's requirements.txt, if it has one
+    secrets: tuple[str, ...] = ()  # code mode: the org's credentials that become environment variables
 
     def as_json(self) -> JsonObject:
         """The contract's fields in their normal form, without the auth header's value."""
+        own: JsonObject = {
+            "entrypoint": self.entrypoint,
+            "requirements": self.requirements,
+            "secrets": [*self.secrets],
+        }
+        return self._shared_json() | (own if self.mode == "code" else {})
+
+    def _shared_json(self) -> JsonObject:
         return {
             "name": self.name,
             "description": self.description,
@@ -78,7 +92,8 @@ class AgentDefinition:
         }
 
 
-_FIELDS = (*AgentDefinition(name="").as_json(), "auth_header_value")
+CODE_FIELDS = ("entrypoint", "requirements", "secrets")
+_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "auth_header_value")
 
 
 def parse_agent_definition(
@@ -94,6 +109,8 @@ def parse_agent_definition(
         fields.get("ledger_schema"), path=fields.at("ledger_schema"), problems=problems
     )
     tools = _read_tools(fields, ledger_schema, endpoints or {})
+    if mode == "external_http":
+        _refuse_code_fields(fields)
     header_name = _read_header_name(fields)
     definition = AgentDefinition(
         name=fields.text("name", longest=LONGEST_NAME) or "",
@@ -110,10 +127,32 @@ def parse_agent_definition(
         max_concurrency=fields.whole_number(
             "max_concurrency", DEFAULT_CONCURRENCY, least=1, most=MAX_CONCURRENCY
         ),
+        entrypoint=fields.text("entrypoint", longest=LONGEST_ENTRYPOINT),
+        requirements=fields.text("requirements", longest=LONGEST_REQUIREMENTS, may_be_blank=True),
+        secrets=_read_secrets(fields),
     )
     if problems:
         raise Refused(problems, "the agent")
     return definition
+
+
+def _refuse_code_fields(fields: Fields) -> None:
+    for key in CODE_FIELDS:
+        if fields.get(key) not in (None, []):
+            fields.refuse(key, f"`{key}` is for agents of mode `code`", 'set "mode": "code", or leave it out')
+
+
+def _read_secrets(fields: Fields) -> tuple[str, ...]:
+    """Names only; whether the org has them is for whoever knows the org."""
+    names = fields.texts("secrets")
+    if len(names) > MOST_SECRETS:
+        fields.refuse("secrets", f"`secrets` has {len(names)} names; at most {MOST_SECRETS} may be")
+    for index, name in enumerate(names):
+        complaint = name_complaint(name)
+        if complaint is not None:
+            path = fields.at("secrets") + pointer([index])
+            fields.problems.append(Problem(path=path, message=f"`{name[:80]}` {complaint}"))
+    return tuple(dict.fromkeys(names))
 
 
 def _read_tools(

@@ -14,7 +14,8 @@ from pipelines.core.transcript import Message, after_turn
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_batch import RETRY_S, Claimed
-from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed
+from pipelines.engine.run_code import CodeRunner
+from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed, Outcome
 from pipelines.storage.agents import Agent
 from pipelines.storage.runs import Ending, Run
 from pipelines.storage.secret_box import UnreadableSecret
@@ -40,10 +41,13 @@ class _Session:
 class Dispatcher:
     """Sends claimed runs. `public_url` is where agents reach this node's proxy."""
 
-    def __init__(self, platform: Platform, client: AgentClient, public_url: str) -> None:
+    def __init__(
+        self, platform: Platform, client: AgentClient, public_url: str, code_runner: CodeRunner
+    ) -> None:
         self._platform = platform
         self._client = client
         self._public_url = public_url
+        self._code_runner = code_runner
 
     async def dispatch_run(self, claimed: Claimed) -> None:
         run = claimed.run
@@ -74,14 +78,20 @@ class Dispatcher:
         for turn, said in enumerate(user_turns(seed)):
             session.history.append(Message(role="user", content=said))
             envelope = self._envelope(claimed, seed, said, session)
-            outcome = await self._client.dispatch(target_of(self._platform, claimed.agent), envelope)
+            outcome = await self._send(claimed.agent, envelope)
             if isinstance(outcome, DispatchFailed):
+                session.warnings += outcome.warnings
                 session.warnings += outcome.reply.soft_warnings if outcome.reply is not None else ()
                 return outcome
             self._take_in(session, outcome.reply, turn)
             if is_ended_by(seed.termination_keyword, outcome.reply.final_response):
                 break
         return None
+
+    async def _send(self, agent: Agent, envelope: Envelope) -> Outcome:
+        if is_code(agent):
+            return await self._code_runner.dispatch(agent, envelope)
+        return await self._client.dispatch(target_of(self._platform, agent), envelope)
 
     def _take_in(self, session: _Session, reply: AgentReply, turn: int) -> None:
         prefix = f"turn {turn + 1}: " if turn else ""
@@ -93,7 +103,7 @@ class Dispatcher:
     def _envelope(self, claimed: Claimed, seed: Seed, said: str, session: _Session) -> Envelope:
         run = claimed.run
         is_conversation = seed.turn_mode == "model_as_user"
-        replays = is_conversation and seed.memory_mode == "replay"
+        replays = is_conversation and (seed.memory_mode == "replay" or is_code(claimed.agent))
         return Envelope(
             run_id=run.id,
             task_id=run.task_id,
@@ -104,7 +114,7 @@ class Dispatcher:
             run_token_jti=run.jti,
             task_input=seed.task_input,
             messages=[message.as_json() for message in session.history] if replays else None,
-            session_id=run.jti if is_conversation and not replays else None,
+            session_id=run.jti if is_conversation and seed.memory_mode != "replay" else None,
         )
 
     def _ending(self, session: _Session, failed: DispatchFailed | None) -> Ending:
@@ -151,6 +161,11 @@ def user_turns(seed: Seed) -> list[str]:
 
 def is_ended_by(keyword: str | None, reply: str) -> bool:
     return keyword is not None and keyword.casefold() in reply.casefold()
+
+
+def is_code(agent: Agent) -> bool:
+    """Such an agent starts anew on every turn and remembers nothing: it is always told what was said."""
+    return agent.definition.get("mode") == "code"
 
 
 def target_of(platform: Platform, agent: Agent) -> AgentTarget:

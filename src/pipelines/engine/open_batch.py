@@ -41,8 +41,8 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     agent = await find_agent(platform, org_id, asked.agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
-    if agent.definition.get("mode") != "external_http":
-        raise Conflict("Only agents reached over HTTP can be dispatched so far.")
+    if agent.definition.get("mode") == "code":
+        await platform.code_mode.opened()  # refused here rather than once per run
     now = platform.now()
     batch = await platform.database.write(lambda connection: _store(connection, now, org_id, agent, asked))
     await runner.enqueue(batch)

@@ -5,7 +5,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox
 
@@ -42,3 +44,5 @@ class Platform:
     now: Callable[[], str] = field(default_factory=WallClock)
     #: Why the platform may not call an endpoint; None when it may.
     endpoint_refusal: Callable[[str], Awaitable[str | None]]
+    git: GitFetcher
+    code_mode: CodeMode

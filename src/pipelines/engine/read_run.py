@@ -5,6 +5,7 @@ from pipelines.core.ledger import World, fold, update_from_json
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
+from pipelines.storage.code import output_of_run
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import world_by_hash
 from pipelines.storage.runs import Run
@@ -16,6 +17,14 @@ async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
     run = await find_run(platform, org_id, run_id)
     counts = await platform.database.read(lambda connection: counts_of_run(connection, run.id))
     return run.as_json() | {"odyssey_seed": run.seed, "counts": counts}
+
+
+async def read_output(platform: Platform, org_id: int, run_id: int) -> JsonObject:
+    """What a code agent printed; nothing for any other."""
+    run = await find_run(platform, org_id, run_id)
+    output = await platform.database.read(lambda connection: output_of_run(connection, run.id))
+    stdout, stderr = output or ("", "")
+    return {"run_id": run.id, "stdout": stdout, "stderr": stderr}
 
 
 async def read_trace(

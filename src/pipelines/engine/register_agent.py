@@ -1,30 +1,42 @@
 """Registering agents: a new one, a change (always a new version), publishing, deleting."""
 
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pipelines.core.agent_definition import AgentDefinition, parse_agent_definition
+from pipelines.core.agent_definition import CODE_FIELDS, AgentDefinition, parse_agent_definition
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.language import parse_plan
+from pipelines.engine import upload_code
+from pipelines.engine.manage_credentials import unknown_credentials
 from pipelines.engine.platform import Platform
+from pipelines.engine.upload_code import CheckedCode
 from pipelines.storage import agents
 from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection
-from pipelines.wire.errors import NotFound
+from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"
+CODE = "code"
+CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements"}
+
+
+class _Read(NamedTuple):
+    status: str
+    definition: AgentDefinition
+    secret: str | None  # apart from the definition, which everybody may see
 
 
 async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Agent:
     """A published agent, unless the body says `"status": "draft"`."""
-    status, definition, secret = _read(body)
-    await _check_endpoint(platform, definition)
+    (status, definition, secret), checked = await _checked(platform, org_id, body, stored=None)
+    record = await _stored_code(platform, checked)
     now = platform.now()
 
     def store(connection: Connection) -> Agent:
         agent_id = agents.add_agent(connection, org_id=org_id, name=definition.name, status=status, now=now)
         sealed = _sealed(platform, org_id, agent_id, secret)
-        _add_version(connection, agent_id, definition, sealed, status, now)
+        _add_version(connection, agent_id, _Version(definition, record, sealed, status), now)
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
@@ -33,24 +45,58 @@ async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Age
 async def change_agent(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> Agent:
     """The fields given replace the old ones, the others stay; the result is checked whole."""
     now = platform.now()
-    if "endpoint_url" in body:
+    new_code = None
+    if body.keys() & CHECKED_OUTSIDE:  # what takes more than the transaction below has
         current = await find_agent(platform, org_id, agent_id)
-        _, changed, _ = _read({"status": current.status, **current.definition, **body})
-        await _check_endpoint(platform, changed)
+        whole, stored = _merged(current, body), _code_of(current)
+        new_code = await _stored_code(
+            platform, (await _checked(platform, org_id, whole, stored=stored, changed=body))[1]
+        )
 
     def store(connection: Connection) -> Agent:
         before = _existing(connection, org_id, agent_id)
-        whole: JsonObject = {"status": before.status, **before.definition, **body}
-        status, definition, secret = _read(whole)
+        status, definition, secret = _read(_merged(before, body))
         sealed = before.sealed_auth_header
         if WRITE_ONLY in body or definition.auth_header_name is None:
             sealed = _sealed(platform, org_id, agent_id, secret)
         elif sealed is not None:
             _check_same_host(before.definition.get("endpoint_url"), definition.endpoint_url)
-        _add_version(connection, agent_id, definition, sealed, status, now)
+        record = new_code or _code_of(before)
+        _check_has_code(definition, status, record)
+        _add_version(connection, agent_id, _Version(definition, record, sealed, status), now)
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
+
+
+async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes) -> Agent:
+    """Code by archive: a new version, everything else of the agent as it was."""
+    agent = await find_code_agent(platform, org_id, agent_id)
+    entrypoint = agent.definition.get("entrypoint")
+    checked = await upload_code.check_zip(raw, entrypoint if isinstance(entrypoint, str) else None)
+    required = agent.definition.get("requirements")
+    problems = upload_code.requirements_problems(required if isinstance(required, str) else None, checked)
+    if problems:
+        raise Refused(problems, "the code")
+    record = await _stored_code(platform, checked)
+    now = platform.now()
+
+    def store(connection: Connection) -> Agent:
+        before = _existing(connection, org_id, agent_id)
+        status, definition, _ = _read(_merged(before, {}))
+        version = _Version(definition, record, before.sealed_auth_header, status)
+        _add_version(connection, agent_id, version, now)
+        return _existing(connection, org_id, agent_id)
+
+    return await platform.database.write(store)
+
+
+async def download_code(platform: Platform, org_id: int, agent_id: int, version: int | None) -> bytes:
+    """The code of an agent as a zip archive."""
+    record = _code_of(await find_agent(platform, org_id, agent_id, version))
+    if record is None:
+        raise Conflict(f"Agent {agent_id} has no code.")
+    return await upload_code.read_code(platform, record)
 
 
 async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent:
@@ -58,8 +104,14 @@ async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent
 
     def store(connection: Connection) -> Agent:
         agent = _existing(connection, org_id, agent_id)
-        _read({"status": "published", **agent.definition})  # what a draft may leave out
-        agents.publish_agent(connection, agent_id=agent_id, now=now)
+        if agent.status == "published":
+            return agent
+        status, definition, _ = _read(_merged(agent, {"status": "published"}))  # a draft may leave things out
+        record = _code_of(agent)
+        _check_has_code(definition, status, record)
+        _add_version(
+            connection, agent_id, _Version(definition, record, agent.sealed_auth_header, status), now
+        )
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
@@ -74,17 +126,101 @@ async def delete_agent(platform: Platform, org_id: int, agent_id: int) -> None:
         raise NotFound(f"There is no agent {agent_id}.")
 
 
+async def find_code_agent(platform: Platform, org_id: int, agent_id: int) -> Agent:
+    agent = await find_agent(platform, org_id, agent_id)
+    if agent.definition.get("mode") != "code":
+        raise Conflict("Only agents of mode code have code; set the mode first.")
+    return agent
+
+
 async def find_agent(platform: Platform, org_id: int, agent_id: int, version: int | None = None) -> Agent:
     return await platform.database.read(lambda connection: _existing(connection, org_id, agent_id, version))
 
 
-def _read(body: JsonObject) -> tuple[str, AgentDefinition, str | None]:
-    """Status, checked definition, and the secret apart from it. Refused with all problems at once."""
-    rest = dict(body)
+async def _checked(
+    platform: Platform,
+    org_id: int,
+    body: JsonObject,
+    *,
+    stored: JsonObject | None,
+    changed: JsonObject | None = None,
+) -> tuple[_Read, CheckedCode | None]:
+    """All that is wrong with an agent and its code, in one answer. `stored` is the code that it has."""
+    problems: list[Problem] = []
+    read = None
+    try:
+        read = _read(body)
+        await _check_endpoint(platform, read.definition)
+        problems += await unknown_credentials(platform, org_id, read.definition.secrets)
+    except Refused as refused:
+        problems += refused.problems
+    checked = None
+    try:
+        asked = body if changed is None else changed
+        if body.get("mode") == "code" and asked.keys() & {CODE, "entrypoint", "mode"}:
+            checked = await _checked_code(platform, body, stored, is_sound=not problems)
+        if read is not None:
+            problems += upload_code.requirements_problems(read.definition.requirements, checked)
+            _check_has_code(read.definition, read.status, checked.record if checked is not None else stored)
+    except Refused as refused:
+        problems += refused.problems
+    if problems or read is None:
+        raise Refused(problems, "the agent")
+    return read, checked
+
+
+async def _checked_code(
+    platform: Platform, body: JsonObject, stored: JsonObject | None, *, is_sound: bool
+) -> CheckedCode | None:
+    source, named = body.get(CODE), body.get("entrypoint")
+    entrypoint = named if isinstance(named, str) else None
+    if source is None or (source == stored and stored is not None):  # what it is shown as may be sent back
+        return await upload_code.check_again(platform, stored, entrypoint) if stored is not None else None
+    if isinstance(source, dict) and source.get("source") == "git" and not is_sound:
+        return None  # nobody is called for an agent that is refused anyway
+    return await upload_code.check_code(source, entrypoint, platform.git)
+
+
+async def _stored_code(platform: Platform, checked: CheckedCode | None) -> JsonObject | None:
+    if checked is None:
+        return None
+    await upload_code.store_code(platform, checked)
+    return checked.record
+
+
+def _merged(before: Agent, body: JsonObject) -> JsonObject:
+    """An agent that leaves code mode leaves behind what only code has."""
+    is_left = before.definition.get("mode") == "code" and body.get("mode", "code") != "code"
+    kept = {
+        name: value
+        for name, value in before.definition.items()
+        if not (is_left and name in (CODE, *CODE_FIELDS))
+    }
+    return {"status": before.status, **kept, **body}
+
+
+def _code_of(agent: Agent) -> JsonObject | None:
+    record = agent.definition.get(CODE)
+    return record if isinstance(record, dict) else None
+
+
+def _check_has_code(definition: AgentDefinition, status: str, record: JsonObject | None) -> None:
+    if definition.mode == "code" and status != "draft" and record is None:
+        hint = "send `code`, or register a draft and PUT a zip archive to /api/agents/{id}/code"
+        raise Refused([Problem(path=f"/{CODE}", message="the code is missing", hint=hint)], "the agent")
+
+
+def _read(body: JsonObject) -> _Read:
+    """The definition apart from its secret and its code. Refused with all problems at once."""
+    rest = {name: value for name, value in body.items() if name != CODE or body.get("mode") != "code"}
     status = rest.pop("status", "published")
     problems: list[Problem] = []
     if status not in ("draft", "published"):
         problems.append(Problem(path="/status", message="must be 'draft' or 'published'"))
+    if rest.get(CODE) is not None:
+        hint = 'set "mode": "code", or leave it out'
+        problems.append(Problem(path=f"/{CODE}", message="`code` is for agents of mode `code`", hint=hint))
+    rest.pop(CODE, None)
     try:
         definition = parse_agent_definition(rest, draft=status == "draft")
     except Refused as refused:
@@ -93,7 +229,7 @@ def _read(body: JsonObject) -> tuple[str, AgentDefinition, str | None]:
     if problems:
         raise Refused(problems, "the agent")
     secret = rest.get(WRITE_ONLY)
-    return str(status), definition, secret if isinstance(secret, str) else None
+    return _Read(str(status), definition, secret if isinstance(secret, str) else None)
 
 
 async def _check_endpoint(platform: Platform, definition: AgentDefinition) -> None:
@@ -129,20 +265,21 @@ def _sealed(platform: Platform, org_id: int, agent_id: int, secret: str | None) 
     return platform.secrets.seal(secret, row=f"{org_id}|agent|{agent_id}")
 
 
-def _add_version(
-    connection: Connection,
-    agent_id: int,
-    definition: AgentDefinition,
-    sealed: bytes | None,
-    status: str,
-    now: str,
-) -> None:
+class _Version(NamedTuple):
+    definition: AgentDefinition
+    code: JsonObject | None
+    sealed_auth_header: bytes | None
+    status: str
+
+
+def _add_version(connection: Connection, agent_id: int, version: _Version, now: str) -> None:
+    has_code = version.definition.mode == "code"
     agents.add_version(
         connection,
         agent_id=agent_id,
-        definition=definition.as_json(),
-        sealed_auth_header=sealed,
-        status=status,
+        definition=version.definition.as_json() | ({CODE: version.code} if has_code else {}),
+        sealed_auth_header=version.sealed_auth_header,
+        status=version.status,
         now=now,
     )
 

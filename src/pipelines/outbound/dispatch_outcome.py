@@ -39,7 +39,7 @@ REFUSED_HINT = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS lets a server call agents on i
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dispatched:
     reply: AgentReply
-    http_status: int
+    http_status: int | None  # None: a code agent, which no HTTP reached
     latency_ms: float
 
 
@@ -52,11 +52,14 @@ class DispatchFailed:
     hint: str | None = None
     latency_ms: float = 0.0
     reply: AgentReply | None = None  # readable, but against the response contract
+    traceback: str | None = None  # of a code agent
+    warnings: tuple[str, ...] = ()  # about how it was sent
 
     def as_json(self) -> JsonObject:
         """The run's `error_json`."""
         body: JsonObject = {"detail": self.detail, "http_status": self.http_status, "reached": self.reached}
-        return body | ({"hint": self.hint} if self.hint is not None else {})
+        body |= {"hint": self.hint} if self.hint is not None else {}
+        return body | ({"traceback": self.traceback} if self.traceback is not None else {})
 
 
 Outcome: TypeAlias = Dispatched | DispatchFailed

@@ -3,23 +3,31 @@
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Literal
 
 from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse
 
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.engine.code_folders import CodeFolders
+from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_batch import BatchRunner
-from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.engine.run_code import CodeRunner
+from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
+from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.sandbox.environments import Environments
+from pipelines.sandbox.pool import SandboxPool
 from pipelines.server import docs_page, errors, openapi
-from pipelines.server.api import agents, batches, datasets, keys, runs
-from pipelines.server.api.common import answer
+from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
+from pipelines.server.api.common import Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
+from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox, load_or_make_key
@@ -29,6 +37,8 @@ from pipelines.wire.names import PROXY_BASE
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
 _PROXY_PATHS = f"{PROXY_BASE}/"
+CODE_FOLDER = "code"  # of the data directory: uploaded code, unpacked
+ENVIRONMENTS_FOLDER = "environments"  # and what it requires, installed
 
 
 class App:
@@ -49,37 +59,60 @@ class App:
             await self.api(scope, receive, send)
 
 
+def _code_mode(settings: Settings) -> CodeMode:
+    isolation: Literal["required", "preferred"] = "preferred" if settings.runs_unsafe_code else "required"
+    return CodeMode(
+        lambda: SandboxPool(isolation=isolation),
+        lambda pool: Environments(
+            settings.data_dir.resolve() / ENVIRONMENTS_FOLDER, python=pool.python.executable
+        ),
+    )
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, object]]:
+    """Everything that lives as long as the application does, by the name the routes know it under."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    database = Database(settings.store())
+    policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
+    client = AgentClient(policy)
+    code_mode = _code_mode(settings)
+    platform = Platform(
+        database=database,
+        secrets=SecretBox(load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)),
+        live_runs=LiveRuns(database),
+        manual_run_ttl_s=settings.manual_run_ttl_s,
+        endpoint_refusal=client.refusal,
+        git=GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints),
+        code_mode=code_mode,
+    )
+    whole.proxy = Proxy(platform, rate_limit=settings.proxy_rate_limit)
+    folders = CodeFolders(platform, settings.data_dir.resolve() / CODE_FOLDER)
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy))
+    dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
+    runner = BatchRunner(
+        platform,
+        worker=settings.worker_id(),
+        database_url=settings.durable_url,
+        silent_s=settings.worker_silent_s,
+        dispatch_run=dispatcher.dispatch_run,
+    )
+    await runner.start(listen=whole.is_worker)
+    try:
+        yield {"platform": platform, "agent_client": client, "runner": runner, "code_runner": code_runner}
+    finally:
+        await runner.stop()
+        await code_mode.close()
+        await database.close()
+
+
 def _build_api(settings: Settings, whole: App) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
-        database = Database(settings.store())
-        client = AgentClient(AddressPolicy(allow_private=settings.allows_private_endpoints))
-        platform = Platform(
-            database=database,
-            secrets=SecretBox(load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)),
-            live_runs=LiveRuns(database),
-            manual_run_ttl_s=settings.manual_run_ttl_s,
-            endpoint_refusal=client.refusal,
-        )
-        dispatcher = Dispatcher(platform, client, whole.own_url)
-        runner = BatchRunner(
-            platform,
-            worker=settings.worker_id(),
-            database_url=settings.durable_url,
-            silent_s=settings.worker_silent_s,
-            dispatch_run=dispatcher.dispatch_run,
-        )
-        app.state.platform = platform
-        app.state.agent_client = client
-        app.state.runner = runner
-        whole.proxy = Proxy(platform, rate_limit=settings.proxy_rate_limit)
-        await runner.start(listen=whole.is_worker)
-        try:
+        async with _opened(settings, whole) as parts:
+            for name, part in parts.items():
+                setattr(app.state, name, part)
             yield
-        finally:
-            await runner.stop()
-            await database.close()
 
     api = FastAPI(
         title="Odyssey",
@@ -91,13 +124,18 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.upload_limit_mb = settings.upload_limit_mb
-    for module in (agents, datasets, runs, batches, keys):
+    for module in (agents, datasets, runs, batches, credentials, keys):
         api.include_router(module.router)
 
     @api.get("/health", tags=["server"])
     async def health() -> dict[str, str]:
         """Whether the server answers, and which version it is."""
         return {"status": "ok", "version": __version__}
+
+    @api.get("/api/code-mode", tags=["server"])
+    async def code_mode(platform: Ours, key: Viewer) -> Response:
+        """Whether this server runs uploaded code, how it is isolated, and if not, why."""
+        return answer(await platform.code_mode.as_json())
 
     @api.get("/schemas/agent-response.json", tags=["server"])
     async def agent_response_schema() -> Response:

@@ -49,6 +49,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", 60, "tool calls a minute per run; 0: no limit"),
     Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
+    Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
 )  # fmt: skip
 
@@ -67,6 +68,7 @@ class Settings:
     proxy_rate_limit: int
     manual_run_ttl_s: int
     upload_limit_mb: int
+    unsafe_code: str
     worker_silent_s: int
 
     @property
@@ -91,6 +93,11 @@ class Settings:
         if self.allow_private_endpoints == "auto":
             return is_loopback(self.host)
         return self.allow_private_endpoints == "yes"
+
+    @property
+    def runs_unsafe_code(self) -> bool:
+        """The operator takes uploaded code to be as trustworthy as the server itself."""
+        return self.unsafe_code == "yes"
 
     @property
     def durable_url(self) -> str:
@@ -155,6 +162,8 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
         found.append(
             Problem(path="PIPELINES_ALLOW_PRIVATE_ENDPOINTS", message="must be 'auto', 'yes' or 'no'")
         )
+    if values["unsafe_code"] not in ("yes", "no"):
+        found.append(Problem(path="PIPELINES_UNSAFE_CODE", message="must be 'yes' or 'no'"))
     key = values["api_key"]
     if key and (len(key) < 8 or not key.isascii() or not key.isprintable() or " " in key):
         found.append(

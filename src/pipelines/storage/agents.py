@@ -87,10 +87,6 @@ def agents_of_org(
     return Page([_agent(row) for row in rows.items], rows.last_id)
 
 
-def publish_agent(connection: Connection, *, agent_id: int, now: str) -> None:
-    connection.execute("UPDATE agents SET status = 'published', updated_at = ? WHERE id = ?", (now, agent_id))
-
-
 def delete_agent(connection: Connection, *, org_id: int, agent_id: int, now: str) -> bool:
     """Gone from every list; its versions stay for the runs that used them."""
     done = connection.execute(

@@ -152,6 +152,39 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE UNIQUE INDEX trace_rows_in_order ON trace_rows (run_id, sequence);
         """,
     ),
+    (
+        "0002_code",
+        """
+        -- Uploaded source, kept once for equal content. Its archive lies in parts: each is one short write,
+        -- so that tool calls do not wait for an upload. Only a row here says that all parts are there.
+        CREATE TABLE code (
+            hash TEXT PRIMARY KEY,
+            archive_hash TEXT NOT NULL,
+            created_at TEXT NOT NULL
+        );
+        CREATE TABLE code_parts (
+            archive_hash TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY (archive_hash, number)
+        );
+        CREATE TABLE credentials (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            sealed_value BLOB NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        -- What a code agent printed. Apart from runs, whose rows are read by the page.
+        CREATE TABLE run_output (
+            run_id INTEGER NOT NULL UNIQUE REFERENCES runs (id),
+            stdout TEXT NOT NULL,
+            stderr TEXT NOT NULL
+        );
+        """,
+    ),
 )
 
 

@@ -238,6 +238,13 @@ def set_verdict(connection: Connection, *, run_id: int, ending: Ending) -> None:
     )
 
 
+def postpone_expiry(connection: Connection, *, run_id: int, expires_at: str) -> None:
+    """Its token lives on: time went by that was not the agent's."""
+    connection.execute(
+        "UPDATE runs SET expires_at = ? WHERE id = ? AND status = 'running'", (expires_at, run_id)
+    )
+
+
 def mark_retried(connection: Connection, *, run_id: int) -> None:
     connection.execute("UPDATE runs SET retried = 1 WHERE id = ?", (run_id,))
 

@@ -30,6 +30,7 @@ from pipelines.core.verdict.verdict import (
     left_open,
 )
 from pipelines.core.verdict.wording import calls_text, listing, quoted, shortened
+from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.names import RunStatus
 
 REFUSAL = "refusal"
@@ -39,7 +40,7 @@ MOST_TOLD = 8  # findings in the reasoning; all of them are under `findings`
 
 def judge(evidence: RunEvidence) -> Verdict | JudgeError:
     """The verdict on a run, or the error that kept it from being judged. Never raises."""
-    if evidence.status != RunStatus.COMPLETED:
+    if evidence.status != RunStatus.COMPLETED and not _raised(evidence):
         return _not_applicable(evidence)
     try:
         return _judged(evidence)
@@ -74,7 +75,15 @@ def _is(id: str, finding: Finding) -> bool:
     return finding.check == f"constraint/{id}"
 
 
+def _raised(evidence: RunEvidence) -> bool:
+    """Code that broke in the platform's own hands: what it did until then is all there, and is judged."""
+    return evidence.error_class == ErrorClass.AGENT_EXCEPTION
+
+
 def _response(evidence: RunEvidence) -> list[Finding]:
+    if _raised(evidence):
+        says = "The agent's code ended with an exception, not with an answer."
+        return [broken("answer", FailureMode.NO_RESPONSE, says)]
     if evidence.final_response.strip():
         return []
     return [broken("answer", FailureMode.NO_RESPONSE, "The final response is empty.")]

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from pipelines.core.code_zip import MAX_ZIP_BYTES
 from pipelines.engine import check_plans, register_agent, test_connection
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
@@ -18,17 +19,22 @@ from pipelines.server.api.common import (
     answer_page,
     id_cursor,
     json_body,
+    limited,
     read_json_object,
 )
 from pipelines.storage.agents import agents_of_org
+from pipelines.wire.errors import UnsupportedMediaType
 
 router = APIRouter(prefix="/api/agents", tags=["agents"])
+MAX_AGENT_BYTES = 8 * 1024 * 1024  # a megabyte of source, each character of it escaped at the worst
+ZIP_KINDS = ("application/zip", "application/x-zip-compressed", "application/octet-stream")
 
 
 @router.post("", status_code=201, openapi_extra=json_body(schemas.AGENT))
 async def create_agent(request: Request, platform: Ours, key: Contributor) -> Response:
     """Register an agent. It is published unless the body says `"status": "draft"`."""
-    agent = await register_agent.create_agent(platform, key.org_id, await read_json_object(request))
+    body = await read_json_object(request, limit=MAX_AGENT_BYTES)
+    agent = await register_agent.create_agent(platform, key.org_id, body)
     return answer(agent.as_json(), 201)
 
 
@@ -65,7 +71,7 @@ async def get_agent(
 @router.put("/{agent_id}", openapi_extra=json_body(schemas.AGENT_CHANGE))
 async def change_agent(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Replace the fields given; the others stay. The result is checked whole and is a new version."""
-    body = await read_json_object(request)
+    body = await read_json_object(request, limit=MAX_AGENT_BYTES)
     agent = await register_agent.change_agent(platform, key.org_id, agent_id, body)
     return answer(agent.as_json())
 
@@ -86,9 +92,44 @@ async def publish_agent(agent_id: Id, platform: Ours, key: Contributor) -> Respo
 
 @router.post("/{agent_id}/test-connection")
 async def post_test_connection(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """Ping the agent with its auth header: is it there, does it let us in, and if not, what to change."""
-    client = request.app.state.agent_client
-    return answer(await test_connection.test_connection(platform, client, key.org_id, agent_id))
+    """Is the agent there, and could it be sent a run? If not, what to change.
+
+    An agent behind a URL is pinged with its auth header; code is loaded in a sandbox, and not called.
+    """
+    client, code_runner = request.app.state.agent_client, request.app.state.code_runner
+    told = await test_connection.test_connection(platform, client, code_runner, key.org_id, agent_id)
+    return answer(told)
+
+
+@router.put("/{agent_id}/code", openapi_extra=schemas.ZIP)
+async def put_code(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Replace the code of an agent of mode `code` by a zip archive (the body). A new version."""
+    await register_agent.find_code_agent(
+        platform, key.org_id, agent_id
+    )  # before a hundred megabytes are read
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ZIP_KINDS:
+        raise UnsupportedMediaType("The body must be a zip archive: Content-Type: application/zip.")
+    raw = b"".join([part async for part in limited(request, MAX_ZIP_BYTES)])
+    agent = await register_agent.upload_zip(platform, key.org_id, agent_id, raw)
+    return answer(agent.as_json())
+
+
+@router.get("/{agent_id}/code", responses=schemas.ZIP_FILE)
+async def get_code(
+    agent_id: Id,
+    platform: Ours,
+    key: Viewer,
+    version: Annotated[int | None, Query(ge=1, le=MAX_ID, description="as it was then")] = None,
+) -> Response:
+    """The code of an agent as a zip archive, wherever it came from."""
+    raw = await register_agent.download_code(platform, key.org_id, agent_id, version)
+    name = f"agent-{agent_id}.zip"
+    return Response(
+        raw,
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+        media_type="application/zip",
+    )
 
 
 @router.get("/{agent_id}/plans")

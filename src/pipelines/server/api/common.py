@@ -92,8 +92,8 @@ async def read_json(request: Request, *, limit: int = MAX_BODY_BYTES) -> Json:
         raise InvalidJsonBody(f"The body is {error}.") from None
 
 
-async def read_json_object(request: Request) -> JsonObject:
-    body = await read_json(request)
+async def read_json_object(request: Request, *, limit: int = MAX_BODY_BYTES) -> JsonObject:
+    body = await read_json(request, limit=limit)
     if not isinstance(body, dict):
         raise Refused([Problem(path="", message="must be a JSON object")], "the body")
     return body

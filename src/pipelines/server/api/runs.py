@@ -27,7 +27,7 @@ from pipelines.server.api.common import (
     read_json_object,
 )
 from pipelines.storage.paging import Filter
-from pipelines.storage.runs import runs_of_org
+from pipelines.storage.runs import NEEDS_REVIEW, runs_of_org
 from pipelines.wire.names import PROXY_BASE, RunStatus, TraceEventType
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -66,10 +66,11 @@ async def list_runs(
     verdict: Literal["PASS", "FAIL", "PENDING", "NOT_APPLICABLE"] | None = None,
     status: RunStatus | None = None,
     mode: Annotated[str | None, Query(max_length=32)] = None,
+    needs_review: Annotated[bool | None, Query(description="the verdict is a person's to give")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """The org's runs, newest first."""
+    """The org's runs, newest first. `needs_review=true` is the list for people: PENDING, or not judged."""
     before_id = id_cursor(cursor)
     filters = [
         Filter("org_id", key.org_id),
@@ -80,6 +81,7 @@ async def list_runs(
         Filter("verdict", verdict),
         Filter("status", status.value if status is not None else None),
         Filter("mode", mode),
+        Filter(NEEDS_REVIEW, needs_review),
     ]
     page = await platform.database.read(
         lambda connection: runs_of_org(connection, filters=filters, limit=limit, before_id=before_id)
@@ -130,6 +132,12 @@ async def get_trace(
     )
     place = encode_cursor(f"{rows[-1].occurred_at}|{rows[-1].sequence}") if more else None
     return answer({"items": [row.as_json() for row in rows], "next_cursor": place})
+
+
+@router.get("/{run_id}/output")
+async def get_output(run_id: Id, platform: Ours, key: Viewer) -> Response:
+    """What a code agent printed, the beginning and the end of it; secrets are taken out."""
+    return answer(await read_run.read_output(platform, key.org_id, run_id))
 
 
 @router.get("/{run_id}/ledger")

@@ -40,6 +40,35 @@ _AGENT_FIELDS: JsonObject = {
     "response_contract": {"type": ["object", "null"]},
     "config": _OBJECT,
     "max_concurrency": {"type": "integer", "minimum": 1, "default": 8},
+    "code": {
+        "description": "where the source of an agent of mode `code` comes from; a zip is PUT to /code",
+        "oneOf": [
+            {
+                "type": "object",
+                "required": ["source", "text"],
+                "properties": {"source": {"const": "paste"}, "text": _TEXT},
+                "additionalProperties": False,
+            },
+            {
+                "type": "object",
+                "required": ["source", "files"],
+                "properties": {
+                    "source": {"const": "files"},
+                    "files": {"type": "object", "additionalProperties": _TEXT, "maxProperties": 50},
+                },
+                "additionalProperties": False,
+            },
+            {
+                "type": "object",
+                "required": ["source", "url"],
+                "properties": {"source": {"const": "git"}, "url": _TEXT, "ref": _TEXT, "directory": _TEXT},
+                "additionalProperties": False,
+            },
+        ],
+    },
+    "entrypoint": {"type": "string", "description": "agent.py, or bots/refund.py:run"},
+    "requirements": {"type": "string", "description": "lines of a requirements.txt"},
+    "secrets": {"type": "array", "items": _TEXT, "description": "credentials to set as variables"},
     "status": {"enum": ["draft", "published"], "default": "published"},
 }
 AGENT: JsonObject = {
@@ -140,6 +169,21 @@ KEY: JsonObject = {
     },
     "additionalProperties": False,
 }
+CREDENTIAL: JsonObject = {
+    "type": "object",
+    "required": ["name", "value"],
+    "properties": {
+        "name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"},
+        "value": {"type": "string", "minLength": 4, "maxLength": 32768, "writeOnly": True},
+    },
+    "additionalProperties": False,
+}
+ZIP: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 PLANS_CHECK: JsonObject = {
     "type": "object",
     "properties": {
@@ -151,4 +195,5 @@ PLANS_CHECK: JsonObject = {
 
 #: What is answered with beside JSON.
 EXPORT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
+ZIP_FILE: dict[int | str, dict[str, Any]] = {200: {"content": {"application/zip": {}}}}
 EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}

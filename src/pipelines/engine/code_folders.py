@@ -1,0 +1,67 @@
+"""Stored code unpacked on this node: one read-only folder per content, made when a run first needs it."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pipelines.core.code_zip import unpacked
+from pipelines.core.json_text import JsonObject
+from pipelines.engine.platform import Platform
+from pipelines.engine.upload_code import read_code
+from pipelines.sandbox.recipe import readable_to_all
+
+
+class CodeFolders:
+    """`directory` is this node's own; what is in it can be deleted at any time a run is not using it."""
+
+    def __init__(self, platform: Platform, directory: Path) -> None:
+        self._platform = platform
+        self._directory = directory
+        self._making: dict[str, asyncio.Task[Path]] = {}
+
+    async def folder_of(self, record: JsonObject) -> Path:
+        """Where the code of a version lies."""
+        name = str(record["hash"])
+        place = self._directory / name
+        if await asyncio.to_thread(place.is_dir):
+            return place
+        making = self._making.get(name)
+        if making is None:
+            making = asyncio.create_task(self._make(record, place))
+            self._making[name] = making
+            making.add_done_callback(lambda _: self._making.pop(name, None))
+        return await asyncio.shield(making)  # another run may wait for it too
+
+    async def _make(self, record: JsonObject, place: Path) -> Path:
+        raw = await read_code(self._platform, record)
+        await asyncio.to_thread(_unpack, raw, place)
+        return place
+
+
+def _unpack(raw: bytes, place: Path) -> None:
+    """Whole or not at all, also when several processes do it at once: the first one's folder stays."""
+    with new_folder(place.parent) as made:
+        for path, parts in unpacked(raw):
+            target = made / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
+                file.writelines(parts)
+        readable_to_all(made)
+        with suppress(OSError):  # not empty: another was faster
+            made.rename(place)
+    if not place.is_dir():
+        raise OSError(f"the code cannot be unpacked to {place}")
+
+
+@contextmanager
+def new_folder(parent: Path) -> Iterator[Path]:
+    """An empty folder under a name that nobody has; gone afterwards, unless it was moved."""
+    parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix="new-", dir=parent))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)

@@ -1,0 +1,75 @@
+"""Whether and how this node runs the code of others. Found out when first asked: most servers never are."""
+
+import asyncio
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+from pipelines.core.json_text import JsonObject
+from pipelines.sandbox.environments import Environments
+from pipelines.sandbox.pool import CannotIsolate, SandboxPool
+from pipelines.wire.errors import CodeModeUnavailable
+
+HOW_TO_ALLOW = "PIPELINES_UNSAFE_CODE=yes runs it all the same, with the rights of the server."
+
+
+class Opened:
+    """What runs code here, and installs what it requires."""
+
+    def __init__(self, pool: SandboxPool, make_environments: Callable[[SandboxPool], Environments]) -> None:
+        self.pool = pool
+        self._make_environments = make_environments
+
+    @cached_property
+    def environments(self) -> Environments:
+        return self._make_environments(self.pool)
+
+    @property
+    def is_unsafe(self) -> bool:
+        return self.pool.isolation == "none"
+
+    async def environment_for(self, requirements: str) -> Path | None:
+        return await self.environments.prepare(requirements) if requirements.strip() else None
+
+
+class CodeMode:
+    def __init__(
+        self, make_pool: Callable[[], SandboxPool], make_environments: Callable[[SandboxPool], Environments]
+    ) -> None:
+        self._make_pool = make_pool
+        self._make_environments = make_environments
+        self._opening = asyncio.Lock()
+        self._opened: Opened | None = None
+        self._refusal: str | None = None
+
+    async def opened(self) -> Opened:
+        """What runs code here; CodeModeUnavailable, with the reason, where nothing does."""
+        async with self._opening:
+            if self._opened is None and self._refusal is None:
+                await self._open()
+        if self._opened is None:
+            raise CodeModeUnavailable(self._refusal)
+        return self._opened
+
+    async def _open(self) -> None:
+        pool = self._make_pool()
+        try:
+            await pool.start()
+        except CannotIsolate as error:
+            self._refusal = f"This server cannot isolate other people's code: {error}. {HOW_TO_ALLOW}"
+            return
+        self._opened = Opened(pool, self._make_environments)
+
+    async def as_json(self) -> JsonObject:
+        """For people: is there isolation, and if not, why."""
+        try:
+            opened = await self.opened()
+        except CodeModeUnavailable as error:
+            return {"available": False, "isolation": None, "reason": error.message}
+        probe = opened.pool.probe
+        reason = probe.reason if probe is not None else ""
+        return {"available": True, "isolation": opened.pool.isolation, "reason": reason}
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await self._opened.pool.close()

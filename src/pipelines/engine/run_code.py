@@ -1,0 +1,292 @@
+"""Running a code agent: its folder, its packages and its secrets brought together, one job in a sandbox.
+
+What comes of it is the same kind of value as of an HTTP dispatch, so everything after it is the same too.
+"""
+
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import perf_counter
+
+from pipelines.core.agent_reply import BadReply, check_response_contract, parse_agent_reply
+from pipelines.core.code_secrets import Redaction
+from pipelines.core.json_text import JsonObject
+from pipelines.core.problems import Refused
+from pipelines.engine.code_folders import CodeFolders
+from pipelines.engine.import_check import import_check
+from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
+from pipelines.engine.platform import Platform, timestamp
+from pipelines.engine.upload_code import REQUIREMENTS_FILE, entrypoint_of
+from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
+from pipelines.outbound.ping import PingResult
+from pipelines.sandbox.environments import CannotPrepare
+from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits
+from pipelines.sandbox.pool import SandboxPool
+from pipelines.storage import code, runs
+from pipelines.storage.agents import Agent
+from pipelines.storage.connection import Connection
+from pipelines.storage.keys import hash_of
+from pipelines.wire.envelope import Envelope, ErrorClass
+from pipelines.wire.errors import CodeModeUnavailable
+from pipelines.wire.names import ENV_RUN_ID, ENV_RUN_TOKEN_JTI, ENV_TASK_ID, PROXY_BASE
+
+SLOW_START_S = 2.0  # well within the grace that a token has anyway
+UNSAFE_WARNING = (
+    "isolation: none. This code ran with the rights of the server (PIPELINES_UNSAFE_CODE): it could read its"
+    " files and reach its network, and what it did outside of its tools is not known."
+)
+_BY_KIND = {
+    CodeErrorKind.EXCEPTION: ErrorClass.AGENT_EXCEPTION,
+    CodeErrorKind.EXITED: ErrorClass.AGENT_EXCEPTION,
+    CodeErrorKind.KILLED: ErrorClass.AGENT_EXCEPTION,
+    CodeErrorKind.OUT_OF_MEMORY: ErrorClass.AGENT_EXCEPTION,
+    CodeErrorKind.TIMEOUT: ErrorClass.AGENT_TIMEOUT,
+    CodeErrorKind.TOO_LARGE: ErrorClass.AGENT_BAD_RESPONSE,
+    CodeErrorKind.BAD_RESULT: ErrorClass.AGENT_BAD_RESPONSE,
+    CodeErrorKind.SANDBOX_FAILED: ErrorClass.INTERNAL_ERROR,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visitor:
+    """Whose connection to the proxy it is: of this run, and of no other."""
+
+    jti: str
+    token_hash: str
+    redaction: Redaction
+
+
+#: Speaks HTTP on a connection out of a sandbox, for one run alone.
+Door = Callable[[socket.socket, Visitor], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ready:
+    """An agent that could be called now."""
+
+    pool: SandboxPool
+    folder: Path
+    environment: Path | None
+    secrets: dict[str, str]
+    warnings: tuple[str, ...]  # what every run of code on this node has to say
+
+
+class CannotStart(Exception):
+    """The code was not called: a credential is gone, or its packages cannot be had. The message says why."""
+
+
+class CodeRunner:
+    """Runs code agents on this node."""
+
+    def __init__(self, platform: Platform, *, folders: CodeFolders, door: Door) -> None:
+        self._platform = platform
+        self._folders = folders
+        self._door = door
+
+    async def dispatch(self, agent: Agent, envelope: Envelope) -> Outcome:
+        """Call the agent's function once."""
+        started = perf_counter()
+        try:
+            ready = await self._made_ready(agent)
+        except (CannotStart, CodeModeUnavailable) as error:
+            return _not_started(str(error))
+        await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
+        job = _job(agent, envelope, ready)
+        redaction = Redaction(ready.secrets)
+        visitor = Visitor(
+            jti=envelope.run_token_jti, token_hash=hash_of(envelope.run_token), redaction=redaction
+        )
+        outcome = await self._run(ready.pool, job, visitor)
+        hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
+        await self._keep_output(envelope.run_id, outcome, hidden)
+        latency_ms = round((perf_counter() - started) * 1000, 3)
+        contract = agent.definition.get("response_contract")
+        read = await asyncio.to_thread(
+            _outcome, outcome, hidden, contract if isinstance(contract, dict) else None, latency_ms
+        )
+        return _warned(read, ready.warnings)
+
+    async def test_import(self, agent: Agent) -> PingResult:
+        """Whether the code can be called: loaded in a sandbox, its function looked at and not called."""
+        started = perf_counter()
+        try:
+            ready = await self._made_ready(agent)
+        except CannotStart as error:
+            return _tested(started, problem=str(error))
+        job = _job(agent, _NO_RUN, ready)
+        nobody = Visitor(jti="", token_hash="", redaction=Redaction({}))
+        with import_check(job) as looking:
+            outcome = await self._run(ready.pool, looking, nobody)
+        if outcome.error is None:
+            return _tested(started, hint=ready.warnings[0] if ready.warnings else None)
+        failed = _failed(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
+        return _tested(started, problem=failed.detail, hint=failed.traceback or failed.hint)
+
+    async def _run(self, pool: SandboxPool, job: CodeJob, visitor: Visitor) -> CodeOutcome:
+        """Given again once, where no line of the code has run."""
+
+        async def serve(connection: socket.socket) -> None:
+            await self._door(connection, visitor)
+
+        outcome = await pool.run(job, serve=serve)
+        if outcome.was_called or outcome.error is None:
+            return outcome
+        is_ours = outcome.error.kind is CodeErrorKind.SANDBOX_FAILED
+        return await pool.run(job, serve=serve) if is_ours else outcome
+
+    async def _made_ready(self, agent: Agent) -> _Ready:
+        opened = await self._platform.code_mode.opened()
+        record = agent.definition["code"]
+        assert isinstance(record, dict), "an agent of mode code is not published without code"
+        names = agent.definition.get("secrets")
+        try:
+            secrets = await open_credentials(
+                self._platform, agent.org_id, [str(name) for name in names] if isinstance(names, list) else []
+            )
+            folder = await self._folders.folder_of(record)
+            asked = agent.definition.get("requirements")
+            requirements = (
+                asked if isinstance(asked, str) else await asyncio.to_thread(_requirements_in, folder)
+            )
+            environment = await opened.environment_for(requirements)
+        except CredentialMissing as error:
+            raise CannotStart(f"{error}; set it with POST /api/credentials, then run again") from None
+        except CannotPrepare as error:
+            raise CannotStart(f"the requirements cannot be installed: {error}") from None
+        except Refused as refused:
+            told = "; ".join(f"{problem.path} {problem.message}".strip() for problem in refused.problems[:5])
+            raise CannotStart(f"the requirements cannot be installed: {told}") from None
+        return _Ready(
+            pool=opened.pool,
+            folder=folder,
+            environment=environment,
+            secrets=secrets,
+            warnings=(UNSAFE_WARNING,) if opened.is_unsafe else (),
+        )
+
+    async def _allow_for(self, spent_s: float, org_id: int, run_id: int) -> None:
+        """Packages may take minutes to install, once; the token of the run must not pay for it."""
+        if spent_s < SLOW_START_S:
+            return
+
+        def store(connection: Connection) -> None:
+            run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
+            if run is not None:
+                later = datetime.fromisoformat(run.expires_at) + timedelta(seconds=spent_s)
+                runs.postpone_expiry(connection, run_id=run_id, expires_at=timestamp(later))
+
+        await self._platform.database.write(store)
+
+    async def _keep_output(self, run_id: int, outcome: CodeOutcome, hidden: Redaction) -> None:
+        output = code.Output(hidden.text(outcome.stdout), hidden.text(outcome.stderr))
+
+        def store(connection: Connection) -> None:
+            code.add_output(connection, run_id=run_id, output=output)
+
+        if any(output):
+            await self._platform.database.write(store)
+
+
+_NO_RUN = Envelope(
+    run_id=0,
+    task_id=0,
+    agent_id=0,
+    user_instruction="",
+    odyssey_proxy_url="",
+    run_token="no run",
+    run_token_jti="none",
+)
+
+
+def _tested(started: float, *, problem: str | None = None, hint: str | None = None) -> PingResult:
+    latency_ms = round((perf_counter() - started) * 1000, 3)
+    return PingResult(ok=problem is None, http_status=None, latency_ms=latency_ms, problem=problem, hint=hint)
+
+
+def _job(agent: Agent, envelope: Envelope, ready: _Ready) -> CodeJob:
+    record = agent.definition["code"]
+    assert isinstance(record, dict)
+    own = {
+        ENV_RUN_TOKEN_JTI: envelope.run_token_jti,
+        ENV_RUN_ID: str(envelope.run_id),
+        ENV_TASK_ID: str(envelope.task_id),
+    }
+    return CodeJob(
+        source_dir=ready.folder,
+        entrypoint=entrypoint_of(record),
+        task_input=envelope.body()["input"],
+        run_token=envelope.run_token,
+        proxy_path=f"{PROXY_BASE}/runs/{envelope.run_token_jti}",
+        env=ready.secrets | own,
+        environment=ready.environment,
+        limits=Limits(wall_s=float(str(agent.definition["run_timeout_s"]))),
+    )
+
+
+def _requirements_in(folder: Path) -> str:
+    try:
+        return (folder / REQUIREMENTS_FILE).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError:
+        raise CannotStart(f"{REQUIREMENTS_FILE} is not UTF-8 text") from None
+
+
+def _outcome(
+    outcome: CodeOutcome, hidden: Redaction, contract: JsonObject | None, latency_ms: float
+) -> Outcome:
+    if outcome.error is not None:
+        return _failed(outcome.error, hidden, latency_ms, was_called=outcome.was_called)
+    result = outcome.result
+    body = {"final_response": result} if isinstance(result, str) else result
+    try:
+        raw = hidden.json_bytes(json.dumps(body).encode())
+    except (RecursionError, ValueError):
+        raw = b""
+    reply = parse_agent_reply(raw, "application/json")
+    if isinstance(reply, BadReply):
+        return DispatchFailed(
+            error_class=ErrorClass.AGENT_BAD_RESPONSE,
+            detail=reply.detail,
+            hint=reply.hint,
+            reached="yes",
+            latency_ms=latency_ms,
+        )
+    violation = check_response_contract(reply, contract)
+    if violation is None:
+        return Dispatched(reply=reply, http_status=None, latency_ms=latency_ms)
+    return DispatchFailed(
+        error_class=ErrorClass.RESPONSE_CONTRACT_VIOLATION,
+        detail=violation.detail,
+        hint=violation.hint,
+        reached="yes",
+        latency_ms=latency_ms,
+        reply=reply,
+    )
+
+
+def _warned(outcome: Outcome, warnings: tuple[str, ...]) -> Outcome:
+    if isinstance(outcome, DispatchFailed):
+        return replace(outcome, warnings=warnings)
+    told = (*warnings, *outcome.reply.soft_warnings)
+    return replace(outcome, reply=replace(outcome.reply, soft_warnings=told))
+
+
+def _failed(error: CodeError, hidden: Redaction, latency_ms: float, *, was_called: bool) -> DispatchFailed:
+    named = f"{error.exception}: {error.message}" if error.exception is not None else error.message
+    return DispatchFailed(
+        error_class=_BY_KIND[error.kind],
+        detail=hidden.text(named),
+        reached="yes" if was_called else "no",
+        hint=error.hint,
+        latency_ms=latency_ms,
+        traceback=hidden.text(error.traceback) if error.traceback is not None else None,
+    )
+
+
+def _not_started(why: str) -> DispatchFailed:
+    return DispatchFailed(error_class=ErrorClass.AGENT_UNREACHABLE, detail=why, reached="no")

@@ -1,0 +1,157 @@
+"""The source of a code agent on its way in: fetched or unpacked, checked, stored once by its content.
+
+What an agent version keeps of it is a record: where it came from, what it is called, how much it is.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pipelines.core.code_entry import entry_problems
+from pipelines.core.code_source import DEFAULT_ENTRYPOINT, GitSource, read_code_source
+from pipelines.core.code_tree import packed
+from pipelines.core.code_zip import CodeArchive, read_archive
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.problems import Problem, Refused
+from pipelines.engine.platform import Platform
+from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.sandbox.job import BadEntrypoint, Entrypoint, default_entrypoint, parse_entrypoint
+from pipelines.sandbox.requirements import parse_requirements
+from pipelines.storage import code
+from pipelines.storage.connection import Connection
+
+REQUIREMENTS_FILE = "requirements.txt"
+DERIVED = ("hash", "files", "bytes", "entrypoint")  # of a record, beside where the code came from
+_WHAT = "the code"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedCode:
+    """Code that could be run, not yet stored."""
+
+    archive: CodeArchive
+    record: JsonObject = field(repr=False)
+
+
+class _Found(NamedTuple):
+    archive: CodeArchive
+    origin: JsonObject
+    place: str  # where the author would look for the entry file
+
+
+async def check_code(source: Json, entrypoint: str | None, fetcher: GitFetcher) -> CheckedCode:
+    """The `code` object of an agent, made into an archive; Refused with everything wrong with it."""
+    named = _named_entrypoint(entrypoint)
+    read = read_code_source(
+        source,
+        entrypoint=named.file if named is not None else DEFAULT_ENTRYPOINT,
+        allow_http=fetcher.allow_http,
+    )
+    if isinstance(read, GitSource):
+        tree = await fetcher.fetch(read)
+        archive = await asyncio.to_thread(lambda: read_archive(packed(tree.files)))
+        origin: JsonObject = {"source": "git", **read.as_json(), "commit": tree.commit}
+        return _checked(_Found(archive, origin, "/code"), named)
+    archive = read_archive(packed(read.files))
+    place = "/code/text" if read.source == "paste" else "/code/files"
+    return _checked(_Found(archive, {"source": read.source}, place), named)
+
+
+async def check_zip(raw: bytes, entrypoint: str | None) -> CheckedCode:
+    named = _named_entrypoint(entrypoint)
+    archive = await asyncio.to_thread(read_archive, raw)  # half a gigabyte takes seconds
+    return _checked(_Found(archive, {"source": "zip"}, "/code"), named)
+
+
+async def check_again(platform: Platform, record: JsonObject, entrypoint: str | None) -> CheckedCode:
+    """Stored code under another entrypoint; Refused if that cannot be called."""
+    archive = await platform.database.read(
+        lambda connection: code.code_by_hash(connection, str(record["hash"]))
+    )
+    assert archive is not None, "the code of an agent version is never deleted"
+    origin = {name: value for name, value in record.items() if name not in ("hash", "files", "bytes")}
+    origin.pop("entrypoint", None)
+    known = await asyncio.to_thread(read_archive, archive)
+    return _checked(_Found(known, origin, "/entrypoint"), _named_entrypoint(entrypoint))
+
+
+async def read_code(platform: Platform, record: JsonObject) -> bytes:
+    """The archive of a version's code."""
+    known_as = str(record["hash"])
+    raw = await platform.database.read(lambda connection: code.code_by_hash(connection, known_as))
+    assert raw is not None, "the code of an agent version is never deleted"
+    return raw
+
+
+async def store_code(platform: Platform, checked: CheckedCode) -> None:
+    """Part by part, so that nobody waits long; code that is there already costs nothing."""
+    archive, now = checked.archive, platform.now()
+    if await platform.database.read(lambda connection: code.has_code(connection, archive.hash)):
+        return
+    for part in code.parts_of(archive.raw):
+
+        def store(connection: Connection, part: code.Part = part) -> None:
+            code.add_part(connection, part)
+
+        await platform.database.write(store)
+    whole = code.archive_hash(archive.raw)
+    await platform.database.write(
+        lambda connection: code.add_code(connection, code_hash=archive.hash, archive_hash=whole, now=now)
+    )
+
+
+def entrypoint_of(record: JsonObject) -> Entrypoint:
+    return parse_entrypoint(str(record["entrypoint"]))
+
+
+def requirements_problems(given: str | None, checked: CheckedCode | None) -> list[Problem]:
+    """Of the agent's own word, else of the file in its tree. Whether the packages are there, a run shows."""
+    in_tree = checked.archive.read(REQUIREMENTS_FILE) if checked is not None else None
+    try:
+        parse_requirements(given if given is not None else (in_tree or b"").decode("utf-8", "replace"))
+    except Refused as refused:
+        return refused.problems
+    return []
+
+
+def _checked(found: _Found, named: Entrypoint | None) -> CheckedCode:
+    entry = named or default_entrypoint(found.archive.paths)
+    if entry is None:
+        message = "which file to call is not clear: there is no agent.py, main.py or run.py at the top"
+        raise _refused("/entrypoint", message, "such as agent.py, or bots/refund.py:run")
+    source = found.archive.read(entry.file)
+    if source is None:
+        raise _refused("/entrypoint", f"there is no file `{entry.file}`", _instead(entry, found.archive))
+    problems = entry_problems(source, entry.file, function=entry.function, place=found.place)
+    if problems:
+        raise Refused(problems, _WHAT)
+    record: JsonObject = {
+        **found.origin,
+        "hash": found.archive.hash,
+        "files": len(found.archive.paths),
+        "bytes": found.archive.unpacked_bytes,
+        "entrypoint": str(entry),
+    }
+    return CheckedCode(archive=found.archive, record=record)
+
+
+def _instead(entry: Entrypoint, archive: CodeArchive) -> str:
+    """A folder packed with its own name is the usual slip."""
+    name = entry.file.rpartition("/")[2]
+    deeper = sorted(path for path in archive.paths if path.endswith(f"/{name}"))
+    if deeper:
+        return f"there is `{deeper[0][:200]}`: pack the content of the folder, or set `entrypoint`"
+    return f"the files are {', '.join(f'`{path[:60]}`' for path in sorted(archive.paths)[:5])}"
+
+
+def _named_entrypoint(text: str | None) -> Entrypoint | None:
+    if text is None:
+        return None
+    try:
+        return parse_entrypoint(text)
+    except BadEntrypoint as error:
+        raise _refused("/entrypoint", str(error)) from None
+
+
+def _refused(path: str, message: str, hint: str | None = None) -> Refused:
+    return Refused([Problem(path=path, message=message, hint=hint)], _WHAT)

@@ -1,0 +1,272 @@
+"""Fetching a tree from a git server, one commit deep, as if both its URL and its content were hostile.
+
+git speaks to one address that the guard has judged, follows no redirect, asks nobody, runs no hook and writes
+no working copy: the files are read out of its object store, each size known before a byte is.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from httpcore2 import ConnectError
+
+from pipelines.core.code_source import GitSource
+from pipelines.core.code_tree import CodeFile, name_problems
+from pipelines.core.problems import Problem, Refused
+from pipelines.outbound.address_guard import AddressRefused, GuardedBackend
+
+MEBIBYTE = 1024 * 1024
+FETCH_S = 120.0
+MAX_FETCHED_BYTES = 100 * MEBIBYTE  # what the server may send, packed
+MAX_TREE_BYTES = 100 * MEBIBYTE  # the files themselves; they are held in memory while they are packed
+MAX_FILES = 10_000
+LOOK_S = 0.25  # how often the store is measured while git fills it
+MAX_SAID_BYTES = 64 * 1024
+MAX_LISTED_BYTES = 8 * MEBIBYTE  # of all names together
+MAX_HEAD_BYTES = 100  # an object's line before its bytes: id, kind, size
+DIRECTORY, LINK, SUBMODULE = "040000", "120000", "160000"
+_WHAT = "the code"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GitTree:
+    commit: str
+    files: tuple[CodeFile, ...]
+
+
+class _Blob(NamedTuple):
+    mode: str
+    id: str
+    size: int
+    path: str
+
+
+class GitFetcher:
+    """`network` judges addresses; `allow_http` also takes servers without TLS."""
+
+    def __init__(self, network: GuardedBackend, *, allow_http: bool) -> None:
+        self._network = network
+        self._allow_http = allow_http
+
+    @property
+    def allow_http(self) -> bool:
+        return self._allow_http
+
+    async def fetch(self, source: GitSource) -> GitTree:
+        """The files of a commit; Refused with what is wrong about them, or with git's words."""
+        if shutil.which("git") is None:
+            raise _refused("/code/source", "this server has no git", "send the files or a zip archive")
+        pinned = await self._pinned(source.url)
+        with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
+            git = _Git(Path(home), pinned, allow_http=self._allow_http)
+            await git.run("init", "--quiet", "--bare", ".")
+            await git.run(
+                "fetch", "--quiet", "--no-tags", "--depth=1", "--no-recurse-submodules", "--no-auto-gc",
+                "--", source.url, source.ref, place="/code/url",
+            )  # fmt: skip
+            commit = (await git.run("rev-parse", "--verify", "FETCH_HEAD^{commit}")).decode().strip()
+            blobs = await self._listed(git, commit, source.directory)
+            return GitTree(commit=commit, files=await _contents(git, blobs))
+
+    async def _pinned(self, url: str) -> str:
+        """curl's words for `this host is at this address`: git looks no name up by itself."""
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        host = parts.hostname or ""
+        try:
+            async with asyncio.timeout(FETCH_S):
+                addresses = await self._network.allowed_addresses(host, port)
+        except AddressRefused as refused:
+            hint = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS lets a server fetch from its own machine and network"
+            raise _refused("/code/url", str(refused), hint) from None
+        except (ConnectError, TimeoutError) as error:
+            raise _refused("/code/url", str(error) or f"the name {host} was not resolved in time") from None
+        return f"{host}:{port}:{','.join(f'[{a}]' if ':' in a else a for a in addresses)}"
+
+    async def _listed(self, git: "_Git", commit: str, directory: str) -> list[_Blob]:
+        """What the commit holds, refused before anything of it is read."""
+        within = f"{commit}:{directory}" if directory else commit
+        raw = await git.run(
+            "ls-tree", "-r", "-l", "-z", "--full-tree", within, place="/code/directory", most=MAX_LISTED_BYTES
+        )
+        blobs = [_blob(line) for line in raw.split(b"\0") if line]
+        problems = name_problems([blob.path for blob in blobs], lambda path: path[:200])
+        for blob in blobs:
+            if blob.mode == SUBMODULE:
+                message = "is a submodule, which is not fetched; put its files into the repository"
+                problems.append(Problem(path=blob.path[:200], message=message))
+            elif blob.mode == LINK:
+                message = "is a symbolic link; put the file itself there"
+                problems.append(Problem(path=blob.path[:200], message=message))
+        problems += _size_problems(blobs)
+        if problems:
+            raise Refused(problems, _WHAT)
+        return blobs
+
+
+def _size_problems(blobs: list[_Blob]) -> list[Problem]:
+    whole = sum(blob.size for blob in blobs)
+    messages = []
+    if len(blobs) > MAX_FILES:
+        messages.append(f"has {len(blobs):,} files; at most {MAX_FILES:,} may be")
+    if whole > MAX_TREE_BYTES:
+        messages.append(f"has {whole // MEBIBYTE:,} MB; at most {MAX_TREE_BYTES // MEBIBYTE} MB may be")
+    if not blobs:
+        messages.append("has no files")
+    return [Problem(path="/code/directory", message=message) for message in messages]
+
+
+class _Git:
+    """git in a folder of its own: no configuration, no credentials and no environment but ours."""
+
+    def __init__(self, home: Path, pinned: str, *, allow_http: bool) -> None:
+        self._home = home
+        self._options = [
+            "-c", "protocol.allow=never",
+            "-c", "protocol.https.allow=always",
+            "-c", f"protocol.http.allow={'always' if allow_http else 'never'}",
+            "-c", "http.followRedirects=false",
+            "-c", f"http.curloptResolve={pinned}",
+            "-c", "http.proxy=",
+            "-c", "credential.helper=",
+            "-c", "core.hooksPath=/dev/null",
+            "-c", "core.fsmonitor=false",
+            "-c", "fetch.fsckObjects=true",
+            "-c", "gc.auto=0",
+        ]  # fmt: skip
+
+    async def run(
+        self, *arguments: str, place: str = "/code", given: bytes = b"", most: int = MAX_SAID_BYTES
+    ) -> bytes:
+        """What it printed; Refused with what it said when it failed, took too long or brought too much."""
+        # The shell sets the limit on one file, which the children of git inherit, and becomes git.
+        limit = f'ulimit -f {MAX_FETCHED_BYTES // 512}; exec git "$@"'
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh", "-c", limit, "git", *self._options, *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self._home,
+            env=self._environment(),
+            start_new_session=True,
+        )  # fmt: skip
+        measuring = asyncio.create_task(self._measure(process.pid))
+        try:
+            async with asyncio.timeout(FETCH_S):
+                printed, said = await _conversed(process, given, most)
+        except TimeoutError:
+            raise _refused(place, f"the git server was not done within {FETCH_S:.0f} s") from None
+        finally:
+            measuring.cancel()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        if len(printed) > most:
+            raise _refused(place, f"the repository has more than {MAX_FILES:,} files")
+        if measuring.done() and not measuring.cancelled():
+            raise _refused(place, f"the repository is over {MAX_FETCHED_BYTES // MEBIBYTE} MB")
+        if process.returncode != 0:
+            raise _refused(place, _told(said, process.returncode))
+        return printed
+
+    async def _measure(self, group: int) -> None:
+        """Ends, and ends git, once the store is over its size."""
+        while await asyncio.to_thread(_size_of, self._home) <= MAX_FETCHED_BYTES:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_S)  # nothing tells us when a file of another process grows
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+    def _environment(self) -> Mapping[str, str]:
+        return {
+            "PATH": os.defpath,
+            "HOME": str(self._home),
+            "LC_ALL": "C",
+            "GIT_DIR": str(self._home),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "/bin/false",
+            "GIT_PROTOCOL_FROM_USER": "0",
+        }
+
+
+async def _conversed(process: asyncio.subprocess.Process, given: bytes, most: int) -> tuple[bytes, bytes]:
+    """What it printed, to just past `most`, and what it said. A tree can list itself a billion times."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    saying = asyncio.create_task(_read(process.stderr, MAX_SAID_BYTES))
+    telling = asyncio.create_task(_tell(process.stdin, given))
+    try:
+        printed = await _read(process.stdout, most)
+        if len(printed) <= most:
+            await process.wait()
+            return printed, await saying
+        return printed, b""
+    finally:
+        saying.cancel()
+        telling.cancel()
+
+
+async def _tell(stream: asyncio.StreamWriter, given: bytes) -> None:
+    with suppress(ConnectionError):
+        stream.write(given)
+        await stream.drain()
+    stream.close()
+
+
+async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while size <= most and (part := await stream.read(65_536)):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+async def _contents(git: _Git, blobs: list[_Blob]) -> tuple[CodeFile, ...]:
+    """One process for all: it answers each id with a head line and the bytes."""
+    wanted = "".join(f"{blob.id}\n" for blob in blobs).encode()
+    most = sum(blob.size + MAX_HEAD_BYTES for blob in blobs)
+    raw = await git.run("cat-file", "--batch", given=wanted, most=most)
+    files, at = [], 0
+    for blob in blobs:
+        start = raw.index(b"\n", at) + 1
+        files.append(CodeFile(blob.path, raw[start : start + blob.size]))
+        at = start + blob.size + 1
+    return tuple(files)
+
+
+def _blob(line: bytes) -> _Blob:
+    head, _, path = line.partition(b"\t")
+    mode, _, object_id, size = head.decode().split()
+    return _Blob(mode, object_id, int(size) if size.isdigit() else 0, path.decode("utf-8", "replace"))
+
+
+def _size_of(folder: Path) -> int:
+    whole = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                whole += (Path(parent) / name).lstat().st_size
+    return whole
+
+
+def _told(said: bytes, code: int | None) -> str:
+    """git's own last words, as one line that can be printed."""
+    text = said[-MAX_SAID_BYTES:].decode("utf-8", "replace")
+    lines = [line.removeprefix("fatal: ").strip() for line in text.splitlines() if line.strip()]
+    shown = "".join(c if c.isprintable() else " " for c in "; ".join(lines[-3:]))
+    return f"git failed: {shown[:400] or f'exit code {code}'}"
+
+
+def _refused(place: str, message: str, hint: str | None = None) -> Refused:
+    return Refused([Problem(path=place, message=message, hint=hint)], _WHAT)

@@ -1,0 +1,139 @@
+"""The proxy's door into a sandbox: HTTP on one connection, for one run alone.
+
+The connection itself says which run is calling. Its token opens its own tools; any other token, and every
+other path of the server, is as if it were not there.
+"""
+
+import asyncio
+import hashlib
+import socket
+from typing import Any
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from pipelines.core.code_secrets import Redaction
+from pipelines.engine.run_code import Visitor
+from pipelines.server.errors import reply_to
+from pipelines.server.http_protocol import OneWriteProtocol
+from pipelines.server.proxy import Proxy, Receive, Scope, Send
+from pipelines.wire.errors import InvalidRunToken, NotFound, OdysseyError
+from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, PROXY_BASE
+
+IDLE_S = 3_600  # a connection lives as long as its run at most; until then the agent may think
+_TOKEN_HEADERS = (b"authorization", HEADER_RUN_TOKEN.lower().encode())
+
+
+class RunDoor:
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self._state = ServerState()
+        self._config = uvicorn.Config(
+            _nothing,
+            http=OneWriteProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=IDLE_S,
+        )
+        self._config.load()
+
+    async def __call__(self, connection: socket.socket, visitor: Visitor) -> None:
+        """Until one side closes it, or the run ends."""
+        loop = asyncio.get_running_loop()
+        protocol = _Protocol(self._config, self._state, {}, loop)
+        protocol.gone = loop.create_future()
+        protocol.app = _OneRun(self._proxy, visitor)
+        try:
+            transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
+        except BaseException:
+            connection.close()
+            raise
+        try:
+            await protocol.gone
+        finally:
+            transport.abort()
+
+
+class _Protocol(OneWriteProtocol):
+    gone: asyncio.Future[None]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if not self.gone.done():
+            self.gone.set_result(None)
+
+
+class _OneRun:
+    """The proxy as one run may see it."""
+
+    def __init__(self, proxy: Proxy, visitor: Visitor) -> None:
+        self._proxy = proxy
+        self._visitor = visitor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if not scope["path"].startswith(f"{PROXY_BASE}/"):
+            await _refuse(send, NotFound(f"From here only {PROXY_BASE} is reached."))
+        elif not self._is_its_own(scope["headers"]):
+            await _refuse(send, InvalidRunToken())
+        elif self._visitor.redaction:
+            hidden = self._visitor.redaction
+            await self._proxy(_redacted(scope, hidden), _redacting(receive, hidden), send)
+        else:
+            await self._proxy(scope, receive, send)
+
+    def _is_its_own(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        """Every token that is sent, not only the one that the proxy would choose."""
+        sent = [value.strip() for name, value in headers if name in _TOKEN_HEADERS]
+        bare = [value[7:].strip() if value[:7].lower() == b"bearer " else value for value in sent]
+        digests = {hashlib.sha256(token).hexdigest() for token in bare}
+        return digests == {self._visitor.token_hash}
+
+
+def _redacted(scope: Scope, hidden: Redaction) -> Scope:
+    """Names of tools and actors end up in the trace, too."""
+    headers = [
+        (name, value if name in _TOKEN_HEADERS else hidden.json_bytes(value))
+        for name, value in scope["headers"]
+    ]
+    return {**scope, "path": hidden.text(scope["path"]), "headers": headers}
+
+
+def _redacting(receive: Receive, hidden: Redaction) -> Receive:
+    """The body in one piece, since a secret may lie across two. What is over the limit is refused anyway."""
+
+    async def received() -> Any:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return message
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            more = message.get("more_body", False)
+            if not more or size > MAX_BODY_BYTES:
+                return {
+                    "type": "http.request",
+                    "body": hidden.json_bytes(b"".join(parts)),
+                    "more_body": more,
+                }
+
+    return received
+
+
+async def _refuse(send: Send, error: OdysseyError) -> None:
+    reply = reply_to(error)
+    headers = [(name.encode(), value.encode()) for name, value in reply.headers.items()]
+    length = (b"content-length", str(len(reply.body)).encode())
+    await send({"type": "http.response.start", "status": reply.status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    """uvicorn wants an application when it is set up; each connection gets its own."""
