@@ -237,7 +237,7 @@ class ToolBox:
             is_busy = status in (429, 503) and body.get("retryable") is True
             if not is_busy or attempt == 4:
                 break
-            time.sleep(min(4.0, float(headers.get("retry-after") or 0.5 * 2**attempt)))
+            time.sleep(min(60.0, float(headers.get("retry-after") or 0.5 * 2**attempt)))
         return ToolResult(status, body.get("response", body))
 
     def _post(

@@ -1,6 +1,7 @@
 """The commands around plans, as a person at a desk meets them: printed, kept, measured, recorded."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -109,3 +110,12 @@ def test_the_demo_shows_verdicts_with_reasons_and_ends_by_itself() -> None:
     assert "9 of 12 judged runs pass" in shown.stdout
     for word in ("incorrect_completion", "unrecovered_failure", "injected", "already_shipped"):
         assert word in shown.stdout
+    # The agent has to ask back which order it is: passed means that the user's second message came.
+    told = " ".join(re.sub("[┃│]", " ", shown.stdout).split())
+    (conversation,) = re.findall(r" 12 12 (\w+) (.*?) 9 of 12 judged", told)
+    assert conversation[0] == "PASS"
+    assert 'order.4522.status is "refunded", as expected.' in conversation[1]
+    # At the end, where to look next: pages that are there.
+    pages = re.findall(r"docs/\S+\.md", shown.stdout[shown.stdout.index("Next: ") :])
+    assert pages == ["docs/quickstart.md", "docs/howto/verdicts.md", "docs/howto/plans.md"]
+    assert [page for page in pages if not (ROOT / page).is_file()] == []

@@ -127,6 +127,15 @@ def test_a_caller_that_hangs_up_before_its_call_is_whole_asked_nothing(wire: Wir
     assert wire.trace_length() == before + 1
 
 
+def test_a_head_that_never_ends_is_cut_off_and_the_server_goes_on(wire: Wire) -> None:
+    endless = b"POST / HTTP/1.1\r\nHost: x\r\n" + b"x: y\r\n" * 10_000_000
+    with wire.connect() as connection, pytest.raises(OSError, match=r"reset|Broken pipe"):
+        connection.sendall(endless)
+    with wire.connect() as connection:
+        connection.sendall(request(b"POST", f"{PROXY}/tools/get_order".encode(), wire.token, CALL))
+        assert read_reply(connection)[0] == 200
+
+
 @pytest.mark.parametrize("path", [f"{PROXY}/tools/get_order", "/api/runs"])
 @pytest.mark.parametrize("size", [MEBIBYTE + 1, 8 * MEBIBYTE])
 def test_a_body_that_is_too_large_is_answered_and_the_server_goes_on(

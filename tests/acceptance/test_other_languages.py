@@ -60,8 +60,11 @@ def typescript_command(build: Path) -> list[str]:
 
 def rust_command(build: Path) -> list[str]:
     cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("Rust is not installed")
+    if (
+        cargo is None
+        or subprocess.run([cargo, "--version"], capture_output=True, check=False).returncode != 0
+    ):
+        pytest.skip("Rust is not installed, or not for this user")
     manifest = str(EXAMPLES / "rust_agent" / "Cargo.toml")
     compiled(cargo, "build", "--locked", "--offline", "--manifest-path", manifest, "--target-dir", str(build))
     return [str(build / "debug" / "refund-agent")]

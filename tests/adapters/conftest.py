@@ -1,7 +1,9 @@
 """One real server for all of these tests, and every framework's agent on a model that the test plays."""
 
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from ipaddress import ip_address
 from typing import Any, Protocol
 
 import pytest
@@ -24,6 +26,40 @@ class Studio(Protocol):
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with house_in(tmp_path_factory.mktemp("shared"), {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house:
         yield house.open()
+
+
+@pytest.fixture(autouse=True)
+def sought_elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """No test looks up or connects to another machine. Frameworks swallow errors of what they send home, so a
+    refusal alone would go unnoticed: the test fails at its end."""
+    sought: list[str] = []
+
+    def guard(owner: Any, name: str, host_of: Callable[..., Any]) -> None:
+        real = getattr(owner, name)
+
+        def guarded(*arguments: Any, **options: Any) -> Any:
+            host = host_of(*arguments, **options)
+            if not _is_here(host):
+                sought.append(f"{name} {host}")
+                raise OSError(f"a test of an adapter wants to reach {host}")
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, guarded)
+
+    guard(socket, "getaddrinfo", lambda host, *_, **__: host)
+    for name in ("connect", "connect_ex"):
+        guard(socket.socket, name, lambda _, address: address[0] if isinstance(address, tuple) else None)
+    yield sought
+    assert sought == []
+
+
+def _is_here(host: str | bytes | None) -> bool:
+    """Of an address of no network, a Unix socket's, the host is None."""
+    name = host.decode() if isinstance(host, bytes) else host
+    try:
+        return name in (None, "", "localhost") or ip_address(str(name)).is_loopback
+    except ValueError:
+        return False  # a name that would have to be looked up
 
 
 @pytest.fixture(params=FRAMEWORKS)

@@ -73,6 +73,27 @@ def test_a_sub_agent_acts_under_the_one_that_asks_it(api: Api, studio_on: Callab
     assert opened.finish(reply)["soft_warnings"] == []
 
 
+def test_a_sub_agent_is_asked_what_it_is_asked_and_not_what_the_user_said(
+    api: Api, studio_on: Callable[[Played], Studio]
+):
+    asked: list[Envelope] = []
+
+    def ask_refunds(arguments: dict[str, Any], envelope: Envelope) -> str:
+        asked.append(envelope)
+        return "done"
+
+    said = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"}]
+    conversation = [*said, {"role": "user", "content": "Refund it."}]
+    supervisor = studio_on(Played(asks("ask_refunds", {"request": "Refund order #4521."})))
+    opened = OpenRun(api, dump_tools_schema(TOOLS))
+    supervisor.run(
+        dataclasses.replace(opened.envelope(), messages=conversation, session_id="s1"),
+        tools=[TOOLS[0], ASK],
+        subagents={"ask_refunds": ask_refunds},
+    )
+    assert [(each.messages, each.session_id) for each in asked] == [(None, None)]
+
+
 def test_server_tools_are_said_to_be_live(api: Api, studio_on: Callable[[Played], Studio]):
     tools = [*TOOLS, WEB_SEARCH]
     assert uncovered_tools(tools) == ["web_search"]

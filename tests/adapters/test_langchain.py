@@ -160,7 +160,7 @@ def test_with_a_checkpointer_a_stateful_conversation_is_its_thread(api: Api):
     agent = support_agent(model, checkpointer=InMemorySaver())
     opened = OpenRun(api, dump_tools_schema(agent))
     for words in ("Hello.", "And now?"):
-        reply = run(agent, opened.envelope(words, session_id="s1"))
+        reply = run(agent, opened.envelope(words, session_id="a thread"))
     run(agent, opened.envelope("Who is there?"))
     heard = [[each.text for each in call if each.role == "user"] for call in model.heard]
     assert heard == [["Hello."], ["Hello.", "And now?"], ["Who is there?"]]

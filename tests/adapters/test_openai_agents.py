@@ -26,8 +26,8 @@ from played_models import Played, Say, Use, asks, greets, refunds
 from pydantic import BaseModel
 
 from nodes import Api
-from pipelines.odyssey.adapters.one_loop import run_on_one_loop
 from pipelines.odyssey.adapters.openai_agents import dump_tools_schema, proxied, run, uncovered_tools
+from pipelines.odyssey.one_loop import run_on_one_loop
 
 
 def specialist(**changes: Any) -> Agent[Any]:

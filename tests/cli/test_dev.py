@@ -138,6 +138,25 @@ def test_once_says_by_its_exit_code_how_it_went(
     assert said in " ".join(done.output.split())
 
 
+def test_uploaded_code_shows_its_calls_and_passes_too(api: Api, tmp_path: Path):
+    """The scaffold of `--mode code`, as it was written."""
+    isolation = api.get("/api/code-mode")
+    if not isolation["available"]:
+        pytest.skip(isolation["reason"])
+    folder = str(tmp_path / "coded")  # the server knows a `desk` already, which is no code
+    assert CliRunner().invoke(app, ["odyssey", "init", "--mode", "code", "--dir", folder]).exit_code == 0
+    done = CliRunner().invoke(app, ["odyssey", "dev", "--once", "--dir", folder], env=env_of(api))
+    assert done.exit_code == 0, done.output
+    for words in (
+        'get_order    order_id="4521"',
+        "odyssey   200",
+        "injected  502",
+        "“I have refunded order 4521.”",
+        "4 of 4 pass",
+    ):
+        assert words in done.output
+
+
 def test_a_run_that_fails_is_exit_code_1_with_its_reason(api: Api, desk: Path):
     edit(desk / "agent.py", "    taken: list[Step] = []\n", '    raise RuntimeError("out of paper")\n')
     words = ["odyssey", "dev", "--once", "--task", "1", "--dir", str(desk)]
@@ -147,12 +166,12 @@ def test_a_run_that_fails_is_exit_code_1_with_its_reason(api: Api, desk: Path):
     assert "out of paper" in done.output
 
 
-def test_a_second_round_makes_a_new_version_of_the_same_agent(api: Api, desk: Path):
+def test_a_second_round_makes_a_new_version_of_an_agent_of_its_own(api: Api, desk: Path):
     edit(desk / "agent.json", '"name": "desk"', '"name": "one of its kind"')
     words = ["odyssey", "dev", "--once", "--task", "2", "--dir", str(desk)]
     for _ in range(2):
         assert CliRunner().invoke(app, words, env=env_of(api)).exit_code == 0
-    (agent,) = [a for a in api.get("/api/agents", limit=500)["items"] if a["name"] == "one of its kind"]
+    (agent,) = [a for a in api.get("/api/agents", limit=500)["items"] if a["name"] == "one of its kind (dev)"]
     assert agent["version"] == 2
 
 

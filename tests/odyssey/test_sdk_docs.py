@@ -72,6 +72,30 @@ def test_the_ten_lines_port_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer == '{"final_response": "The order is shipped."}'
 
 
+def test_the_ten_lines_of_the_readme_port_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As written; only the loop they hand the tools to is ours."""
+    monkeypatch.setenv("AGENT_TOKEN", "secret")
+    readme = (DOCS.parent / "README.md").read_text()
+    (written,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len([line for line in written.splitlines() if line.strip()]) <= 10
+
+    def run_my_agent(asked: str, tools: list[Any]) -> str:
+        (get_order,) = tools
+        return f"{asked} It is {get_order('4521')['status']}."
+
+    lines: dict[str, Any] = {"run_my_agent": run_my_agent}
+    exec(written, lines)
+    with asgi_server(lines["app"]) as url, scripted(DONE) as proxy:
+        envelope = proxy.envelope
+        headers = envelope.headers() | {"Authorization": "Bearer secret"}
+        answer = httpx2.post(f"{url}/dispatch", json=envelope.body(), headers=headers)
+    assert answer.json() == {"final_response": "Refund order 4521. It is shipped."}
+    (asked,) = proxy.asked
+    assert asked.path.endswith("/tools/get_order")
+    assert asked.body == {"order_id": "4521"}
+    assert asked.headers["authorization"] == f"Bearer {envelope.run_token}"
+
+
 def test_the_registration_in_the_howto_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     from pipelines.core.agent_definition import parse_agent_definition
 

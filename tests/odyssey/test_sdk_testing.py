@@ -1,6 +1,8 @@
 """The in-process Odyssey: what a user's unit test sees, and that it answers as the server does."""
 
 import asyncio
+import socket
+import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
@@ -53,6 +55,18 @@ def test_a_run_is_played_judged_and_read() -> None:
         (3, "refund_order", "odyssey"),
     ]
     assert run.trace[2]["updates"]
+
+
+def test_a_run_needs_no_socket_and_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_here(*arguments: Any, **options: Any) -> Any:
+        raise AssertionError("a unit test has neither")
+
+    monkeypatch.setattr(socket, "socket", none_here)
+    monkeypatch.setattr(sqlite3, "connect", none_here)
+    with odyssey_run(tools_schema=TOOLS, user="Refund order #4521.", state=STATE, **PASSES) as run:
+        answer = run.dispatch(refunds)
+    assert run.verdict(answer).verdict == "PASS"
+    assert [row["tool_name"] for row in run.calls] == ["get_order", "refund_order"]
 
 
 def test_an_agent_that_did_nothing_fails() -> None:

@@ -202,7 +202,7 @@ def test_signals_reach_nobody_else(boxes: Boxes) -> None:
 WORST = {
     "ptrace", "process_vm_writev", "mount", "move_mount", "unshare", "setns", "chroot", "open_by_handle_at",
     "io_uring_setup", "keyctl", "add_key", "bpf", "userfaultfd", "perf_event_open", "memfd_create", "shmget",
-    "msgget", "kexec_load", "init_module", "finit_module", "pidfd_getfd",
+    "msgget", "semget", "kexec_load", "init_module", "finit_module", "pidfd_getfd",
 }  # fmt: skip
 
 
@@ -380,6 +380,21 @@ def test_memory_of_one_process_is_limited(boxes: Boxes) -> None:
     assert "512 MiB" in error.message
     assert error.traceback is not None
     assert "bytearray" in error.traceback
+
+
+@pytest.mark.parametrize("kind", ["page tables", "files"])
+def test_memory_that_the_kernel_keeps_for_it_is_limited(boxes: Boxes, kind: str) -> None:
+    code = """
+    import mmap, os, signal
+    def run(task_input, **_):
+        if task_input["kind"] == "files":
+            for number in range(200_000): os.close(os.open(f"/tmp/{number}", os.O_CREAT | os.O_WRONLY))
+        else:
+            held = mmap.mmap(-1, 256 << 30, prot=mmap.PROT_READ, flags=mmap.MAP_PRIVATE | 0x4000)
+            for place in range(0, 256 << 30, 2 << 20): held[place]
+        while True: signal.pause()
+    """
+    boxes.error(code, CodeErrorKind.OUT_OF_MEMORY, memory_bytes=128 * MEBIBYTE, task_input={"kind": kind})
 
 
 @pytest.mark.parametrize("kind", ["children", "shared"])

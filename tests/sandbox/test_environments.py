@@ -3,7 +3,9 @@
 import asyncio
 import base64
 import hashlib
+import io
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -15,17 +17,46 @@ from pipelines.sandbox.environments import CannotPrepare, Environments
 from pipelines.sandbox.requirements import parse_requirements
 
 
-def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
+def wheel(folder: Path, name: str, version: str, files: dict[str, str], needs: str = "") -> None:
+    (folder / f"{name}-{version}-py3-none-any.whl").write_bytes(wheel_bytes(name, version, files, needs))
+
+
+def wheel_bytes(name: str, version: str, files: dict[str, str], needs: str = "") -> bytes:
     info = f"{name}-{version}.dist-info"
     files = files | {
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + (f"Requires-Dist: {needs}\n" if needs else ""),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     rows = [f"{path},{digest(text)},{len(text.encode())}" for path, text in files.items()]
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for path, text in files.items():
             archive.writestr(path, text)
         archive.writestr(f"{info}/RECORD", "\n".join([*rows, f"{info}/RECORD,,", ""]))
+    return buffer.getvalue()
+
+
+def source_archive(folder: Path, name: str, version: str, mark: Path) -> None:
+    """An sdist that can be built offline, by a backend of its own. The backend leaves a mark when it runs."""
+    top = f"{name}-{version}"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    files = {
+        "PKG-INFO": metadata,
+        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        f'[project]\nname = "{name}"\nversion = "{version}"\n',
+        "backend.py": f"wheel_bytes = {wheel_bytes(name, version, {})!r}\n"
+        f"open({str(mark)!r}, 'w').close()\n"
+        "def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):\n"
+        f"    name = '{name}-{version}-py3-none-any.whl'\n"
+        "    with open(f'{wheel_directory}/{name}', 'wb') as file: file.write(wheel_bytes)\n"
+        "    return name\n",
+    }
+    with tarfile.open(folder / f"{top}.tar.gz", "w:gz") as archive:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(f"{top}/{path}")
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
 
 
 def digest(text: str) -> str:
@@ -100,9 +131,6 @@ async def test_what_cannot_be_had_is_told_in_uvs_words_without_addresses(
 ) -> None:
     with pytest.raises(CannotPrepare, match="nowhere-to-be-found"):
         await environments.prepare("nowhere-to-be-found==1")
-    (wheels / "needs_a_build-1.0.tar.gz").write_bytes(b"")
-    with pytest.raises(CannotPrepare, match="needs-a-build"):
-        await environments.prepare("needs-a-build==1.0")
     monkeypatch.delenv("UV_NO_INDEX")
     monkeypatch.delenv("UV_OFFLINE")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
@@ -111,6 +139,27 @@ async def test_what_cannot_be_had_is_told_in_uvs_words_without_addresses(
         await environments.prepare("greeting")
     assert "hunter2" not in str(failed.value)
     assert "127.0.0.1" not in str(failed.value)
+
+
+@pytest.mark.anyio
+async def test_what_needs_a_build_is_refused_and_nothing_of_it_runs(
+    environments: Environments, wheels: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "built"
+    source_archive(wheels, "needs_a_build", "1.0", mark)
+    wheel(wheels, "leans_on_it", "1.0", {"leans_on_it.py": ""}, needs="needs_a_build")
+    for asked in ("needs-a-build==1.0", "needs-a-build", "leans-on-it"):
+        with pytest.raises(CannotPrepare) as failed:
+            await environments.prepare(asked)
+        assert "needs-a-build==1.0 has no usable wheels" in str(failed.value)
+        assert "building from source is disabled" in str(failed.value)
+    assert not mark.exists(), "a package was built outside of a sandbox"
+
+
+def test_a_text_that_no_requirements_need_is_refused_unread() -> None:
+    with pytest.raises(Refused) as refused:
+        parse_requirements("ab\n" * 50_000)
+    assert [problem.message for problem in refused.value.problems] == ["is over 100,000 characters"]
 
 
 def test_lines_that_are_no_plain_requirements_are_refused_all_at_once() -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -11,12 +12,20 @@ KEY_FILE = Path(".pipelines/api-key")
 TIMEOUT_S = 120.0  # uploads of large datasets are checked whole before they are answered
 
 
+def uses_proxies(url: str) -> bool:
+    """Whether HTTP_PROXY and its like count: a proxy cannot reach this machine itself."""
+    host = urlsplit(url).hostname or ""
+    return not (host in ("localhost", "::1") or host.startswith("127."))
+
+
 class Server:
     """The server's API as values; anything but a success ends the command with the server's own words."""
 
     def __init__(self, url: str, api_key: str | None) -> None:
         key = api_key or _key_from_file()
-        self._client = httpx2.Client(base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S)
+        self._client = httpx2.Client(
+            base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S, trust_env=uses_proxies(url)
+        )
 
     def close(self) -> None:
         self._client.close()

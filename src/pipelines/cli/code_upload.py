@@ -33,11 +33,13 @@ def code_of(project: Project) -> dict[str, Any]:
         return {}
     files = {path.relative_to(project.directory).as_posix(): path for path in _own_files(project)}
     if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_asks_for_sdk, files.values())):
-        files |= sdk_files()
+        files |= sdk_files(adapters=any(b"adapters" in path.read_bytes() for path in files.values()))
     if len(files) > MAX_FILES:
+        sdk = len([name for name in files if name.startswith(f"{SDK}/")])
         raise CannotUpload(
-            f"there are {len(files)} files to upload, at most {MAX_FILES} may be: move what is no code away, "
-            'or name a git repository in agent.json ("code": {"source": "git", "url": "https://…"})'
+            f"there are {len(files)} files to upload ({sdk} of them the SDK), at most {MAX_FILES} may be: "
+            "move what is no code away, or name a git repository that has the SDK in it in agent.json "
+            '("code": {"source": "git", "url": "https://…"})'
         )
     return {"code": {"source": "files", "files": {name: _text(path) for name, path in files.items()}}}
 
@@ -57,13 +59,14 @@ def _own_files(project: Project) -> Iterator[Path]:
                 continue
             if path.is_dir() and not path.is_symlink():
                 pending.append(path)
-            elif path.is_file() and path.resolve() not in known and not _is_about_it(path):
+            elif path.is_file() and path.resolve() not in known and not _is_about_it(path, project.directory):
                 yield path
 
 
-def _is_about_it(path: Path) -> bool:
-    """Files about the agent rather than of it."""
-    return path.name.startswith("test_") or path.name in ("conftest.py", "README.md") or path.suffix == ".csv"
+def _is_about_it(path: Path, top: Path) -> bool:
+    """Files about the agent rather than of it; a CSV beside agent.json is taken to hold tasks."""
+    is_tasks = path.suffix == ".csv" and path.parent == top
+    return path.name.startswith("test_") or path.name in ("conftest.py", "README.md") or is_tasks
 
 
 def _asks_for_sdk(path: Path) -> bool:
@@ -82,14 +85,15 @@ def _imports_sdk(node: ast.AST) -> bool:
     return isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == SDK
 
 
-def sdk_files() -> dict[str, Path]:
-    """The SDK as files to put beside somebody's code."""
+def sdk_files(*, adapters: bool = True) -> dict[str, Path]:
+    """The SDK as files to put beside somebody's code, with or without its adapters for frameworks."""
+    left_out = SDK_LEFT_OUT if adapters else SDK_LEFT_OUT | {"adapters"}
     root = Path(pipelines.__file__).parent
     found = {f"{SDK}/__init__.py": root / "__init__.py"}
     for part in SDK_PARTS:
         for path in sorted((root / part).rglob("*.py")):
             inside = path.relative_to(root)
-            if not SDK_LEFT_OUT & set(inside.parts):
+            if not left_out & set(inside.parts):
                 found[f"{SDK}/{inside.as_posix()}"] = path
     return found
 

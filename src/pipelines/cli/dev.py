@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from pipelines.cli.client import KEY_FILE, Server
+from pipelines.cli.client import KEY_FILE, Server, uses_proxies
 from pipelines.cli.dev_report import Report
 from pipelines.cli.files import stop
 from pipelines.cli.processes import AppFailed, child, served_app
@@ -27,6 +27,7 @@ from pipelines.cli.watch import Watch
 
 START_PATIENCE_S = 60.0
 POLL_S = 0.15
+DEV_SUFFIX = " (dev)"
 console = Console(highlight=False)
 
 
@@ -88,7 +89,12 @@ def _server(stack: ExitStack, wanted: Wanted) -> Server:
 
 def _takes(url: str, key: str) -> bool:
     with suppress(httpx2.HTTPError, httpx2.InvalidURL):
-        reply = httpx2.get(f"{url.rstrip('/')}/api/agents", headers={"X-API-Key": key}, timeout=5)
+        reply = httpx2.get(
+            f"{url.rstrip('/')}/api/agents",
+            headers={"X-API-Key": key},
+            timeout=5,
+            trust_env=uses_proxies(url),
+        )
         return reply.is_success
     return False
 
@@ -173,7 +179,10 @@ def _verdicts(server: Server, project: Project, wanted: Wanted, watch: Watch, re
 
 
 def _run_tasks(server: Server, project: Project, wanted: Wanted, watch: Watch, reached: Reached) -> list[str]:
-    agent = register(server, project, token=reached.token, endpoint_url=reached.endpoint_url)
+    # An agent of its own: the registered one stays where it is when this session ends.
+    agent = register(
+        server, project, token=reached.token, endpoint_url=reached.endpoint_url, suffix=DEV_SUFFIX
+    )
     console.print(f"Agent:  {reached.endpoint_url or 'uploaded code'}")
     rows = _tasks(server, project, agent["id"], wanted.tasks)
     body = {"agent_id": agent["id"], "task_ids": list(rows), "concurrency": 1}  # one at a time, to be read

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import httpx2
 
+from pipelines.cli.client import uses_proxies
 from pipelines.cli.findings import Finding, doubt, fine, wrong
 from pipelines.wire.envelope import PING_BODY
 from pipelines.wire.names import PROXY_BASE
@@ -31,7 +32,7 @@ class Silent(Exception):
 
 
 def endpoint_findings(endpoint: Endpoint) -> Iterator[Finding]:
-    with httpx2.Client(timeout=PING_TIMEOUT_S, trust_env=False) as client:
+    with httpx2.Client(timeout=PING_TIMEOUT_S, trust_env=uses_proxies(endpoint.url)) as client:
         try:
             yield from _auth(client, endpoint)
             yield from _not_ascii(client, endpoint)
@@ -130,7 +131,11 @@ def probe_finding(server: str, *, is_named: bool) -> Finding:
     check, url = "proxy", server.rstrip("/") + PROBE
     try:
         status = httpx2.post(
-            url, json={}, headers={"Authorization": "Bearer fake-token"}, timeout=PING_TIMEOUT_S
+            url,
+            json={},
+            headers={"Authorization": "Bearer fake-token"},
+            timeout=PING_TIMEOUT_S,
+            trust_env=uses_proxies(server),
         ).status_code
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         seen = f"{server} cannot be reached from here: {str(error) or type(error).__name__}"

@@ -8,22 +8,32 @@ from typing import Any
 import httpx2
 import typer
 
-from pipelines.cli.client import Server
+from pipelines.cli.client import Server, uses_proxies
 from pipelines.cli.code_upload import CannotUpload, code_of
 from pipelines.cli.files import stderr, stop
 from pipelines.cli.project import Project
+from pipelines.core.agent_definition import LONGEST_NAME
 
 START_PATIENCE_S = 15.0
 LOOK_EVERY_S = 0.2
 
 
-def register(server: Server, project: Project, *, token: str | None, endpoint_url: str | None = None) -> Any:
-    """The agent as the server has it now. One of the same name gets a new version."""
+def register(
+    server: Server,
+    project: Project,
+    *,
+    token: str | None,
+    endpoint_url: str | None = None,
+    suffix: str = "",
+) -> Any:
+    """The agent as the server has it now. One of the same name, with the suffix, gets a new version."""
     if project.agent is None:
         stop("There is no agent.json here: name it with --agent, or make one with `pipelines odyssey init`.")
     if project.unreadable is not None:
         stop(f"{project.agent}: {project.unreadable}")
     body = _body(project, token=token, endpoint_url=endpoint_url)
+    if suffix and isinstance(body.get("name"), str):
+        body["name"] = body["name"][: LONGEST_NAME - len(suffix)] + suffix
     named = [agent for agent in server.every("/api/agents") if agent["name"] == body.get("name")]
     if len(named) > 1:
         stop(
@@ -51,7 +61,7 @@ def wait_for(url: str) -> None:
     deadline = time.monotonic() + START_PATIENCE_S
     while time.monotonic() < deadline:
         with suppress(httpx2.HTTPError, httpx2.InvalidURL):
-            httpx2.get(f"{url.rstrip('/')}/health", timeout=5)
+            httpx2.get(f"{url.rstrip('/')}/health", timeout=5, trust_env=uses_proxies(url))
             return
         time.sleep(LOOK_EVERY_S)
 

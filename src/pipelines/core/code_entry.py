@@ -26,17 +26,14 @@ def entry_problems(source: bytes, filename: str, *, function: str, place: str) -
         line = source[: error.start].count(b"\n") + 1
         return [Problem(path=place, message=f"`{filename}`, line {line}: not UTF-8 text")]
     try:
-        module = ast.parse(text, filename)
+        complaints = _complaints(ast.parse(text, filename), function)
     except SyntaxError as error:
         return [Problem(path=place, message=f"`{filename}`, line {error.lineno or 1}: {error.msg}")]
     except (ValueError, RecursionError, MemoryError) as error:
         why = "nested too deeply" if not isinstance(error, ValueError) else str(error)
         return [Problem(path=place, message=f"`{filename}` cannot be read as Python: {why}")]
     hint = f"def {function}(task_input, *, proxy_url, run_token): ..."
-    return [
-        Problem(path=place, message=f"`{filename}`{complaint}", hint=hint)
-        for complaint in _complaints(module, function)
-    ]
+    return [Problem(path=place, message=f"`{filename}`{complaint}", hint=hint) for complaint in complaints]
 
 
 def _complaints(module: ast.Module, function: str) -> list[str]:

@@ -37,6 +37,8 @@ class Redaction:
         return bool(self.secrets)
 
     def text(self, text: str) -> str:
+        if not any(value in text for value in self.secrets.values()):
+            return text
         for name, value in self._longest_first():
             text = text.replace(value, _mark(name))
         return text

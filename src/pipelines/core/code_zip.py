@@ -39,9 +39,12 @@ class CodeArchive:
     paths: tuple[str, ...]
     unpacked_bytes: int
 
-    def read(self, path: str) -> bytes | None:
-        with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
-            return archive.read(path) if path in self.paths else None
+    def read(self, path: str, most: int) -> bytes | None:
+        """A file of it, cut just past `most` bytes: what is larger is refused by whoever asked."""
+        if path not in self.paths:
+            return None
+        with zipfile.ZipFile(io.BytesIO(self.raw)) as archive, archive.open(path) as file:
+            return file.read(most + 1)
 
 
 def read_archive(raw: bytes) -> CodeArchive:
@@ -54,7 +57,14 @@ def read_archive(raw: bytes) -> CodeArchive:
             if problems:
                 raise Refused(problems, _WHAT)
             digests = _digests(archive, entries)
-    except (zipfile.BadZipFile, NotImplementedError, struct.error, UnicodeError, ValueError) as error:
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        struct.error,
+        UnicodeError,
+        ValueError,
+        IndexError,
+    ) as error:
         message = f"is damaged: {_said(error)}"
         raise Refused([Problem(path="", message=message, hint="pack it again")], _WHAT) from None
     return CodeArchive(

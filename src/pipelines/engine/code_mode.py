@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 
 from pipelines.core.json_text import JsonObject
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.pool import CannotIsolate, SandboxPool
 from pipelines.wire.errors import CodeModeUnavailable
 
+ASK_AGAIN_S = 60.0  # a machine that was too busy to start a sandbox may have recovered
 HOW_TO_ALLOW = "PIPELINES_UNSAFE_CODE=yes runs it all the same, with the rights of the server."
 
 
@@ -41,11 +43,12 @@ class CodeMode:
         self._opening = asyncio.Lock()
         self._opened: Opened | None = None
         self._refusal: str | None = None
+        self._asks_again_at = 0.0
 
     async def opened(self) -> Opened:
         """What runs code here; CodeModeUnavailable, with the reason, where nothing does."""
         async with self._opening:
-            if self._opened is None and self._refusal is None:
+            if self._opened is None and monotonic() >= self._asks_again_at:
                 await self._open()
         if self._opened is None:
             raise CodeModeUnavailable(self._refusal)
@@ -57,7 +60,11 @@ class CodeMode:
             await pool.start()
         except CannotIsolate as error:
             self._refusal = f"This server cannot isolate other people's code: {error}. {HOW_TO_ALLOW}"
+            self._asks_again_at = monotonic() + ASK_AGAIN_S
             return
+        except BaseException:  # a run that was cancelled meanwhile: nothing of the pool may stay behind
+            await asyncio.shield(pool.close())
+            raise
         self._opened = Opened(pool, self._make_environments)
 
     async def as_json(self) -> JsonObject:

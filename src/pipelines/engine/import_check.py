@@ -4,6 +4,7 @@ The look is a small file of ours beside a copy of the tree, so that it happens i
 """
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from pipelines.engine.code_folders import new_folder
 from pipelines.sandbox.job import CodeJob, Entrypoint
 from pipelines.sandbox.recipe import readable_to_all
 
-CHECK_FILE = "odyssey_import_check.py"
 CHECK_S = 60.0  # imports of large packages on a cold machine take ten of them
 
 _CHECK = '''"""Loads an agent's file as a run would, and looks at its function."""
@@ -53,13 +53,15 @@ def import_check(job: CodeJob) -> Iterator[CodeJob]:
     with new_folder(job.source_dir.parent) as made:
         copy = made / "agent"
         shutil.copytree(job.source_dir, copy, copy_function=os.link)
-        (copy / CHECK_FILE).write_text(_CHECK)
+        check = f"odyssey_check_{secrets.token_hex(8)}.py"  # no file of theirs, to which it would be linked
+        (copy / check).write_text(_CHECK)
         readable_to_all(made)
         asked = {"file": job.entrypoint.file, "function": job.entrypoint.function}
         yield replace(
             job,
             source_dir=copy,
-            entrypoint=Entrypoint(CHECK_FILE, "look"),
+            entrypoint=Entrypoint(check, "look"),
             task_input={**asked},
+            expects_more=False,
             limits=replace(job.limits, wall_s=min(CHECK_S, job.limits.wall_s)),
         )

@@ -20,12 +20,12 @@ from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.import_check import import_check
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
 from pipelines.engine.platform import Platform, timestamp
-from pipelines.engine.upload_code import REQUIREMENTS_FILE, entrypoint_of
+from pipelines.engine.upload_code import MOST_REQUIREMENTS, REQUIREMENTS_FILE, entrypoint_of
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
 from pipelines.outbound.ping import PingResult
 from pipelines.sandbox.environments import CannotPrepare
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits
-from pipelines.sandbox.pool import SandboxPool
+from pipelines.sandbox.pool import Begins, SandboxPool
 from pipelines.storage import code, runs
 from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection
@@ -94,13 +94,16 @@ class CodeRunner:
             ready = await self._made_ready(agent)
         except (CannotStart, CodeModeUnavailable) as error:
             return _not_started(str(error))
-        await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
+
+        async def begins() -> None:
+            await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
+
         job = _job(agent, envelope, ready)
         redaction = Redaction(ready.secrets)
         visitor = Visitor(
             jti=envelope.run_token_jti, token_hash=hash_of(envelope.run_token), redaction=redaction
         )
-        outcome = await self._run(ready.pool, job, visitor)
+        outcome = await self._run(ready.pool, job, visitor, begins)
         hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         await self._keep_output(envelope.run_id, outcome, hidden)
         latency_ms = round((perf_counter() - started) * 1000, 3)
@@ -126,13 +129,15 @@ class CodeRunner:
         failed = _failed(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
         return _tested(started, problem=failed.detail, hint=failed.traceback or failed.hint)
 
-    async def _run(self, pool: SandboxPool, job: CodeJob, visitor: Visitor) -> CodeOutcome:
+    async def _run(
+        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, begins: Begins | None = None
+    ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
 
         async def serve(connection: socket.socket) -> None:
             await self._door(connection, visitor)
 
-        outcome = await pool.run(job, serve=serve)
+        outcome = await pool.run(job, serve=serve, begins=begins)
         if outcome.was_called or outcome.error is None:
             return outcome
         is_ours = outcome.error.kind is CodeErrorKind.SANDBOX_FAILED
@@ -169,7 +174,7 @@ class CodeRunner:
         )
 
     async def _allow_for(self, spent_s: float, org_id: int, run_id: int) -> None:
-        """Packages may take minutes to install, once; the token of the run must not pay for it."""
+        """Packages may take minutes to install, and other runs come first: the token must not pay for it."""
         if spent_s < SLOW_START_S:
             return
 
@@ -180,6 +185,7 @@ class CodeRunner:
                 runs.postpone_expiry(connection, run_id=run_id, expires_at=timestamp(later))
 
         await self._platform.database.write(store)
+        self._platform.live_runs.forget({run_id})  # what is in memory of it still has the old time
 
     async def _keep_output(self, run_id: int, outcome: CodeOutcome, hidden: Redaction) -> None:
         output = code.Output(hidden.text(outcome.stdout), hidden.text(outcome.stderr))
@@ -229,7 +235,8 @@ def _job(agent: Agent, envelope: Envelope, ready: _Ready) -> CodeJob:
 
 def _requirements_in(folder: Path) -> str:
     try:
-        return (folder / REQUIREMENTS_FILE).read_text(encoding="utf-8-sig")
+        with (folder / REQUIREMENTS_FILE).open("rb") as file:
+            return file.read(MOST_REQUIREMENTS).decode("utf-8-sig")
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:

@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipelines.core.code_entry import entry_problems
+from pipelines.core.code_entry import MAX_ENTRY_BYTES, entry_problems
 from pipelines.core.code_source import DEFAULT_ENTRYPOINT, GitSource, read_code_source
 from pipelines.core.code_tree import packed
 from pipelines.core.code_zip import CodeArchive, read_archive
@@ -21,6 +21,7 @@ from pipelines.storage import code
 from pipelines.storage.connection import Connection
 
 REQUIREMENTS_FILE = "requirements.txt"
+MOST_REQUIREMENTS = 400_000  # bytes: more than the characters that are read of it, however they are spelled
 DERIVED = ("hash", "files", "bytes", "entrypoint")  # of a record, beside where the code came from
 _WHAT = "the code"
 
@@ -106,7 +107,7 @@ def entrypoint_of(record: JsonObject) -> Entrypoint:
 
 def requirements_problems(given: str | None, checked: CheckedCode | None) -> list[Problem]:
     """Of the agent's own word, else of the file in its tree. Whether the packages are there, a run shows."""
-    in_tree = checked.archive.read(REQUIREMENTS_FILE) if checked is not None else None
+    in_tree = checked.archive.read(REQUIREMENTS_FILE, MOST_REQUIREMENTS) if checked is not None else None
     try:
         parse_requirements(given if given is not None else (in_tree or b"").decode("utf-8", "replace"))
     except Refused as refused:
@@ -119,7 +120,7 @@ def _checked(found: _Found, named: Entrypoint | None) -> CheckedCode:
     if entry is None:
         message = "which file to call is not clear: there is no agent.py, main.py or run.py at the top"
         raise _refused("/entrypoint", message, "such as agent.py, or bots/refund.py:run")
-    source = found.archive.read(entry.file)
+    source = found.archive.read(entry.file, MAX_ENTRY_BYTES)
     if source is None:
         raise _refused("/entrypoint", f"there is no file `{entry.file}`", _instead(entry, found.archive))
     problems = entry_problems(source, entry.file, function=entry.function, place=found.place)

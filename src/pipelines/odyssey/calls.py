@@ -179,6 +179,8 @@ async def _async_outcome_of(request: HttpRequest) -> Outcome:
 
 
 _executor: "list[ThreadPoolExecutor]" = []
+if hasattr(os, "register_at_fork"):  # a fork takes the executor along, but not its threads
+    os.register_at_fork(after_in_child=_executor.clear)
 
 
 def _threads() -> "ThreadPoolExecutor":

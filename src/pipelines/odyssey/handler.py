@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..wire.envelope import BadEnvelope, Envelope
 from .context import set_current
-from .threads import run_async_in_thread
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -96,12 +95,14 @@ class Desk:
             return refused(400, str(error))
 
     def handle(self, envelope: Envelope) -> Answer:
-        """The agent's answer, its envelope bound meanwhile. An async agent gets a loop of its own."""
+        """The agent's answer, its envelope bound meanwhile. An async agent runs on a loop that lasts."""
         with set_current(envelope):
             made = self._made(envelope)
             if isinstance(made, Answer):
                 return made
-            return run_async_in_thread(lambda: self._awaited(made, envelope))
+            from .one_loop import run_on_one_loop  # brings asyncio, which takes long to load
+
+            return run_on_one_loop(lambda: self._awaited(made, envelope))
 
     async def async_handle(self, envelope: Envelope) -> Answer:
         """The same in a running loop; a handler that is not async works in a thread, with this context."""
@@ -168,6 +169,8 @@ def _is_async(handler: Handler) -> bool:
 
 
 _executor: "list[ThreadPoolExecutor]" = []
+if hasattr(os, "register_at_fork"):  # a fork takes the executor along, but not its threads
+    os.register_at_fork(after_in_child=_executor.clear)
 
 
 def _threads() -> "ThreadPoolExecutor":

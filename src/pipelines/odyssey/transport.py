@@ -116,7 +116,10 @@ def _over(connection: "HTTPConnection", route: _Route, request: HttpRequest, kee
         connection.request(request.method, _target(route, request), request.body, _headers(route, request))
         response = connection.getresponse()
         body = response.read(MAX_REPLY_BYTES + 1)
-        is_whole = len(body) <= MAX_REPLY_BYTES and response.isclosed()
+        is_small = len(body) <= MAX_REPLY_BYTES
+        if is_small and response.length is None and not response.isclosed():
+            is_small = not response.read(1)  # without a length the reply ends with the connection
+        is_whole = is_small and response.isclosed()
         headers = {name.lower(): value for name, value in response.getheaders()}
     except TimeoutError:
         raise ExchangeFailed(f"no answer within {request.timeout_s:g} s", is_final=True) from None
@@ -128,7 +131,8 @@ def _over(connection: "HTTPConnection", route: _Route, request: HttpRequest, kee
         else:
             connection.close()
     if not is_whole:
-        raise ExchangeFailed(f"the reply is over {MAX_REPLY_BYTES} bytes")
+        what = "broke off" if is_small else f"is over {MAX_REPLY_BYTES} bytes"
+        raise ExchangeFailed(f"the reply {what}")
     return HttpReply(response.status, headers, body)
 
 

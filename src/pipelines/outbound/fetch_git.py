@@ -28,6 +28,7 @@ FETCH_S = 120.0
 MAX_FETCHED_BYTES = 100 * MEBIBYTE  # what the server may send, packed
 MAX_TREE_BYTES = 100 * MEBIBYTE  # the files themselves; they are held in memory while they are packed
 MAX_FILES = 10_000
+MAX_GIT_KB = 1024 * 1024
 LOOK_S = 0.25  # how often the store is measured while git fills it
 MAX_SAID_BYTES = 64 * 1024
 MAX_LISTED_BYTES = 8 * MEBIBYTE  # of all names together
@@ -148,7 +149,8 @@ class _Git:
     ) -> bytes:
         """What it printed; Refused with what it said when it failed, took too long or brought too much."""
         # The shell sets the limit on one file, which the children of git inherit, and becomes git.
-        limit = f'ulimit -f {MAX_FETCHED_BYTES // 512}; exec git "$@"'
+        # A pack of some kilobytes can ask for gigabytes, so its memory is limited as well.
+        limit = f'ulimit -f {MAX_FETCHED_BYTES // 512}; ulimit -v {MAX_GIT_KB}; exec git "$@"'
         process = await asyncio.create_subprocess_exec(
             "/bin/sh", "-c", limit, "git", *self._options, *arguments,
             stdin=asyncio.subprocess.PIPE,

@@ -86,6 +86,7 @@ def _become(request: dict[str, Any], program: bytes, handles: list[int]) -> None
         os.setresuid(*[request["uid"]] * 3)
     if request["dies_with_us"]:
         os.setsid()
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # kept over exec: its orphans stay below it
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     for source, number in ((control, CONTROL), (status, STATUS), (seccomp, SECCOMP), (arguments, ARGUMENTS)):
         os.dup2(source, number)
@@ -110,18 +111,18 @@ def _descendants(pid: int) -> list[int]:
     waiting = [pid]
     while waiting:
         one = waiting.pop()
-        try:
-            with open(f"/proc/{one}/task/{one}/children") as children:
-                below = [int(text) for text in children.read().split()]
-        except OSError:
-            continue
+        below: list[int] = []
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{one}/task"):  # children belong to the thread that forked them
+                with open(f"/proc/{one}/task/{thread}/children") as children:
+                    below += map(int, children.read().split())
         found += below
         waiting += below
     return found
 
 
 def _kill(pid: int) -> None:
-    for one in [pid, *_descendants(pid)]:
+    for one in [*_descendants(pid), pid]:  # it last: while it lives, what it leaves stays below it
         with suppress(ProcessLookupError):
             os.kill(one, signal.SIGKILL)
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import math
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +22,8 @@ from pipelines.wire.names import ENV_PROXY_URL, ENV_RUN_TOKEN, ENV_TASK_INPUT
 #: "required": no isolation, no code. "preferred": the operator's unsafe flag, code runs either way.
 #: "none": code is never isolated.
 Wanted: TypeAlias = Literal["required", "preferred", "none"]
+
+Begins: TypeAlias = Callable[[], Awaitable[None]]
 
 __all__ = ["CannotIsolate", "SandboxPool", "Serve", "Wanted"]
 
@@ -94,10 +97,14 @@ class SandboxPool:
         way = Way(python=self.python, bwrap=self.probe.bwrap, cgroup=self._cgroup)
         self._stock = Stock(self._launcher, way, idle_s=self._idle_s, **self._sizes)
 
-    async def run(self, job: CodeJob, *, serve: Serve) -> CodeOutcome:
-        """What came of the job; it does not raise. Cancelling it kills the job's whole tree."""
+    async def run(self, job: CodeJob, *, serve: Serve, begins: Begins | None = None) -> CodeOutcome:
+        """What came of the job; it does not raise. Cancelling it kills the job's whole tree.
+
+        `begins` is awaited when its turn has come: until then it may have waited for others."""
         assert self._stock is not None, "start the pool first"
         async with self._running:
+            if begins is not None:
+                await begins()
             layout = Layout(
                 source_dir=job.source_dir,
                 environment=job.environment,

@@ -9,9 +9,9 @@ LONGEST_LINE = 500
 
 _PLAIN = re.compile(
     r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"  # its name
-    r"\s*(?:\[[A-Za-z0-9._,\s-]*\])?"  # extras
-    r"\s*\(?(?:[<>=!~]=?=?[A-Za-z0-9.*+!_,<>=~\s-]*)?\)?"  # versions
-    r"\s*(?:;[^\\$`]*)?",  # marker
+    r"\s*+(?:\[[A-Za-z0-9._,\s-]*\])?"  # extras; possessive, so that spaces are tried one way only
+    r"\s*+\(?(?:[<>=!~]=?=?[A-Za-z0-9.*+!_,<>=~\s-]*+)?\)?"  # versions
+    r"\s*+(?:;[^\\$`]*)?",  # marker
     re.ASCII,
 )
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
@@ -21,6 +21,9 @@ _INSTEAD = "write the package's name and versions, as httpx>=0.28"
 
 def parse_requirements(text: str) -> list[str]:
     """The requirements without comments, sorted, each once; Refused with every line that is no plain one."""
+    if len(text) > MOST_LINES * LONGEST_LINE:
+        message = f"is over {MOST_LINES * LONGEST_LINE:,} characters"
+        raise Refused([Problem(path="requirements", message=message)], "the requirements")
     lines = text.splitlines()
     problems = []
     if len(lines) > MOST_LINES:

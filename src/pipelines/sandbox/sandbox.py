@@ -14,7 +14,7 @@ from typing import Any
 from pipelines.sandbox.door import Door, Serve
 from pipelines.sandbox.job import CodeError, Limits
 from pipelines.sandbox.launching import Launcher, LauncherGone, Request
-from pipelines.sandbox.memory import watch
+from pipelines.sandbox.memory import WRITABLE, watch
 from pipelines.sandbox.output import Output
 from pipelines.sandbox.verdicts import lost, out_of_memory, read_frame, timed_out, too_large, without_frame
 
@@ -49,6 +49,9 @@ class Sandbox:
         self._first_pid: int | None = None
         self._pidfd = -1
         self._listener: socket.socket | None = None
+        self._name, self._status = 0, -1  # no sandbox has the name 0
+        self._exited: asyncio.Future[int] = self._loop.create_future()
+        self._exited.set_result(0)  # nothing has been started yet
         self.port = 0
 
     @property
@@ -68,8 +71,6 @@ class Sandbox:
             handles = [control.fileno(), stdout, stderr, status]
             self._name, self._exited = self._launcher.launch(request, handles)
         except LauncherGone:
-            self._exited = self._loop.create_future()
-            self._exited.set_result(0)
             raise StartFailed("the process that starts sandboxes has ended") from None
         finally:
             control.close()
@@ -122,7 +123,8 @@ class Sandbox:
         began = time.perf_counter()
         door = Door(self._listener, serve, limits.connections)
         self._listener = None
-        full = asyncio.ensure_future(watch(self._first_pid, limits.memory_bytes))
+        folders = WRITABLE if self._is_isolated else ()  # without isolation they are the host's
+        full = asyncio.ensure_future(watch(self._first_pid, limits.memory_bytes, folders=folders))
         answered = asyncio.ensure_future(self._exchange(job, limits))
         try:
             await asyncio.wait({full, answered}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
@@ -148,7 +150,7 @@ class Sandbox:
         except _TooLarge as error:
             return None, too_large(error.size, limits)
         if frame is not None:
-            return read_frame(frame, limits)
+            return await asyncio.to_thread(read_frame, frame, limits)  # it may be megabytes
         try:
             return None, without_frame(await self._exited, limits)
         except LauncherGone:

@@ -58,6 +58,7 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "msgget": (68, 186),
+    "semget": (64, 190),
     "mq_open": (240, 180),
     # the machine itself
     "kexec_load": (246, 104),

@@ -9,10 +9,34 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+MAX_HEAD_BYTES = 512 * 1024  # well above what one read of a transport brings
+
 
 class OneWriteProtocol(HttpToolsProtocol):
+    """Heads are bounded too: httptools leaves that to us, and one that never ends would fill the memory."""
+
+    _head_bytes = 0  # received since the last part of a body, or the last end of a head or message
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(_Gathering(transport, self.loop))  # type: ignore[arg-type]
+
+    def data_received(self, data: bytes) -> None:
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self.transport.abort()
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_message_complete()
 
 
 class _Gathering:

@@ -21,6 +21,7 @@ from pipelines.wire.errors import InvalidRunToken, NotFound, OdysseyError
 from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, PROXY_BASE
 
 IDLE_S = 3_600  # a connection lives as long as its run at most; until then the agent may think
+SMALL_BYTES = 16 * 1024  # what is looked through for secrets without a thread of its own
 _TOKEN_HEADERS = (b"authorization", HEADER_RUN_TOKEN.lower().encode())
 
 
@@ -118,11 +119,12 @@ def _redacting(receive: Receive, hidden: Redaction) -> Receive:
             size += len(parts[-1])
             more = message.get("more_body", False)
             if not more or size > MAX_BODY_BYTES:
-                return {
-                    "type": "http.request",
-                    "body": hidden.json_bytes(b"".join(parts)),
-                    "more_body": more,
-                }
+                whole = b"".join(parts)
+                if size > SMALL_BYTES:
+                    body = await asyncio.to_thread(hidden.json_bytes, whole)
+                else:
+                    body = hidden.json_bytes(whole)
+                return {"type": "http.request", "body": body, "more_body": more}
 
     return received
 

@@ -13,6 +13,7 @@ The howto is docs/howto/anthropic.md.
 
 import inspect
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from ...wire.envelope import Envelope
@@ -85,7 +86,8 @@ def run_anthropic_loop(
     an envelope whose actor is `…/<tool>`, and is what you would write for the agent itself:
 
         def ask_refunds(arguments, envelope):
-            return run_anthropic_loop(client, model=…, tools=REFUND_TOOLS, envelope=envelope, …)
+            asked = dataclasses.replace(envelope, user_instruction=arguments["request"])
+            return run_anthropic_loop(client, model=…, tools=REFUND_TOOLS, envelope=asked, …)
     """
     loop = _Loop(envelope, model, tools, system, max_tokens, max_turns, subagents or {}, options)
     with acting(envelope):
@@ -220,7 +222,8 @@ class _Loop:
         if subagent is None:
             outcome: Outcome = yield Call(name, arguments)
             return outcome
-        theirs = self._envelope.for_actor(name)
+        # Another conversation: its own words, and nothing of what the user and this agent said.
+        theirs = replace(self._envelope.for_actor(name), messages=None, session_id=None)
         yield Tell(handed_over(self._envelope.actor_id, str(theirs.actor_id)))
         answer = yield Delegate(subagent, arguments, theirs)
         text = as_text(answer["final_response"] if _is_reply(answer) else answer)

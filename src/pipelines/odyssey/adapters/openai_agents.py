@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...wire.envelope import Envelope
+from ..one_loop import run_on_one_loop
 from .acting import MissingFramework, acting, as_tools_schema, async_tell, not_covered
 from .conversation import Message, Reply, arguments_of, as_text, name_of, text_of
-from .one_loop import run_on_one_loop
 from .openai_items import REQUIREMENT, input_schema_of, messages_of
 
 try:

@@ -19,9 +19,9 @@ from typing import Any
 from weakref import WeakSet
 
 from ...wire.envelope import Envelope
+from ..one_loop import run_on_one_loop
 from .acting import MissingFramework, Run, acting, as_tools_schema, async_tell, not_covered
 from .conversation import Reply, text_of
-from .one_loop import run_on_one_loop
 
 REQUIREMENT = "strands-agents>=1.62,<2"
 

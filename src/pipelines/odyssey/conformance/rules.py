@@ -210,7 +210,7 @@ _TABLE = (
         name="tools.retry_after",
         title="Retry-After is respected",
         why="Calls that come back sooner meet the same limit, and use up the tries that would have worked.",
-        change="Wait as many seconds as Retry-After says (at most 4) before the next try.",
+        change="Wait as many seconds as Retry-After says (up to 60) before the next try.",
     ),
     Rule(
         name="tools.injected_not_retried",

@@ -202,6 +202,8 @@ def told(error: BaseException) -> Message:
     except BaseException:  # noqa: BLE001 - see above
         lines = ""
     name = type(error).__name__
+    # Names of files may hold what no text can: half of a surrogate pair.
+    message, lines, name = (text.encode("utf-8", "replace").decode() for text in (message, lines, name))
     message, lines = cut(message, LONGEST_MESSAGE), cut(lines, LONGEST_TRACEBACK)
     return {"exception": name, "message": message, "traceback": lines}
 

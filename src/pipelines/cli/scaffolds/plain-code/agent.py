@@ -54,7 +54,8 @@ def call_tool(proxy_url: str, run_token: str, tool: str, arguments: dict[str, An
             body = json.load(error)
             if body.get("retryable") is not True or attempt == 4:
                 return error.code, body.get("response", body)
-        time.sleep(0.5 * 2**attempt)
+            wait_s = float(error.headers.get("Retry-After") or 0.5 * 2**attempt)
+        time.sleep(wait_s)
     raise AssertionError("the last attempt has returned")
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from ..threads import run_async_in_thread
+from .threads import run_async_in_thread
 
 T = TypeVar("T")
 
