@@ -13,7 +13,7 @@ from pipelines.core.code_source import GitSource
 from pipelines.core.problems import Refused
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
-from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.outbound.fetch_git import GitFetcher, version_in
 
 FILES = {"agent.py": "def run(): ...\n", "lib/data.bin": b"\0\n\1", "lib/é.txt": "x"}
 
@@ -191,3 +191,11 @@ def test_nothing_is_left_behind(served, tmp_path, monkeypatch):
     fetch(f"{server.url}/agent")
     refused(f"{server.url}/agent", ref="nothing")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [("git version 2.39.5", (2, 39)), ("git version 2.34.1.windows.1", (2, 34)), ("what?", (0, 0))],
+)
+def test_the_version_of_git(said: str, version: tuple[int, int]) -> None:
+    assert version_in(said) == version

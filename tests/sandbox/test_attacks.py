@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from boxes import TOKEN, Answerer, Boxes
+from boxes import TOKEN, Answerer, Boxes, boxes_in
 
 from pipelines.sandbox.job import MEBIBYTE, CodeErrorKind
 from pipelines.sandbox.seccomp import _DENIED, _MACHINES
@@ -249,6 +249,18 @@ def test_there_are_no_rights_to_regain(boxes: Boxes) -> None:
         "CapInh": "", "CapPrm": "", "CapEff": "", "CapBnd": "", "CapAmb": ""
     }  # fmt: skip
     assert (lines["Seccomp"], lines["NoNewPrivs"]) == ("2", "1")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="what is closed to others needs no hiding from a dropped user")
+def test_a_folder_of_the_server_in_a_folder_of_the_system_is_empty_inside(tmp_path: Path) -> None:
+    code = """
+    import os
+    def run(task_input, **_):
+        return {"hidden": os.listdir(task_input["hidden"]), "shown": bool(os.listdir(task_input["shown"]))}
+    """
+    with boxes_in(tmp_path, hidden=(Path("/usr/share"),)) as boxes:
+        seen = boxes.value(code, task_input={"hidden": "/usr/share", "shown": "/usr/lib"})
+    assert seen == {"hidden": [], "shown": True}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop to another user")

@@ -6,6 +6,7 @@ no working copy: the files are read out of its object store, each size known bef
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -29,6 +30,7 @@ MAX_FETCHED_BYTES = 100 * MEBIBYTE  # what the server may send, packed
 MAX_TREE_BYTES = 100 * MEBIBYTE  # the files themselves; they are held in memory while they are packed
 MAX_FILES = 10_000
 MAX_GIT_KB = 1024 * 1024
+LEAST_GIT = (2, 37)  # older ones do not know http.curloptResolve, and would look the name up by themselves
 LOOK_S = 0.25  # how often the store is measured while git fills it
 MAX_SAID_BYTES = 64 * 1024
 MAX_LISTED_BYTES = 8 * MEBIBYTE  # of all names together
@@ -68,6 +70,10 @@ class GitFetcher:
         pinned = await self._pinned(source.url)
         with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
             git = _Git(Path(home), pinned, allow_http=self._allow_http)
+            if version_in((await git.run("--version")).decode()) < LEAST_GIT:
+                raise _refused(
+                    "/code/source", "this server's git is too old", "send the files or a zip archive"
+                )
             await git.run("init", "--quiet", "--bare", ".")
             await git.run(
                 "fetch", "--quiet", "--no-tags", "--depth=1", "--no-recurse-submodules", "--no-auto-gc",
@@ -111,6 +117,15 @@ class GitFetcher:
         if problems:
             raise Refused(problems, _WHAT)
         return blobs
+
+
+def version_in(text: str) -> tuple[int, int]:
+    """
+    >>> version_in("git version 2.39.5 (Apple Git-154)")
+    (2, 39)
+    """
+    found = re.search(r"(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2])) if found is not None else (0, 0)
 
 
 def _size_problems(blobs: list[_Blob]) -> list[Problem]:

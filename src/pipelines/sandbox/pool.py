@@ -43,7 +43,8 @@ class SandboxPool:
 
     `warm` sandboxes wait for each code that was run lately, `most_warm` in all; they hold no token, no
     variable and none of the code's modules. `most_running` jobs run at a time, more wait. `cgroup` is a
-    folder of the cgroup file system that the operator has delegated to the server.
+    folder of the cgroup file system that the operator has delegated to the server. `hidden` folders of the
+    server are never seen by code, not even where they lie in a folder of the system.
     """
 
     def __init__(
@@ -55,11 +56,13 @@ class SandboxPool:
         most_running: int = 8,
         idle_s: float = 300.0,
         cgroup: Path | None = None,
+        hidden: tuple[Path, ...] = (),
     ) -> None:
         self._wanted = isolation
         self._sizes = {"warm": warm, "most_warm": most_warm}
         self._idle_s = idle_s
         self._cgroup = cgroup
+        self._hidden = hidden
         self._running = asyncio.Semaphore(most_running)
         self._launcher = Launcher()
         self._stock: Stock | None = None
@@ -94,7 +97,7 @@ class SandboxPool:
             raise CannotIsolate(self.probe)
         if self.isolation == "none":
             _log.warning("uploaded code runs WITHOUT isolation: %s", self.probe.reason)
-        way = Way(python=self.python, bwrap=self.probe.bwrap, cgroup=self._cgroup)
+        way = Way(python=self.python, bwrap=self.probe.bwrap, cgroup=self._cgroup, hidden=self._hidden)
         self._stock = Stock(self._launcher, way, idle_s=self._idle_s, **self._sizes)
 
     async def run(self, job: CodeJob, *, serve: Serve, begins: Begins | None = None) -> CodeOutcome:

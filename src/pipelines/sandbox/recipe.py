@@ -5,7 +5,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,9 +66,18 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
-def isolated(layout: Layout, python: Interpreter, *, bwrap: str, slot: int, cgroup: str | None) -> Request:
+def isolated(
+    layout: Layout,
+    python: Interpreter,
+    *,
+    bwrap: str,
+    slot: int,
+    cgroup: str | None,
+    hidden: Sequence[Path] = (),
+) -> Request:
     """The recipe. As root the uid is dropped before bubblewrap starts, because root's capabilities would go
-    in with it and no limit on processes holds for root; folders it could not reach then are staged."""
+    in with it and no limit on processes holds for root; folders it could not reach then are staged.
+    `hidden` folders of the server are empty inside, should they lie in one that is shown."""
     shown = {"sbx": INSIDE, "agent": layout.source_dir}
     shown |= {"env": layout.environment} if layout.environment else {}
     shown |= {"python": python.prefix} if python.needs_mount else {}
@@ -78,6 +87,7 @@ def isolated(layout: Layout, python: Interpreter, *, bwrap: str, slot: int, cgro
         *_namespaces(),
         *_system_folders(),
         *_own_folders(seen, python, layout.disk_bytes),
+        *_hidden_folders(hidden, python),
         *("--json-status-fd", str(STATUS), "--seccomp", str(SECCOMP)),
         *("--chdir", JOB_FOLDER),
     ]
@@ -117,6 +127,17 @@ def _system_folders() -> list[str]:
     found += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     for name in _ETC:
         found += ["--symlink", f"/sbx/{name}", f"/etc/{name}"]
+    return found
+
+
+def _hidden_folders(hidden: Sequence[Path], python: Interpreter) -> list[str]:
+    if is_root():  # the dropped uid cannot enter them: they are the server's own, and closed to others
+        return []
+    shown = [Path("/usr"), *([python.prefix] if python.needs_mount else [])]
+    found: list[str] = []
+    for folder in hidden:
+        if folder.is_dir() and any(folder.is_relative_to(place) for place in shown):
+            found += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     return found
 
 

@@ -27,6 +27,7 @@ class Way:
     python: Interpreter
     bwrap: str | None  # None: without isolation
     cgroup: Path | None = None  # a folder of the cgroup file system that is ours to make groups in
+    hidden: tuple[Path, ...] = ()  # folders of the server that no code may see
 
 
 @dataclass(kw_only=True, slots=True)
@@ -168,7 +169,14 @@ class Stock:
         if self._way.bwrap is None:
             return unisolated(self._way.python)
         cgroup = str(held.cgroup.folder) if held.cgroup else None
-        return isolated(held.layout, self._way.python, bwrap=self._way.bwrap, slot=held.slot, cgroup=cgroup)
+        return isolated(
+            held.layout,
+            self._way.python,
+            bwrap=self._way.bwrap,
+            slot=held.slot,
+            cgroup=cgroup,
+            hidden=self._way.hidden,
+        )
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

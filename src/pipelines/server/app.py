@@ -62,7 +62,7 @@ class App:
 def _code_mode(settings: Settings) -> CodeMode:
     isolation: Literal["required", "preferred"] = "preferred" if settings.runs_unsafe_code else "required"
     return CodeMode(
-        lambda: SandboxPool(isolation=isolation),
+        lambda: SandboxPool(isolation=isolation, hidden=(settings.data_dir.resolve(),)),
         lambda pool: Environments(
             settings.data_dir.resolve() / ENVIRONMENTS_FOLDER, python=pool.python.executable
         ),
