@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from pipelines.core.problems import Problem
+from pipelines.core.python_tree import module_tree
 
 MAX_ENTRY_BYTES = 1024 * 1024  # a parser's memory is a hundred times its input
 HANDED = ("proxy_url", "run_token")
@@ -26,7 +27,7 @@ def entry_problems(source: bytes, filename: str, *, function: str, place: str) -
         line = source[: error.start].count(b"\n") + 1
         return [Problem(path=place, message=f"`{filename}`, line {line}: not UTF-8 text")]
     try:
-        complaints = _complaints(ast.parse(text, filename), function)
+        complaints = _complaints(module_tree(text, filename), function)
     except SyntaxError as error:
         return [Problem(path=place, message=f"`{filename}`, line {error.lineno or 1}: {error.msg}")]
     except (ValueError, RecursionError, MemoryError) as error:

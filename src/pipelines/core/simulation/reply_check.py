@@ -14,6 +14,7 @@ from pipelines.core.json_text import Json, JsonObject, same
 from pipelines.core.ledger import Attributes, Ledger, LedgerUpdate
 from pipelines.core.ledger_schema import LedgerSchema, update_problems
 from pipelines.core.problems import Problem
+from pipelines.core.python_tree import expression_tree
 
 MAX_OBJECTS = 50  # looked at in one reply: a long list is one query's answer, alike all the way down
 
@@ -91,7 +92,7 @@ def _worked_out(value: Json) -> frozenset[str]:
 def _is_plain(expression: str) -> bool:
     """A name and the fields below it: read, not worked out."""
     try:
-        tree: ast.AST = ast.parse(expression.strip(), mode="eval").body
+        tree: ast.AST = expression_tree(expression.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     while isinstance(tree, (ast.Attribute, ast.Subscript)):

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple, cast
 
+from pipelines.core.python_tree import expression_tree
+
 MAX_EXPRESSION = 4_000  # characters; a page of text in one expression is a plan that wants steps
 MAX_NODES = 1_000
 MAX_NESTING = 40  # levels of the tree; evaluation recurses once per level
@@ -60,7 +62,7 @@ def parse(text: str) -> ast.expr:
 
 def _parse(text: str) -> ast.expr:
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return expression_tree(text.strip())
     except SyntaxError as error:
         repaired = _fields_named_like_keywords(text.strip())
         if repaired != text.strip():
