@@ -150,7 +150,8 @@ def test_a_broken_proxy_is_not_the_sandboxes_end(boxes: Boxes, caplog: pytest.Lo
         raise RuntimeError("our fault")
 
     error = boxes.error(CALLS, CodeErrorKind.EXCEPTION, serve=serve)
-    assert error.exception == "RemoteDisconnected"
+    # The second where the connection is closed before all that was sent has been read.
+    assert error.exception in ("RemoteDisconnected", "ConnectionResetError")
     assert "our fault" in caplog.text
 
 
