@@ -24,6 +24,11 @@ def test_five_thousand_pending_runs_leave_the_api_usable(api: Api):
         eventually(lambda: agent.at_once == 3, "another agent's batch does not wait behind it")
         assert api.post(f"/api/batches/{batch_id}/cancel")["status"] == "cancelled"
         assert api.by_status(batch_id) == {"cancelled": TASKS * REPEATS}
+        exported = [run["id"] for run in api.get(f"/api/batches/{batch_id}/export")["items"]]
+        assert exported == sorted(set(exported))  # page after page, none twice
+        assert len(exported) == TASKS * REPEATS
+        table = api.client.get(f"/api/batches/{batch_id}/export", params={"format": "csv"}).text
+        assert len(table.splitlines()) == TASKS * REPEATS + 1  # one header
         agent.may_answer.set()
         api.ended(small)
         assert len(agent.dispatches) == 3

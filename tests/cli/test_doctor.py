@@ -331,6 +331,14 @@ def test_what_is_uploaded_is_listed_and_the_tasks_are_not(folder: Folder):
     assert seen.of("upload", "ok")["seen"] == "agent.py, app.py and the SDK"
 
 
+def test_a_table_that_the_code_reads_is_uploaded_and_one_of_tasks_is_not(folder: Folder):
+    (folder.path / "data").mkdir()
+    (folder.path / "data" / "prices.csv").write_text("item,price\nlamp,10\n")
+    (folder.path / "more_tasks.csv").write_text("user\nhello\n")
+    folder.write(agent_json=CODE_AGENT, agent_py=RUN)
+    assert folder.examined().of("upload", "ok")["seen"] == "agent.py, app.py, data/prices.csv"
+
+
 # -- for people
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from desk import House, Org, answered, every_item
 from pipelines.storage.connection import Connection
+from pipelines.storage.runs import NEEDS_REVIEW
 
 pytestmark = pytest.mark.anyio
 ORACLE = {"expected_outcome": "completion", "expected_state": {"order.4521.status": "refunded"}}
@@ -61,3 +62,11 @@ async def test_an_actor_that_nobody_declared_is_answered_and_pointed_out(org: Or
         "actor `supervisor/refunds` called `get_order`, which is not among its declared tools (step 2)",
         "actor `supervisor/billing` is not declared in config.sub_agents (step 3)",
     ]
+
+
+async def test_the_review_list_is_found_without_looking_at_every_run(house: House) -> None:
+    def plan(connection: Connection) -> str:
+        question = f"SELECT * FROM runs WHERE {NEEDS_REVIEW} AND org_id = 1 ORDER BY id DESC LIMIT 51"
+        return str([tuple(row) for row in connection.execute(f"EXPLAIN QUERY PLAN {question}").fetchall()])
+
+    assert "runs_to_review" in await house.platform.database.read(plan)

@@ -13,9 +13,9 @@ import orjson
 from pipelines.core.failure_rules import RuleProgress
 from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads
 from pipelines.core.ledger import Ledger, LedgerUpdate, SetFlag
-from pipelines.core.ledger_schema import LedgerSchema, update_problems
+from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
-from pipelines.core.simulation.reply_check import contradictions
+from pipelines.core.simulation.reply_check import contradictions, update_check
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed, Simulator
 from pipelines.core.tools_schema import Tool, nearest_names
 from pipelines.wire.errors import (
@@ -204,11 +204,8 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
 
 
 def _broken(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> list[Problem]:
-    schema = run.toolbox.ledger_schema
-    problems = tool.response_problems(simulated.response)
-    if schema is not None:
-        problems += [found for update in simulated.updates for found in update_problems(schema, update)]
-    return problems
+    broken = update_check(simulated.updates, run.toolbox.ledger_schema)
+    return tool.response_problems(simulated.response) + broken
 
 
 def _contradictions(run: CalledRun, simulated: SimulatedReply) -> list[Problem]:

@@ -45,10 +45,6 @@ class DurableShards:
         self._dbos: Any = None
         self._workflow: Any = None
 
-    @property
-    def is_started(self) -> bool:
-        return self._dbos is not None
-
     async def start(self) -> None:
         """Take up what this worker left unfinished, and listen for more."""
         await asyncio.to_thread(self._start)

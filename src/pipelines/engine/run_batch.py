@@ -176,6 +176,7 @@ class BatchRunner:
             await asyncio.sleep(RETRY_S)
         except Exception:  # our fault, on one run: its shard's end finds it and says that it was cut off
             log.exception("run %s broke", run_id)
+            await asyncio.sleep(RETRY_S)  # one that broke before it was claimed is still pending
         finally:
             if self._in_flight.get(run_id) is task:
                 del self._in_flight[run_id]

@@ -66,12 +66,8 @@ async def check_zip(raw: bytes, entrypoint: str | None) -> CheckedCode:
 
 async def check_again(platform: Platform, record: JsonObject, entrypoint: str | None) -> CheckedCode:
     """Stored code under another entrypoint; Refused if that cannot be called."""
-    archive = await platform.database.read(
-        lambda connection: code.code_by_hash(connection, str(record["hash"]))
-    )
-    assert archive is not None, "the code of an agent version is never deleted"
-    origin = {name: value for name, value in record.items() if name not in ("hash", "files", "bytes")}
-    origin.pop("entrypoint", None)
+    archive = await read_code(platform, record)
+    origin = {name: value for name, value in record.items() if name not in DERIVED}
     known = await asyncio.to_thread(read_archive, archive)
     return _checked(_Found(known, origin, "/entrypoint"), _named_entrypoint(entrypoint))
 

@@ -38,7 +38,7 @@ def used_bytes(pid: int, limit: int, folders: Sequence[str] = ()) -> int:
     over the limit the exact, slower figure is asked for."""
     pids = tree(pid)
     files = sum(_files_bytes(pid, folder) for folder in folders)
-    rough = files + sum(_resident(one) for one in pids)
+    rough = files + sum(_status_bytes(one, _RESIDENT) for one in pids)
     return rough if rough <= limit else files + sum(_proportional(one) for one in pids)
 
 
@@ -51,12 +51,14 @@ def _files_bytes(pid: int, folder: str) -> int:
     return (found.f_files - found.f_ffree) * INODE_BYTES
 
 
-def _resident(pid: int, *names: str) -> int:
-    """With the page tables, which a process can make large while it has next to nothing resident."""
+#: Page tables too, which a process can make large while it has next to nothing resident.
+_RESIDENT, _TABLES = ("VmRSS:", "VmPTE:"), ("VmPTE:",)
+
+
+def _status_bytes(pid: int, lines: tuple[str, ...]) -> int:
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        wanted = names or ("VmRSS:", "VmPTE:")
-        return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(wanted))
+        told = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return 1024 * sum(int(line.split()[1]) for line in told if line.startswith(lines))
     except (OSError, IndexError, ValueError):
         return 0  # it has ended
 
@@ -65,9 +67,9 @@ def _proportional(pid: int) -> int:
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
-        return _resident(pid)
+        return _status_bytes(pid, _RESIDENT)
     sizes = (line.split()[1] for line in text.splitlines() if line.startswith("Pss:"))
-    return sum(map(int, sizes)) * 1024 + _resident(pid, "VmPTE:")
+    return sum(map(int, sizes)) * 1024 + _status_bytes(pid, _TABLES)
 
 
 async def watch(pid: int, limit: int, *, folders: Sequence[str] = WRITABLE) -> None:

@@ -185,6 +185,14 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         );
         """,
     ),
+    (
+        "0003_review",
+        """
+        -- What waits for a person is found however many runs were decided since.
+        CREATE INDEX runs_to_review ON runs (org_id, id)
+            WHERE (COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0;
+        """,
+    ),
 )
 
 

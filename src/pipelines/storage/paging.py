@@ -13,7 +13,7 @@ class Page(NamedTuple, Generic[T]):
 
 
 class Filter(NamedTuple):
-    """Columns, or conditions to be compared with a boolean, come from our own code; values from anyone."""
+    """Column names come from our own code, values from anyone."""
 
     column: str
     value: Any
@@ -27,18 +27,19 @@ def page_of(
     limit: int,
     before_id: int | None,
     newest_first: bool = True,
+    where: str | None = None,
 ) -> Page[Row]:
-    """Rows of a table whose filters with a value all hold."""
+    """Rows of a table whose filters with a value all hold, and `where`, a condition of our own code, too."""
     asked = [part for part in filters if part.value is not None]
-    conditions = [f"{part.column} = ?" for part in asked]
+    conditions = [*([where] if where is not None else []), *(f"{part.column} = ?" for part in asked)]
     values = [part.value for part in asked]
     if before_id is not None:
         conditions.append("id < ?" if newest_first else "id > ?")
         values.append(before_id)
-    where = " AND ".join(conditions) or "1 = 1"
+    all_of_it = " AND ".join(conditions) or "1 = 1"
     order = "DESC" if newest_first else "ASC"
     rows = connection.execute(
-        f"SELECT * FROM {table} WHERE {where} ORDER BY id {order} LIMIT ?", (*values, limit + 1)
+        f"SELECT * FROM {table} WHERE {all_of_it} ORDER BY id {order} LIMIT ?", (*values, limit + 1)
     ).fetchall()
     more = len(rows) > limit
     return Page(rows[:limit], rows[limit - 1]["id"] if more else None)

@@ -105,7 +105,8 @@ _NEW = f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.spl
 
 
 #: Nobody has decided it: the judge could not prove it either way, or broke. One tried again is past deciding.
-NEEDS_REVIEW = "((COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0)"
+#: Written as in the index runs_to_review, which both databases use only for these very words.
+NEEDS_REVIEW = "(COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0"
 
 
 def add_run(connection: Connection, run: NewRun) -> int:
@@ -156,9 +157,16 @@ def runs_of_org(
     limit: int,
     before_id: int | None,
     newest_first: bool = True,
+    needs_review: bool | None = None,
 ) -> Page[Run]:
     rows = page_of(
-        connection, "runs", filters=filters, limit=limit, before_id=before_id, newest_first=newest_first
+        connection,
+        "runs",
+        filters=filters,
+        limit=limit,
+        before_id=before_id,
+        newest_first=newest_first,
+        where={None: None, True: NEEDS_REVIEW, False: f"NOT ({NEEDS_REVIEW})"}[needs_review],
     )
     return Page([_run(row) for row in rows.items], rows.last_id)
 

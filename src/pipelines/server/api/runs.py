@@ -27,7 +27,7 @@ from pipelines.server.api.common import (
     read_json_object,
 )
 from pipelines.storage.paging import Filter
-from pipelines.storage.runs import NEEDS_REVIEW, runs_of_org
+from pipelines.storage.runs import runs_of_org
 from pipelines.wire.names import PROXY_BASE, RunStatus, TraceEventType
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -81,10 +81,11 @@ async def list_runs(
         Filter("verdict", verdict),
         Filter("status", status.value if status is not None else None),
         Filter("mode", mode),
-        Filter(NEEDS_REVIEW, needs_review),
     ]
     page = await platform.database.read(
-        lambda connection: runs_of_org(connection, filters=filters, limit=limit, before_id=before_id)
+        lambda connection: runs_of_org(
+            connection, filters=filters, limit=limit, before_id=before_id, needs_review=needs_review
+        )
     )
     return answer_page(page, lambda run: run.as_json())
 

@@ -15,8 +15,6 @@ Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "y
 SOLE = "\0sole"  # the name of the one value a tool takes, where the sentence just says `values`
 MONEY = "\0money"  # the name of the field that discounts and taxes fall on when nothing else is named
 
-OPPOSITE: dict[Op, Op] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-
 
 # -- what is spoken of ------------------------------------------------------------------------------
 

@@ -80,9 +80,6 @@ class Survey:
     is_empty: bool
     states: tuple[str, ...] = ()  # values of status fields anywhere: how this world spells its states
 
-    def singleton(self, entity_type: str) -> Singleton | None:
-        return next((one for one in self.singletons if one.entity_type == entity_type), None)
-
 
 def survey(world: World, ledger_schema: LedgerSchema | None = None) -> Survey:
     declared = dict(ledger_schema.entities) if ledger_schema else {}

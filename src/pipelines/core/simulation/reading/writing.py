@@ -30,12 +30,6 @@ def time_like(example: Json, otherwise: str = "now") -> str:
     return otherwise
 
 
-def is_time(field: Field) -> bool:
-    if tokens(field.name)[-1:] and tokens(field.name)[-1] in _TIME_WORDS:
-        return field.example is None or time_like(field.example, "") != ""
-    return isinstance(field.example, str) and time_like(field.example, "") not in ("", "today")
-
-
 _CREATED = word_set("created opened placed booked submitted posted sent issued registered added ordered")
 
 
