@@ -22,13 +22,15 @@ from pipelines.core.failure_rules import RuleProgress
 from pipelines.core.json_text import dumps
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
+from pipelines.core.tool_call import ToolCall
 from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.engine.answer_tool_call import ToolCall, answer_tool_call
+from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.live_runs import LiveRun, LiveRuns, Toolbox
 from pipelines.engine.platform import WallClock
 from pipelines.storage import agents, datasets, runs
 from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
+from pipelines.storage.database import Database, Heard
 from pipelines.storage.keys import add_org, hash_of
 from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.trace_rows import TraceRow
@@ -77,6 +79,7 @@ def live_run(world: World) -> LiveRun:
     return LiveRun(
         id=1,
         jti="bench",
+        token_hash="",
         toolbox=Toolbox({tool.name: tool for tool in TOOLS}, None, AgentConfig()),
         simulator=build_simulator(TOOLS, world=world),
         ledger=ledger,
@@ -89,27 +92,30 @@ def live_run(world: World) -> LiveRun:
     )
 
 
+class _StoredAtOnce:
+    def store(self, row: TraceRow, heard: Heard) -> None:
+        heard(None)
+
+
 async def cost_us(live: LiveRun, size: int, tool: str) -> float:
     """Per call, over ids spread through the world."""
-    loop = asyncio.get_running_loop()
-
-    def append(row: TraceRow) -> "asyncio.Future[None]":
-        stored = loop.create_future()
-        stored.set_result(None)
-        return stored
-
-    now = WallClock()()
     calls = []
     for number in range(CALLS):
         arguments = {"order_id": f"o-{number * 7919 % size}"}
         if tool == "update_order":
             arguments["note"] = f"note {number}"
         calls.append(ToolCall(tool, dumps(arguments), None, None, time.perf_counter()))
-    reply = await answer_tool_call(live, calls[0], append=append, now=now)
+    answerer = ToolCallAnswerer(
+        database=_StoredAtOnce(),  # type: ignore[arg-type]  # what a call costs beside its commit
+        live_runs=None,  # type: ignore[arg-type]  # the run is handed in
+        now=WallClock(),
+        carry_out=CarryOut(),
+    )
+    reply = await answerer.answer_later(live, calls[0])
     assert reply.http_status == 200, reply
     started = time.perf_counter()
     for call in calls:
-        await answer_tool_call(live, call, append=append, now=now)
+        await answerer.answer_later(live, call)
     return (time.perf_counter() - started) / CALLS * 1e6
 
 
@@ -145,7 +151,9 @@ async def memory() -> dict[str, Any]:
     """A thousand runs of one seed, loaded through the real store, each with one change of its own."""
     with tempfile.TemporaryDirectory() as directory:
         database = Database(SqliteStore(Path(directory) / "bench.db", synchronous="normal"))
-        live_runs = LiveRuns(database)
+        now = WallClock()
+        live_runs = LiveRuns(database, now=now)
+        answerer = ToolCallAnswerer(database=database, live_runs=live_runs, now=now, carry_out=CarryOut())
         tokens = await database.write(_store_runs)
         before = resident_mb()
         for token in tokens:
@@ -155,7 +163,7 @@ async def memory() -> dict[str, Any]:
             call = ToolCall(
                 "update_order", b'{"order_id":"o-1","note":"mine"}', None, None, time.perf_counter()
             )
-            await answer_tool_call(live, call, append=database.append, now=WallClock()())
+            await answerer.answer_later(live, call)
         after = resident_mb()
         await database.close()
     return {

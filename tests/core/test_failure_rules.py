@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.failure_rules import MatchedRule, RuleProgress, draw, parse_failure_rules
+from pipelines.core.failure_rules import MatchedRule, RuleProgress, chance_of, draw, parse_failure_rules
 from pipelines.core.problems import Refused
 
 OUTAGE = {"code": 502, "message": "Payment processor unavailable"}
@@ -37,15 +37,19 @@ def progress(*rules, flagged=()):
     return RuleProgress(parse_failure_rules(list(rules), tools=None), lambda flag: flag in flagged)
 
 
+def next_match(run, tool):
+    return run.match(tool, run.count(tool))
+
+
 def fired(rules, calls):
     """For each call the index of the rule that answered it, or None. "+f" sets a flag, "-f" clears it."""
     run = progress(*rules)
     seen = []
     for call in calls:
         if call[0] in "+-":
-            run.flag_changed(call[1:], call[0] == "+")
+            run.flag_changed(call[1:], call[0] == "+", run.counts())
         else:
-            matched = run.next_match(call)
+            matched = next_match(run, call)
             seen.append(matched.index if matched is not None else None)
     return seen
 
@@ -191,16 +195,19 @@ def test_after_state_change(calls, seen):
 
 def test_a_flag_set_from_the_start_opens_the_window_at_the_first_call():
     run = progress(on_flag("f", duration=2), flagged={"f"})
-    assert [run.next_match("a") is not None for _ in range(3)] == [True, True, False]
-    run.flag_changed("f", True)
-    assert run.next_match("a") is None, "it was set all along"
+    assert [next_match(run, "a") is not None for _ in range(3)] == [True, True, False]
+    run.flag_changed("f", True, run.counts())
+    assert next_match(run, "a") is None, "it was set all along"
 
 
 def test_the_reply_is_the_error_of_the_rule():
     run = progress(after_n(1, tool="*"), on_flag("f", tool="*"), flagged={"f"})
-    assert run.next_match("x") == MatchedRule(index=0, status=502, response=SENT)
+    matched = next_match(run, "x")
+    assert matched == MatchedRule(index=0, error=run._rules[0].error, latency_ms=0)
+    assert (matched.error.code, matched.error.body()) == (502, SENT)
     run = progress(on_flag("f"), flagged={"f"})
-    assert run.next_match("a") == MatchedRule(index=0, status=200, response={"items": [], "stale": True})
+    matched = next_match(run, "a")
+    assert (matched.error.code, matched.error.body()) == (200, {"items": [], "stale": True})
 
 
 def test_the_first_rule_in_order_wins_and_the_others_count_on():
@@ -213,18 +220,29 @@ def test_probability_one_always_fires_and_zero_never():
 
 
 def test_draws_are_spread_evenly_and_differ_between_rules():
-    draws = [draw(0, number) for number in range(1, 10_001)]
+    draws = [draw("task", 0, number) for number in range(1, 10_001)]
     assert all(0 <= value < 1 for value in draws)
     # 0.1 of 10,000 is 1,000 with a standard deviation of 30; the draws are fixed, so this cannot flicker.
     assert 900 < sum(value < 0.1 for value in draws) < 1_100
     assert 4_800 < sum(value < 0.5 for value in draws) < 5_200
-    together = sum(draw(0, number) < 0.1 and draw(1, number) < 0.1 for number in range(1, 10_001))
+    together = sum(
+        draw("task", 0, number) < 0.1 and draw("task", 1, number) < 0.1 for number in range(1, 10_001)
+    )
     assert 60 < together < 140
 
 
 def test_the_draws_stay_as_they_are():
     """Runs are compared over months: a change here changes every task with a random rule."""
-    assert [round(draw(0, number), 6) for number in (1, 2, 3)] == [0.97815, 0.647882, 0.419251]
+    chance = chance_of("a task", 0)
+    assert [round(draw(chance, 0, number), 6) for number in (1, 2, 3)] == [0.060268, 0.901645, 0.956023]
+
+
+def test_tasks_draw_apart_and_so_do_fault_seeds():
+    """The first call of a rule fires in a tenth of the tasks, not in all of them or none."""
+    tasks = [chance_of(f"task {number}", 0) for number in range(2_000)]
+    assert 150 < sum(draw(task, 0, 1) < 0.1 for task in tasks) < 250
+    seeds = [chance_of("a task", number) for number in range(2_000)]
+    assert 150 < sum(draw(seed, 0, 1) < 0.1 for seed in seeds) < 250
 
 
 tools = st.sampled_from(["a", "b", "c"])

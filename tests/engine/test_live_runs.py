@@ -89,7 +89,7 @@ def known(live: LiveRun) -> dict[str, Any]:
         "rule windows": list(live.progress._open_until),
         "replies": {key: (kept.tool_name, kept.arguments, kept.row) for key, kept in live.replies.items()},
         "is_active": live.is_active,
-        "moment": live.moment(),
+        "moment": live.moment(live.calls + 1),
     }
 
 
@@ -185,11 +185,12 @@ async def test_events_under_way_keep_their_run_from_making_room(
 
 
 async def test_a_run_whose_time_is_up_refuses_calls_and_keeps_the_row(house: House, run: DrivenRun) -> None:
-    clock = house.app.proxy._now
-    house.app.proxy._now = lambda: run.opened["expires_at"]  # the moment itself is too late
+    proxy = house.app.proxy
+    clock = proxy._now
+    proxy._now = proxy._answerer._now = lambda: run.opened["expires_at"]  # the moment itself is too late
     refused(await run.call("get_order", {"order_id": "4521"}), 409, "run_not_active")
     refused(await run.event("thinking", {}), 409, "run_not_active")
-    house.app.proxy._now = clock
+    proxy._now = proxy._answerer._now = clock
     assert (await run.call("get_order", {"order_id": "4521"})).status_code == 200
     rows = await run.trace()
     assert [row["error_code"] for row in rows] == ["run_not_active", None]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from desk import STATE, DrivenRun, House, Row, answered, open_house, outage
-from pipelines.core.failure_rules import draw
+from pipelines.core.failure_rules import chance_of, draw
+from pipelines.storage.keys import hash_of
 
 pytestmark = pytest.mark.anyio
 RUNS = 200
@@ -57,7 +58,9 @@ async def one_pass(house: House, agent_id: int, task_id: int, count: int) -> lis
     for run, of_run in zip(runs, replies, strict=True):
         rows = await run.trace(limit=500)
         check_order(rows, of_run)
-        check_failures(rows)
+        live = house.platform.live_runs.get(hash_of(run.token))
+        assert live is not None
+        check_failures(rows, chance_of(live.seed, 0))
         await check_ledger(run, rows)
         traces.append(what_happened(rows))
     return traces
@@ -76,14 +79,16 @@ def check_order(rows: list[Row], replies: list[Any]) -> None:
         )
 
 
-def check_failures(rows: list[Row]) -> None:
+def check_failures(rows: list[Row], chance: str) -> None:
     by_tool: dict[str, list[int | None]] = {}
     for row in rows:
         by_tool.setdefault(row["tool_name"], []).append(row["matched_rule_index"])
     assert by_tool["add_note"] == [None, None, 0, 0, None, None, None, None]
     assert by_tool["get_order"] == [1, 1, None, None, None]
     assert by_tool["raise_flag"] == [None]
-    assert by_tool["refund_order"] == [2 if draw(2, number) < LUCK else None for number in range(1, 7)]
+    assert by_tool["refund_order"] == [
+        2 if draw(chance, 2, number) < LUCK else None for number in range(1, 7)
+    ]
     assert None in by_tool["refund_order"]
 
 

@@ -28,7 +28,11 @@ class InvalidJson(ValueError):
 
 def loads(raw: bytes | str) -> Json:
     """The value of a JSON text, or InvalidJson with a reason a person can act on."""
-    data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
+    return loads_and_text(raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw)[0]
+
+
+def loads_and_text(data: bytes) -> tuple[Json, bytes]:
+    """The value and what `dumps` makes of it, which reading it strictly has to write anyway."""
     try:
         value: Json = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -37,9 +41,10 @@ def loads(raw: bytes | str) -> Json:
     # a repeated key has as many quotes as its own rewriting. Only the doubtful ones are walked.
     if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _is_too_deep(data):
         raise InvalidJson(f"nested deeper than {MAX_DEPTH} levels")
-    if b"\\u" in data or orjson.dumps(value).count(b'"') != data.count(b'"'):
+    text = orjson.dumps(value)
+    if b"\\u" in data or text.count(b'"') != data.count(b'"'):
         json.loads(data, object_pairs_hook=_refuse_repeated_keys)
-    return value
+    return value, text
 
 
 def loads_own(raw: bytes | str) -> Json:

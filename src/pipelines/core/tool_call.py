@@ -1,59 +1,65 @@
-"""What a run answers to a tool call: refused, injected or simulated. The decision alone, with nothing stored.
+"""What a run answers to a tool call: refused, injected or simulated. Decided without I/O and without storing.
 
-The caller has found the run, knows that its tools may be called, and keeps what was decided.
+    receive -> decide -> a Decision
+                      -> an Ask: the caller carries out its question and hands the reply to
+               settle -> a Decision, or one more Ask
 
-decide -> a failure rule fires, or _simulated -> _checked against the schemas and the ledger
+A failure rule comes first, then the simulator; what it answers is checked against the schemas and the ledger.
+The caller has found the run, keeps the order of its calls, stores what was decided and folds it in.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from pipelines.core.failure_rules import RuleProgress
-from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads
-from pipelines.core.ledger import Ledger, LedgerUpdate, SetFlag
-from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.called_run import Arrival, CalledRun, KeptReply
+from pipelines.core.failure_rules import MatchedRule, WireFault
+from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_text
+from pipelines.core.ledger import Ledger, LedgerUpdate
 from pipelines.core.problems import Problem
 from pipelines.core.simulation.reply_check import contradictions, update_check
-from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed, Simulator
+from pipelines.core.simulation.simulator import Question, SimulatedReply, SimulationFailed, Wait
 from pipelines.core.tools_schema import Tool, nearest_names
+from pipelines.core.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
+from pipelines.wire.actor import is_actor_id
 from pipelines.wire.errors import (
+    ActorIdInvalid,
+    AskFailed,
     BodyTooLarge,
+    IdempotencyKeyReused,
     InvalidArguments,
     InvalidJsonBody,
     OdysseyError,
+    OutcomeUnknown,
     ReplyTooLarge,
+    RunNotActive,
     SimulationError,
     ToolNotDeclared,
 )
 from pipelines.wire.names import MAX_BODY_BYTES, Source
 
-
-class Toolbox(Protocol):
-    """What the agent declares."""
-
-    @property
-    def tools(self) -> Mapping[str, Tool]: ...
-    @property
-    def ledger_schema(self) -> LedgerSchema | None: ...
+#: What an engine may be asked for one call: its first answer and one more, told what was wrong with it.
+MAX_QUESTIONS = 2
 
 
-class CalledRun(Protocol):
-    """As much of a run as its tool calls are decided on."""
+class ToolCall(NamedTuple):
+    """A call as it arrived. `body` is None when it was too large to be read."""
 
-    calls: int  # that reached the failure rules
+    tool_name: str
+    body: bytes | None
+    actor_id: str | None
+    idempotency_key: str | None
+    started: float  # time.perf_counter() when the request came in
 
-    @property
-    def toolbox(self) -> Toolbox: ...
-    @property
-    def simulator(self) -> Simulator: ...
-    @property
-    def ledger(self) -> Ledger: ...
-    @property
-    def progress(self) -> RuleProgress: ...
-    def moment(self) -> Moment:
-        """Of the call just counted."""
+
+class Received(NamedTuple):
+    """A call that may be answered, and which of the run's calls it is."""
+
+    tool: Tool
+    arguments: JsonObject
+    arrival: Arrival
 
 
 class Decision(NamedTuple):
@@ -66,31 +72,81 @@ class Decision(NamedTuple):
     matched_rule_index: int | None = None
     validation: str | None = None
     error: OdysseyError | None = None
+    is_valid: int | None = None
+    fault: WireFault | None = None  # the reply is not sent; this happens to the connection instead
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ask:
+    """The call cannot be answered before its question is."""
+
+    received: Received
+    question: Question
+    #: Built from the world as the calls before leave it; if not, it may be asked while those are out.
+    reads_world: bool
+    matched: MatchedRule | None = None  # a rule that only makes the reply late
+    asked: int = 0  # questions to an engine so far, this one included; waiting is none
+
+
+class Reply(NamedTuple):
+    http_status: int | None  # the backend's; None when the platform refused or could not answer
+    body: bytes
+    source: str
+    error: OdysseyError | None  # what it refused with
+    fault: WireFault | None = None
+
+
+#: A call's arguments as text, if they could be read, and what becomes of it: refused, asked before, or taken.
+Reception: TypeAlias = tuple[str | None, "Decision | KeptReply | Received"]
 
 _ALL_WELL = '{"ok":true,"attempts":1,"errors":[],"engine":"embedded"}'
 #: What the agent gets of it: which engine answered and what it did not enforce is for the trace.
 _ALL_WELL_SHOWN = b'{"ok":true,"attempts":1,"errors":[]}'
 _SHOWN = ("ok", "attempts", "errors")
+_NO_UPDATES: tuple[LedgerUpdate, ...] = ()
 
 
-def declared_tool(tools: Mapping[str, Tool], name: str) -> Tool:
-    tool = tools.get(name)
-    if tool is None:
-        near = nearest_names(name, tools)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise ToolNotDeclared(
-            f"The agent's tools_schema has no tool named {name[:128]!r}.{hint}", details={"nearest": near}
-        )
-    return tool
+# -- receiving a call ------------------------------------------------------------------------------------
 
 
-def read_arguments(body: bytes | None) -> JsonObject:
-    """Of a call's body, which is None when it was too large to be read."""
+def receive(run: CalledRun, call: ToolCall, *, is_active: bool = True) -> Reception:
+    """Everything that can be said of a call before its turn; one that is taken is counted."""
+    text: str | None = None
+    try:
+        if call.actor_id is not None and not is_actor_id(call.actor_id):
+            raise ActorIdInvalid
+        if not is_active:
+            raise RunNotActive
+        tool = run.toolbox.tools.get(call.tool_name) or _not_declared(run.toolbox.tools, call.tool_name)
+        arguments, text = _read_arguments(call.body)
+        if call.idempotency_key is not None:
+            before = run.replies.get(call.idempotency_key)
+            if before is not None:
+                if before.tool_name != call.tool_name or before.arguments != text:
+                    raise IdempotencyKeyReused
+                return text, before
+        if not tool.accepts(arguments):
+            _refuse_arguments(tool, arguments)
+    except OdysseyError as error:
+        return text, refusal(error)
+    return text, Received(tool, arguments, run.arrive(tool.name))
+
+
+def _not_declared(tools: Mapping[str, Tool], name: str) -> Tool:
+    near = nearest_names(name, tools)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise ToolNotDeclared(
+        f"The agent's tools_schema has no tool named {name[:128]!r}.{hint}", details={"nearest": near}
+    )
+
+
+def _read_arguments(body: bytes | None) -> tuple[JsonObject, str]:
     if body is None:
         raise BodyTooLarge("The arguments are over 1 MiB.")
+    if not body:
+        return {}, "{}"
     try:
-        arguments = loads(body) if body else {}
+        arguments, text = loads_and_text(body)
     except InvalidJson as error:
         raise InvalidJsonBody(f"The arguments are {error}.") from None
     if not isinstance(arguments, dict):
@@ -98,84 +154,125 @@ def read_arguments(body: bytes | None) -> JsonObject:
             "The body must be a JSON object: the tool's arguments by name.",
             details=[Problem(path="", message="not an object").as_json()],
         )
-    return arguments
+    return arguments, text.decode()
 
 
-def check_arguments(tool: Tool, arguments: JsonObject) -> None:
-    if not tool.accepts(arguments):
-        problems = tool.argument_problems(arguments)
-        raise InvalidArguments(
-            f"The arguments do not fit the input_schema of {tool.name}.",
-            details=[problem.as_json() for problem in problems],
-        )
+def _refuse_arguments(tool: Tool, arguments: JsonObject) -> None:
+    problems = tool.argument_problems(arguments)
+    raise InvalidArguments(
+        f"The arguments do not fit the input_schema of {tool.name}.",
+        details=[problem.as_json() for problem in problems],
+    )
 
 
-def decide(run: CalledRun, tool: Tool, arguments: JsonObject) -> Decision:
-    """Counts the call; what it changes is for `take_in`, once it is to be kept."""
-    run.calls += 1
-    matched = run.progress.next_match(tool.name)
+# -- deciding it -----------------------------------------------------------------------------------------
+
+
+def waits_its_turn(run: CalledRun, received: Received) -> bool:
+    """Whether what is decided or asked first depends on the calls before it, which are not settled yet."""
+    name = received.tool.name
+    if run.progress.depends_on_flags(name):
+        return True
+    matched = run.progress.match(name, received.arrival.counts)
+    if matched is not None and (matched.error is not None or matched.latency_ms):
+        return False
+    return name not in run.simulator.latencies_ms and run.simulator.reads_world(name)
+
+
+def decide(run: CalledRun, received: Received) -> Decision | Ask:
+    """What it changes is for `CalledRun.fold`, once it is stored."""
+    counts = received.arrival.counts
+    matched = run.progress.match(received.tool.name, counts) if counts else None
+    latency_ms = matched.latency_ms if matched is not None else 0
+    if run.simulator.latencies_ms and (matched is None or matched.error is None):
+        latency_ms += run.simulator.latencies_ms.get(received.tool.name, 0)
+    if latency_ms:
+        return Ask(received=received, question=Wait(latency_ms), reads_world=False, matched=matched)
+    return _answered(run, received, matched)
+
+
+def settle(run: CalledRun, ask: Ask, reply: object) -> Decision | Ask:
+    """Go on with what came back for an Ask. AskFailed is a reply, too: nothing usable came."""
+    if isinstance(ask.question, Wait):
+        return _answered(run, ask.received, ask.matched)
+    if isinstance(reply, AskFailed):
+        return refusal(reply)._replace(source=Source.TRANSPORT_ERROR)
+    moment = run.moment(ask.received.arrival.number)
+    try:
+        simulated = run.simulator.settle(ask.question, reply, run.ledger, moment)
+    except SimulationFailed as error:
+        return _failed(error)
+    return _checked_or_asked(run, ask.received, simulated, ask.matched, ask.asked)
+
+
+def _answered(run: CalledRun, received: Received, matched: MatchedRule | None) -> Decision | Ask:
+    if matched is not None and matched.error is not None:
+        return _forced(matched, matched.error.code)
+    tool, arguments, arrival = received
+    try:
+        simulated = run.simulator.answer(tool.name, arguments, run.ledger, run.moment(arrival.number))
+    except SimulationFailed as error:
+        return _failed(error)
+    return _checked_or_asked(run, received, simulated, matched, 0)
+
+
+def _checked_or_asked(
+    run: CalledRun,
+    received: Received,
+    simulated: SimulatedReply | Question,
+    matched: MatchedRule | None,
+    asked: int,
+) -> Decision | Ask:
+    if not isinstance(simulated, SimulatedReply):
+        return _asked(run, received, simulated, matched, asked)
+    decision = _checked(run, received.tool, simulated)
     if matched is not None:
-        decision = Decision(
-            Source.INJECTED, matched.status, text_of(matched.response), matched_rule_index=matched.index
-        )
-    else:
-        decision = _simulated(run, tool, arguments)
-    return refusal(ReplyTooLarge()) if _is_too_large(decision.response) else decision
+        decision = decision._replace(matched_rule_index=matched.index)
+    return _refused_if_too_large(decision)
 
 
-def take_in(run: CalledRun, decision: Decision) -> None:
-    """Later calls see what this one changed."""
-    run.ledger.apply(decision.updates)
-    for update in decision.updates:
-        if isinstance(update, SetFlag):
-            run.progress.flag_changed(update.flag, update.value)
+def _asked(
+    run: CalledRun, received: Received, question: Question, matched: MatchedRule | None, asked: int
+) -> Decision | Ask:
+    if asked >= MAX_QUESTIONS:
+        message = f"No usable answer came for {received.tool.name}, though it was asked for {asked} times."
+        return refusal(SimulationError(message))
+    reads_world = asked > 0 or run.simulator.reads_world(received.tool.name)
+    return Ask(
+        received=received, question=question, reads_world=reads_world, matched=matched, asked=asked + 1
+    )
+
+
+def _forced(matched: MatchedRule, code: int) -> Decision:
+    assert matched.error is not None
+    decision = Decision(
+        Source.INJECTED,
+        code,
+        text_of(matched.error.body()),
+        matched_rule_index=matched.index,
+        fault=matched.error if isinstance(matched.error, WireFault) else None,
+    )
+    return _refused_if_too_large(decision)
+
+
+def _failed(error: SimulationFailed) -> Decision:
+    if error.code == "plan_too_large":
+        return refusal(ReplyTooLarge(str(error)))
+    return refusal(SimulationError(str(error), details={"reason": error.code}))
 
 
 def refusal(error: OdysseyError) -> Decision:
     return Decision(Source.ERROR, None, text_of({"error": error.as_json()}), error=error)
 
 
-def text_of(value: object) -> str:
-    return dumps(value).decode()
-
-
-def reply_body(
-    tool_name: str | None,
-    response: str | None,
-    source: str | None,
-    latency_ms: float | None,
-    matched_rule_index: int | None,
-    validation: str | None,
-    error: OdysseyError | None,
-) -> bytes:
-    """What the caller gets. By position, as it is made on every call."""
-    envelope: dict[str, object] = {
-        "tool_name": tool_name,
-        "response": orjson.Fragment(response or "null"),
-        "source": source,
-        "latency_ms": latency_ms,
-        "matched_rule_index": matched_rule_index,
-    }
-    if validation is not None:
-        envelope["validation"] = _shown(validation)
-    if error is not None:
-        envelope["error"] = error.as_json()
-    return orjson.dumps(envelope)
-
-
-def _simulated(run: CalledRun, tool: Tool, arguments: JsonObject) -> Decision:
-    try:
-        simulated = run.simulator.answer(tool.name, arguments, run.ledger, run.moment())
-    except SimulationFailed as error:
-        if error.code == "plan_too_large":
-            return refusal(ReplyTooLarge(str(error)))
-        return refusal(SimulationError(str(error), details={"reason": error.code}))
-    return _checked(run, tool, simulated)
-
-
-def _is_too_large(text: str) -> bool:
+def _refused_if_too_large(decision: Decision) -> Decision:
     # A character is at most four bytes: only what might be too large is measured.
-    return len(text) > MAX_BODY_BYTES // 4 and len(text.encode()) > MAX_BODY_BYTES
+    text = decision.response
+    is_too_large = len(text) > MAX_BODY_BYTES // 4 and len(text.encode()) > MAX_BODY_BYTES
+    return refusal(ReplyTooLarge()) if is_too_large else decision
+
+
+# -- checking what a simulator answered ------------------------------------------------------------------
 
 
 def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
@@ -183,29 +280,34 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
 
     One that contradicts the ledger is sent, since a plan may mean it; its validation says so.
     """
-    if simulated.status >= 400:  # errors have a shape of their own, and change nothing
-        validation = _validation(simulated, [])
-        return Decision(Source.ODYSSEY, simulated.status, text_of(simulated.response), validation=validation)
-    broken = _broken(run, tool, simulated)
+    status, response, updates = simulated[:3]
+    if status >= 400:  # errors have a shape of their own, and change nothing
+        return _decision(simulated, _NO_UPDATES, [])
+    broken = tool.response_problems(response)
+    if updates:
+        broken = broken + update_check(updates, run.toolbox.ledger_schema)
     if broken:
         error = SimulationError(
             f"The simulated reply of {tool.name} failed its check, so nothing was changed.",
             details=[problem.as_json() for problem in broken],
         )
-        return refusal(error)._replace(validation=_validation(simulated, broken))
-    validation = _validation(simulated, _contradictions(run, simulated))
+        return refusal(error)._replace(validation=_validation(simulated, broken), is_valid=0)
+    return _decision(simulated, updates, _contradictions(run, simulated))
+
+
+def _decision(
+    simulated: SimulatedReply, updates: tuple[LedgerUpdate, ...], problems: list[Problem]
+) -> Decision:
     return Decision(
-        Source.ODYSSEY,
+        simulated.source,
         simulated.status,
         text_of(simulated.response),
-        simulated.updates,
-        validation=validation,
+        updates,
+        None,
+        _validation(simulated, problems),
+        None,
+        0 if problems else 1,
     )
-
-
-def _broken(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> list[Problem]:
-    broken = update_check(simulated.updates, run.toolbox.ledger_schema)
-    return tool.response_problems(simulated.response) + broken
 
 
 def _contradictions(run: CalledRun, simulated: SimulatedReply) -> list[Problem]:
@@ -221,11 +323,79 @@ def _validation(simulated: SimulatedReply, problems: list[Problem]) -> str:
         return _ALL_WELL
     checked: JsonObject = {
         "ok": not problems,
-        "attempts": 1,
+        "attempts": simulated.attempts,
         "errors": [problem.as_json() for problem in problems],
         "engine": simulated.engine,
     }
     return text_of(checked | ({"notes": list(simulated.notes)} if simulated.notes else {}))
+
+
+# -- what is stored and what is sent -----------------------------------------------------------------------
+
+
+def row_of(
+    run_id: int,
+    sequence: int,
+    call: ToolCall,
+    arguments: str | None,
+    decision: Decision,
+    arrival: Arrival | None,
+    latency_ms: float,
+    occurred_at: str,
+) -> TraceRow:
+    """By position: nineteen keywords cost more than the rest of this function."""
+    error = decision.error
+    return TraceRow(
+        run_id,
+        sequence,
+        TOOL_CALL,
+        call.tool_name,
+        decision.source.value,
+        decision.http_status,
+        error.code if error is not None else None,
+        decision.matched_rule_index,
+        latency_ms,
+        call.actor_id,
+        call.idempotency_key if error is None or isinstance(error, AskFailed) else None,
+        occurred_at,
+        arguments,
+        decision.response,
+        text_of([update.as_json() for update in decision.updates]) if decision.updates else None,
+        decision.validation,
+        None,
+        arrival.number if arrival is not None else None,
+        decision.is_valid,
+    )
+
+
+def asked(until: str, by: str) -> Decision:
+    """What is stored of a call before its question is put: should no more be heard of it, this stands.
+
+    Whoever finds it may take it for given up once `until` has passed, or when it is `by` that asks."""
+    return refusal(OutcomeUnknown(details={"until": until, "by": by}))
+
+
+def reply_of(row: TraceRow, error: OdysseyError | None = None, fault: WireFault | None = None) -> Reply:
+    """The reply to a call from its row, the first time and whenever it is asked for again."""
+    if error is None and row.error_code is not None:  # only calls that were passed on are kept with an error
+        told = orjson.loads(row.response or "{}")["error"]["message"]
+        error = OutcomeUnknown() if row.error_code == OUTCOME_UNKNOWN else AskFailed(told)
+    return Reply(row.http_status, _envelope(row, error), row.source or "", error, fault)
+
+
+def _envelope(row: TraceRow, error: OdysseyError | None) -> bytes:
+    envelope: dict[str, object] = {
+        "tool_name": row.tool_name,
+        "response": orjson.Fragment(row.response or "null"),
+        "source": row.source,
+        "latency_ms": row.latency_ms,
+        "matched_rule_index": row.matched_rule_index,
+    }
+    if row.validation is not None and row.source == Source.ODYSSEY:
+        envelope["validation"] = _shown(row.validation)
+    if error is not None:
+        envelope["error"] = error.as_json()
+    return orjson.dumps(envelope)
 
 
 def _shown(validation: str) -> object:
@@ -233,3 +403,7 @@ def _shown(validation: str) -> object:
         return orjson.Fragment(_ALL_WELL_SHOWN)
     whole = orjson.loads(validation)
     return {part: whole[part] for part in _SHOWN}
+
+
+def text_of(value: object) -> str:
+    return dumps(value).decode()

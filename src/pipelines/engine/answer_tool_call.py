@@ -1,158 +1,170 @@
 """One tool call: decided (core.tool_call), stored, then answered.
 
-Everything up to the store is synchronous, so the calls of a run are decided one at a time in the order they
-arrived. The reply waits for its row to be durable; a row that is lost takes the run's memory with it.
-
-answer -> _repeated (a retry gets the first reply) -> decide, or a refusal -> stored -> the reply
+Where nothing has to be asked, everything up to the store is synchronous, so the calls of a run are decided
+one at a time in the order they arrived. A call that asks something, and the calls that arrive while one is
+out, go through the run's `CallQueue`, which keeps the same order. The reply waits for its row to be durable;
+a row that is lost takes the run's memory with it.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TypeAlias
 
+from pipelines.core.called_run import KeptReply
 from pipelines.core.tool_call import (
+    Ask,
     Decision,
-    check_arguments,
+    Received,
+    Reply,
+    ToolCall,
     decide,
-    declared_tool,
-    read_arguments,
-    refusal,
-    reply_body,
-    take_in,
-    text_of,
+    receive,
+    reply_of,
+    row_of,
 )
-from pipelines.core.tools_schema import Tool
-from pipelines.engine.live_runs import TOOL_CALL, LiveRun, StoredReply
-from pipelines.storage.trace_rows import TraceRow
-from pipelines.wire.actor import is_actor_id
-from pipelines.wire.errors import ActorIdInvalid, IdempotencyKeyReused, OdysseyError, RunNotActive
-from pipelines.wire.names import Source
+from pipelines.core.trace_row import TraceRow
+from pipelines.engine.call_queue import Answered, CallQueue, Waiting
+from pipelines.engine.carry_out import CarryOut
+from pipelines.engine.live_runs import LiveRun, LiveRuns
+from pipelines.storage.database import Database, SequenceTaken
+from pipelines.wire.errors import InvalidRunToken, StorageUnavailable
+
+log = logging.getLogger(__name__)
+MAX_REDOS = 20  # only when several nodes answer calls of one run at the same moment
+Answer: TypeAlias = Reply | Exception
 
 
-class ToolCall(NamedTuple):
-    """A call as it arrived. `body` is None when it was too large to be read."""
+class ToolCallAnswerer:
+    """Answers the tool calls of every live run of this process. `node` names the process to others."""
 
-    tool_name: str
-    body: bytes | None
-    actor_id: str | None
-    idempotency_key: str | None
-    started: float  # time.perf_counter() when the request came in
+    def __init__(
+        self,
+        *,
+        database: Database,
+        live_runs: LiveRuns,
+        now: Callable[[], str],
+        carry_out: CarryOut,
+        node: str = "local",
+    ) -> None:
+        self._database = database
+        self._store = database.store
+        self._live_runs = live_runs
+        self._now = now
+        self._carry_out = carry_out
+        self._node = node
+        self._redoing: set[asyncio.Task[None]] = set()
 
+    def answer(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int = 0) -> None:
+        """Decide and store. `answered` is called on the loop, exactly once: with the reply once its row is
+        durable, or with the exception that kept it from being stored."""
+        now = self._now()
+        arguments, received = receive(live, call, is_active=live.is_active and now < live.expires_at)
+        if isinstance(received, Received):
+            if live.queue is not None:
+                live.queue.add(Waiting(call, arguments, received, answered))
+                return
+            decision = decide(live, received)
+            if isinstance(decision, Ask):
+                self._queue_of(live).add(Waiting(call, arguments, received, answered, ask=decision))
+                return
+            arrival = received.arrival
+        elif isinstance(received, KeptReply):
+            self._answer_again(live, received, call, answered, redos)
+            return
+        else:
+            decision, arrival = received, None
+        latency_ms = round((time.perf_counter() - call.started) * 1000, 3)
+        occurred_at = now if now > live.last_occurred_at else live.last_occurred_at
+        row = row_of(live.id, live.sequence + 1, call, arguments, decision, arrival, latency_ms, occurred_at)
+        live.fold(row, arrival, decision.updates)
+        self._append(live, call, row, decision, answered, redos)
 
-class Reply(NamedTuple):
-    http_status: int | None  # the backend's; None when the platform refused or could not answer
-    body: bytes
-    source: str
-    error: OdysseyError | None  # what it refused with
+    async def answer_later(self, live: LiveRun, call: ToolCall) -> Reply:
+        """As `answer`, for a caller that can wait."""
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
 
+        def answered(answer: Answer) -> None:
+            if not future.done():
+                future.set_result(answer) if isinstance(answer, Reply) else future.set_exception(answer)
 
-Append = Callable[[TraceRow], "asyncio.Future[None]"]
+        self.answer(live, call, answered)
+        return await future
 
+    async def close(self) -> None:
+        """Nothing is asked any more, and nobody waits for what was."""
+        self._live_runs.abandon_all()
+        for task in self._redoing:
+            task.cancel()
+        await asyncio.gather(*self._redoing, return_exceptions=True)
+        await self._carry_out.close()
 
-async def answer_tool_call(live: LiveRun, call: ToolCall, *, append: Append, now: str) -> Reply:
-    """Decide, store and answer. Raises StorageUnavailable when the call could not be stored."""
-    arguments_text, decision = _decide_or_refuse(live, call, now)
-    if isinstance(decision, StoredReply):
-        if decision.stored is not None:
-            await asyncio.shield(decision.stored)
-        return reply_of(decision.row)
-    row = _row(live, call, arguments_text, decision, now)
-    stored = append(row)
-    _take_in(live, call, row, decision, stored)
-    try:
-        await stored
-    finally:
-        live.unstored -= 1
-    return _reply(row, decision)
+    def _append(
+        self, live: LiveRun, call: ToolCall, row: TraceRow, decision: Decision, answered: Answered, redos: int
+    ) -> None:
+        live.unstored += 1
+        key = row.idempotency_key
+        kept = live.replies[key] if key is not None else None
+        if kept is not None:
+            kept.waiting = []
 
+        def heard(error: Exception | None) -> None:
+            live.unstored -= 1
+            if error is None:
+                answered(reply_of(row, decision.error, decision.fault))
+            else:
+                self._not_stored(live, error, call, answered, redos)
+            if kept is not None:
+                kept.tell(error)
 
-def _decide_or_refuse(live: LiveRun, call: ToolCall, now: str) -> tuple[str | None, Decision | StoredReply]:
-    arguments_text: str | None = None
-    try:
-        tool = _check_moment(live, call, now)
-        arguments = read_arguments(call.body)
-        arguments_text = text_of(arguments)
-        before = _repeated(live, call, arguments_text)
-        if before is not None:
-            return arguments_text, before
-        check_arguments(tool, arguments)
-    except OdysseyError as error:
-        return arguments_text, refusal(error)
-    return arguments_text, decide(live, tool, arguments)
+        self._store(row, heard)
 
+    def _not_stored(
+        self, live: LiveRun, error: Exception, call: ToolCall, answered: Answered, redos: int
+    ) -> None:
+        if isinstance(error, SequenceTaken) and redos < MAX_REDOS:
+            self._answer_anew(live.token_hash, call, answered, redos + 1)
+        else:
+            answered(StorageUnavailable() if isinstance(error, SequenceTaken) else error)
 
-def _check_moment(live: LiveRun, call: ToolCall, now: str) -> Tool:
-    if call.actor_id is not None and not is_actor_id(call.actor_id):
-        raise ActorIdInvalid
-    if not live.is_active or now >= live.expires_at:
-        raise RunNotActive
-    return declared_tool(live.toolbox.tools, call.tool_name)
+    def _answer_again(
+        self, live: LiveRun, kept: KeptReply, call: ToolCall, answered: Answered, redos: int
+    ) -> None:
+        """A retry gets the first reply, once that is stored."""
 
+        def told(error: Exception | None) -> None:
+            if error is None:
+                answered(reply_of(kept.row, kept.error))
+            else:
+                self._not_stored(live, error, call, answered, redos)
 
-def _repeated(live: LiveRun, call: ToolCall, arguments_text: str) -> StoredReply | None:
-    if call.idempotency_key is None:
-        return None
-    before = live.replies.get(call.idempotency_key)
-    if before is not None and (before.tool_name, before.arguments) != (call.tool_name, arguments_text):
-        raise IdempotencyKeyReused
-    return before
+        if kept.waiting is None:
+            told(None)
+        else:
+            kept.waiting.append(told)
 
+    def _queue_of(self, live: LiveRun) -> CallQueue:
+        live.queue = CallQueue(
+            live, database=self._database, now=self._now, carry_out=self._carry_out, node=self._node
+        )
+        return live.queue
 
-def _row(
-    live: LiveRun, call: ToolCall, arguments_text: str | None, decision: Decision, occurred_at: str
-) -> TraceRow:
-    error = decision.error
-    return TraceRow(  # by position: seventeen keywords cost more than the rest of this function
-        live.id,
-        live.sequence + 1,
-        TOOL_CALL,
-        call.tool_name,
-        decision.source.value,
-        decision.http_status,
-        error.code if error is not None else None,
-        decision.matched_rule_index,
-        round((time.perf_counter() - call.started) * 1000, 3),
-        call.actor_id,
-        call.idempotency_key if error is None else None,
-        max(occurred_at, live.last_occurred_at),
-        arguments_text,
-        decision.response,
-        text_of([update.as_json() for update in decision.updates]) if decision.updates else None,
-        decision.validation,
-        None,
-    )
+    def _answer_anew(self, token_hash: str, call: ToolCall, answered: Answered, redos: int) -> None:
+        """Another node was faster: decided again, on the run as it is now."""
+        task = asyncio.ensure_future(self._anew(token_hash, call, answered, redos))
+        self._redoing.add(task)
+        task.add_done_callback(self._redoing.discard)
 
-
-def _take_in(
-    live: LiveRun, call: ToolCall, row: TraceRow, decision: Decision, stored: "asyncio.Future[None]"
-) -> None:
-    """Later calls see this one at once; should its row be lost, the run is forgotten and read anew."""
-    live.sequence = row.sequence
-    live.last_occurred_at = row.occurred_at
-    take_in(live, decision)
-    if row.idempotency_key is not None:
-        live.replies[row.idempotency_key] = StoredReply(call.tool_name, row.arguments, row, stored)
-    live.unstored += 1
-
-
-def reply_of(row: TraceRow) -> Reply:
-    """The reply to a call again, from its stored row."""
-    validation = row.validation if row.source == Source.ODYSSEY else None
-    return Reply(row.http_status, _envelope(row, validation), row.source or "", None)
-
-
-def _reply(row: TraceRow, decision: Decision) -> Reply:
-    validation = row.validation if decision.source is Source.ODYSSEY else None
-    return Reply(
-        decision.http_status,
-        _envelope(row, validation, decision.error),
-        decision.source.value,
-        decision.error,
-    )
-
-
-def _envelope(row: TraceRow, validation: str | None, error: OdysseyError | None = None) -> bytes:
-    return reply_body(
-        row.tool_name, row.response, row.source, row.latency_ms, row.matched_rule_index, validation, error
-    )
+    async def _anew(self, token_hash: str, call: ToolCall, answered: Answered, redos: int) -> None:
+        try:
+            live = await self._live_runs.loaded(token_hash)
+            if live is None:
+                raise InvalidRunToken
+        except asyncio.CancelledError:
+            answered(StorageUnavailable())
+            raise
+        except Exception as error:  # noqa: BLE001 - told to whoever called
+            answered(error)
+        else:
+            self.answer(live, call, answered, redos)

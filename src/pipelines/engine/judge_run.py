@@ -10,15 +10,15 @@ from pipelines.core.json_text import loads_own
 from pipelines.core.problems import Refused
 from pipelines.core.seed import Seed
 from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
+from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
-from pipelines.engine.live_runs import TOOL_CALL
 from pipelines.engine.platform import Platform
 from pipelines.storage import runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.runs import Ending, Run
-from pipelines.storage.trace_rows import TraceRow, has_calls_after, log_of_run
+from pipelines.storage.trace_rows import has_calls_after, log_of_run
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus, TraceEventType
 

@@ -9,38 +9,28 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pipelines.core.agent_config import AgentConfig
-from pipelines.core.failure_rules import FailureRule, RuleProgress, parse_failure_rules
-from pipelines.core.json_text import Json, loads_own
-from pipelines.core.ledger import Ledger, SetFlag, World, update_from_json
+from pipelines.core.called_run import CalledRun
+from pipelines.core.failure_rules import FailureRule, RuleProgress, chance_of, parse_failure_rules
+from pipelines.core.json_text import loads_own
+from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.run_moment import moment_of_call, seed_name
+from pipelines.core.run_moment import seed_name
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
+from pipelines.engine.call_queue import CallQueue
 from pipelines.storage.agents import agent_by_id
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.datasets import world_by_hash
 from pipelines.storage.runs import NewRun, Run, run_by_token_hash
-from pipelines.storage.trace_rows import TraceRow, log_of_run
+from pipelines.storage.trace_rows import log_of_run
+from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailable
 from pipelines.wire.names import RunStatus
 
-TOOL_CALL = "tool_call"
-#: Refused before the failure rules were asked: such a call moves no counter.
-REFUSED_BEFORE_RULES = frozenset(
-    {
-        "actor_id_invalid",
-        "body_too_large",
-        "idempotency_key_reused",
-        "invalid_arguments",
-        "invalid_json",
-        "run_not_active",
-        "tool_not_declared",
-    }
-)
 MAX_LIVE_RUNS = 20_000  # a few kB each beside the worlds, which they share
 MAX_SHARED = 64  # worlds and toolboxes kept when no live run holds them
 T = TypeVar("T")
@@ -54,71 +44,36 @@ class Toolbox(NamedTuple):
     config: AgentConfig
 
 
-class StoredReply(NamedTuple):
-    """Enough of a call to answer its retry: which call it was, and the row that has the reply."""
+@dataclass(slots=True, kw_only=True)
+class LiveRun(CalledRun):
+    """A run in memory: beside its state, what finding, ending and storing it take."""
 
-    tool_name: str
-    arguments: str | None
-    row: TraceRow
-    stored: asyncio.Future[None] | None  # None once it is known to be durable
-
-
-@dataclass(slots=True, kw_only=True, weakref_slot=True)
-class LiveRun:
     id: int
     jti: str
+    token_hash: str
     toolbox: Toolbox
-    simulator: Simulator
-    ledger: Ledger
-    progress: RuleProgress
-    seed: str
-    day: str  # the world's date when the run began, and the seconds of that day
-    started_s: int
     expires_at: str
     is_active: bool
-    sequence: int = 0  # of the last row
-    calls: int = 0  # that reached the failure rules
-    last_occurred_at: str = ""
-    replies: dict[str, StoredReply] = field(default_factory=dict)
     is_forgotten: bool = False  # no longer what the registry answers with: read it anew
     unstored: int = 0  # rows handed to storage and not yet durable
+    queue: CallQueue | None = None  # while something is asked for one of its calls
     recent_calls: deque[float] = field(default_factory=deque)
     recent_events: deque[float] = field(default_factory=deque)
 
-    def moment(self) -> Moment:
-        """Of the call just counted: each call finds the world's clock a second later."""
-        return moment_of_call(self.seed, self.day, self.started_s, self.calls)
-
-    def fold(self, row: TraceRow) -> None:
-        """Take one stored row into the state, exactly as answering it did."""
-        self.sequence = row.sequence
-        if row.kind != TOOL_CALL or row.tool_name is None:
-            return  # its time may be the agent's own, and says nothing about the calls after it
-        self.last_occurred_at = row.occurred_at
-        if row.error_code in REFUSED_BEFORE_RULES:
-            return
-        self.calls += 1
-        self.progress.next_match(row.tool_name)
-        if row.updates:
-            self.apply_updates(loads_own(row.updates))
-        if row.idempotency_key is not None:
-            self.replies[row.idempotency_key] = StoredReply(row.tool_name, row.arguments, row, None)
-
-    def apply_updates(self, updates: Json) -> None:
-        assert isinstance(updates, list)
-        for body in updates:
-            assert isinstance(body, dict)
-            update = update_from_json(body)
-            self.ledger.apply([update])
-            if isinstance(update, SetFlag):
-                self.progress.flag_changed(update.flag, update.value)
+    def abandon(self, error: Exception) -> None:
+        """Whoever waits for what was asked is told this instead."""
+        if self.queue is not None:
+            self.queue.abandon(error)
 
 
 class LiveRuns:
     """Finds the live run of a token, loading it once however many calls ask at the same time."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, now: Callable[[], str], node: str = "local") -> None:
+        """`node` names this process among those that work on the same database."""
         self._database = database
+        self._now = now
+        self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
         self._loading: dict[str, asyncio.Future[bool]] = {}
@@ -130,6 +85,13 @@ class LiveRuns:
         live = self._by_token.get(token_hash)
         if live is not None:
             self._by_token.move_to_end(token_hash)
+        return live
+
+    async def loaded(self, token_hash: str) -> LiveRun | None:
+        """The run of a token, brought into memory where it is not; None when no run has this token."""
+        while (live := self.get(token_hash)) is None:
+            if not await self.load(token_hash):
+                return None
         return live
 
     async def load(self, token_hash: str) -> bool:
@@ -167,10 +129,19 @@ class LiveRuns:
         run = run_by_token_hash(connection, token_hash)
         if run is None:
             return None
-        live = self._shared.open(connection, run)
+        live = self._shared.open(connection, run, token_hash)
         for row in log_of_run(connection, run.id):
+            if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_out(row):
+                raise StorageUnavailable("Another server is still answering an earlier call of this run.")
             live.fold(row)
         return live
+
+    def _is_out(self, row: TraceRow) -> bool:
+        """Whether another process may still store the outcome of a call it has passed on. Of this one's own
+        calls, those that are not in memory any more were given up."""
+        body: Any = loads_own(row.response or "{}")
+        details = body["error"]["details"]
+        return bool(details["by"] != self._node and self._now() < details["until"])
 
     def surroundings(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
         """What a run is judged against: its tools and the world it started from. For reader threads."""
@@ -186,9 +157,19 @@ class LiveRuns:
     def forget(self, run_ids: set[int]) -> None:
         self._ended -= run_ids
         for run_id in run_ids:
-            token_hash = self._token_of.pop(run_id, None)
-            if token_hash is not None:
-                self._by_token.pop(token_hash).is_forgotten = True
+            self._drop(run_id)
+
+    def _drop(self, run_id: int) -> None:
+        token_hash = self._token_of.pop(run_id, None)
+        if token_hash is not None:
+            live = self._by_token.pop(token_hash)
+            live.is_forgotten = True
+            live.abandon(OutcomeUnknown())
+
+    def abandon_all(self) -> None:
+        """The server stops: nobody waits any longer for what was asked."""
+        for live in list(self._by_token.values()):
+            live.abandon(OutcomeUnknown())
 
     def deactivate(self, run_id: int) -> None:
         """From now on its tools answer run_not_active."""
@@ -196,14 +177,14 @@ class LiveRuns:
             self._ended.add(run_id)
         token_hash = self._token_of.get(run_id)
         if token_hash is not None:
-            self._by_token[token_hash].is_active = False
+            live = self._by_token[token_hash]
+            live.is_active = False
+            live.abandon(RunNotActive())
 
     def let_go(self, run_id: int) -> None:
         """It has ended and its row says so: what is read from now on is right, what is being read is not."""
         self.deactivate(run_id)
-        token_hash = self._token_of.pop(run_id, None)
-        if token_hash is not None:
-            self._by_token.pop(token_hash).is_forgotten = True
+        self._drop(run_id)
 
     async def close(self, run_id: int) -> None:
         """Deactivate a run and wait until every call it has answered is stored."""
@@ -220,19 +201,21 @@ class _Shared:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
 
-    def open(self, connection: Connection, run: Run) -> LiveRun:
+    def open(self, connection: Connection, run: Run, token_hash: str) -> LiveRun:
         toolbox, world = self.surroundings(connection, run)
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
         began = datetime.fromisoformat(run.simulated_now)
+        task = seed_name(run.seed, run.world_hash)
         return LiveRun(
             id=run.id,
             jti=run.jti,
+            token_hash=token_hash,
             toolbox=toolbox,
             simulator=simulator,
             ledger=ledger,
-            progress=RuleProgress(_rules(run), ledger.is_flagged),
-            seed=seed_name(run.seed, run.world_hash),
+            progress=RuleProgress(_rules(run), ledger.is_flagged, chance=chance_of(task, run.fault_seed)),
+            seed=task,
             day=began.date().isoformat(),
             started_s=began.hour * 3600 + began.minute * 60 + began.second,
             expires_at=run.expires_at,

@@ -3,13 +3,14 @@
 from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.ledger import World, fold, update_from_json
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.trace_row import TraceRow
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.code import output_of_run
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import world_by_hash
 from pipelines.storage.runs import Run
-from pipelines.storage.trace_rows import TraceRow, counts_of_run, log_of_run, trace_of_run
+from pipelines.storage.trace_rows import counts_of_run, log_of_run, trace_of_run
 
 
 async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.trace_event import check_event_type, event_time, read_event
+from pipelines.core.trace_row import TraceRow
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import timestamp
-from pipelines.storage.trace_rows import TraceRow
 from pipelines.wire.actor import is_actor_id
 from pipelines.wire.errors import ActorIdInvalid, RunNotActive
 
@@ -43,8 +43,10 @@ async def record_trace_event(
         updates=None,
         validation=None,
         payload=dumps(payload).decode(),
+        call_number=None,
+        is_valid=None,
     )
-    live.sequence = row.sequence
+    live.fold(row)
     live.unstored += 1
     try:
         await append(row)

@@ -7,7 +7,6 @@ installed. What is not here: rate limits, tokens, other people's runs.
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from time import perf_counter
@@ -15,30 +14,34 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
-from pipelines.core.failure_rules import RuleProgress
+from pipelines.core.called_run import CalledRun, KeptReply
+from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Refused
-from pipelines.core.run_moment import moment_of_call, seed_name, world_name
+from pipelines.core.run_moment import seed_name, world_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.simulator import Wait
 from pipelines.core.tasks_csv import parse_tasks
 from pipelines.core.tool_call import (
+    Ask,
     Decision,
-    check_arguments,
+    Received,
+    Reply,
+    ToolCall,
     decide,
-    declared_tool,
-    read_arguments,
-    refusal,
-    reply_body,
-    take_in,
+    receive,
+    reply_of,
+    row_of,
+    settle,
     text_of,
 )
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 from pipelines.core.trace_event import check_event_type, event_time, read_event
+from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError, Verdict
@@ -47,6 +50,7 @@ from ..wire.actor import is_actor_id
 from ..wire.envelope import Envelope, ErrorClass
 from ..wire.errors import (
     ActorIdInvalid,
+    AskFailed,
     BadRequest,
     BodyTooLarge,
     IdempotencyKeyReused,
@@ -56,13 +60,12 @@ from ..wire.errors import (
     OdysseyError,
     SimulationError,
 )
-from ..wire.names import HEADER_ACTOR_ID, HEADER_IDEMPOTENCY_KEY, MAX_BODY_BYTES, RunStatus, Source
+from ..wire.names import HEADER_ACTOR_ID, HEADER_IDEMPOTENCY_KEY, MAX_BODY_BYTES, RunStatus
 from .context import set_current
 from .handler import Desk, Handler
 from .transport import IN_PROCESS, HttpReply, HttpRequest, answerers
 
 DEFAULT_NOW = "2026-01-01T12:00:00Z"  # always the same, so that a test that passes today passes tomorrow
-TOOL_CALL = "tool_call"
 Row = dict[str, Any]
 
 #: The statuses that the server's proxy answers these with; a test holds them against the server's own table.
@@ -74,6 +77,7 @@ _STATUS: dict[type[OdysseyError], int] = {
     IdempotencyKeyReused: 409,
     Invalid: 422,
     SimulationError: 502,
+    AskFailed: 502,
 }
 _numbers = count(1)
 
@@ -129,39 +133,22 @@ class _Toolbox(NamedTuple):
     ledger_schema: LedgerSchema | None
 
 
-@dataclass(kw_only=True, slots=True)
-class _Live:
-    """What calls are decided on: as the server's live run, without its storage."""
-
-    toolbox: _Toolbox
-    simulator: PlannedSimulator
-    ledger: Ledger
-    progress: RuleProgress
-    seed: str
-    began: datetime
-    calls: int = 0
-    replies: dict[str, tuple[str, str | None, HttpReply]] = field(default_factory=dict)  # by Idempotency-Key
-
-    def moment(self) -> Moment:
-        started_s = self.began.hour * 3600 + self.began.minute * 60 + self.began.second
-        return moment_of_call(self.seed, self.began.date().isoformat(), started_s, self.calls)
-
-
 class InProcessRun:
     """A run of `odyssey_run`: what happened in it, and what it proves. Readable after its block too."""
 
-    def __init__(self, seed: Seed, live: _Live, envelope: Envelope) -> None:
+    def __init__(self, seed: Seed, live: CalledRun, envelope: Envelope) -> None:
         #: What the agent is given. Bound inside the block; hand it to threads that the agent starts.
         self.envelope = envelope
         self._seed = seed
         self._live = live
-        self._rows: list[Row] = []
+        self._rows: list[TraceRow] = []
         self._lock = threading.Lock()
 
     @property
     def trace(self) -> list[Row]:
         """Every tool call and event in the order they happened, as `GET /api/runs/{id}/trace` shows them."""
-        return sorted(self._rows, key=lambda row: (row["occurred_at"], row["sequence"]))
+        ordered = sorted(self._rows, key=lambda row: (row.occurred_at, row.sequence))
+        return [row.as_json() for row in ordered]
 
     @property
     def calls(self) -> list[Row]:
@@ -181,7 +168,8 @@ class InProcessRun:
     @property
     def not_understood(self) -> tuple[str, ...]:
         """Sentences of the behaviour text that the simulated backend does not enforce."""
-        return self._live.simulator.not_understood
+        simulator = self._live.simulator
+        return simulator.not_understood if isinstance(simulator, PlannedSimulator) else ()
 
     def dispatch(self, handler: Handler) -> Row:
         """Give the run to a handler as the platform would, and return its whole answer.
@@ -211,7 +199,7 @@ class InProcessRun:
                 self._seed,
                 tools=tuple(self._live.toolbox.tools.values()),
                 world=self._live.ledger.world,
-                trace=tuple(EvidenceRow.from_json(row) for row in self._rows),
+                trace=tuple(EvidenceRow.from_json(row.as_json()) for row in self._rows),
                 responses=() if isinstance(reply, BadReply) else (reply.final_response,),
                 status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
                 error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
@@ -242,101 +230,55 @@ class InProcessRun:
                 return HttpReply(_status_of(error), {}, dumps({"error": error.as_json()}))
 
     def _tool_call(self, name: str, body: bytes | None, actor_id: str | None, key: str | None) -> HttpReply:
-        started = perf_counter()
-        arguments_text: str | None = None
-        try:
-            if actor_id is not None and not is_actor_id(actor_id):
-                raise ActorIdInvalid
-            tool = declared_tool(self._live.toolbox.tools, name)
-            arguments = read_arguments(body)
-            arguments_text = text_of(arguments)
-            before = self._live.replies.get(key or "")
-            if before is not None:
-                if before[:2] != (name, arguments_text):
-                    raise IdempotencyKeyReused
-                return before[2]
-            check_arguments(tool, arguments)
-            decision = decide(self._live, tool, arguments)
-        except OdysseyError as error:
-            decision = refusal(error)
-        take_in(self._live, decision)
-        row = self._recorded(
-            name, arguments_text, decision, actor_id, round((perf_counter() - started) * 1e3, 3)
+        live, call = self._live, ToolCall(name, body, actor_id, key, perf_counter())
+        arguments, received = receive(live, call)
+        if isinstance(received, KeptReply):
+            return _http(reply_of(received.row))
+        arrival = received.arrival if isinstance(received, Received) else None
+        decision, held_ms = _settled(live, received) if isinstance(received, Received) else (received, 0)
+        latency_ms = round((perf_counter() - call.started) * 1e3 + held_ms, 3)
+        row = row_of(
+            1,
+            live.sequence + 1,
+            call,
+            arguments,
+            decision,
+            arrival,
+            latency_ms,
+            _timestamp(datetime.now(UTC)),
         )
-        reply = _reply_of(row, decision)
-        if key is not None and decision.error is None:
-            self._live.replies[key] = (name, arguments_text, reply)
-        return reply
-
-    def _recorded(
-        self, name: str, arguments: str | None, decision: Decision, actor_id: str | None, latency_ms: float
-    ) -> Row:
-        error = decision.error
-        return self._row(
-            TOOL_CALL,
-            tool_name=name,
-            arguments=loads_own(arguments) if arguments is not None else None,
-            response=loads_own(decision.response),
-            source=decision.source.value,
-            http_status=decision.http_status,
-            error_code=error.code if error is not None else None,
-            matched_rule_index=decision.matched_rule_index,
-            latency_ms=latency_ms,
-            updates=[update.as_json() for update in decision.updates],
-            validation=loads_own(decision.validation) if decision.validation is not None else None,
-            actor_id=actor_id,
-        )
+        live.fold(row, arrival, decision.updates)
+        self._rows.append(row)
+        return _http(reply_of(row, decision.error))
 
     def _event(self, event_type: str, body: bytes | None, actor_id: str | None) -> HttpReply:
         check_event_type(event_type)
         if actor_id is not None and not is_actor_id(actor_id):
             raise ActorIdInvalid
         payload = read_event(body)
-        told = event_time(payload)
-        row = self._row(event_type, payload=payload, actor_id=actor_id)
-        if told is not None:
-            row["occurred_at"] = _timestamp(told)
-        accepted = {"accepted": True, "sequence": row["sequence"], "event_type": event_type}
-        return HttpReply(200, {}, dumps(accepted))
-
-    def _row(self, kind: str, **parts: Any) -> Row:
-        row = dict.fromkeys(_COLUMNS) | {"updates": []} | parts
-        row |= {"sequence": len(self._rows) + 1, "kind": kind, "occurred_at": _timestamp(datetime.now(UTC))}
+        told = event_time(payload) or datetime.now(UTC)
+        sequence = self._live.sequence + 1
+        blank = TraceRow(1, sequence, event_type, *[None] * (len(TraceRow._fields) - 3))  # type: ignore[arg-type]
+        row = blank._replace(actor_id=actor_id, occurred_at=_timestamp(told), payload=text_of(payload))
+        self._live.fold(row)
         self._rows.append(row)
-        return row
+        return HttpReply(200, {}, dumps({"accepted": True, "sequence": sequence, "event_type": event_type}))
 
 
-_COLUMNS = (
-    "sequence",
-    "kind",
-    "tool_name",
-    "arguments",
-    "response",
-    "source",
-    "http_status",
-    "error_code",
-    "matched_rule_index",
-    "latency_ms",
-    "updates",
-    "validation",
-    "payload",
-    "actor_id",
-    "occurred_at",
-)
+def _settled(live: CalledRun, received: Received) -> tuple[Decision, int]:
+    """The decision, and how many milliseconds it would have been held back: here nobody waits for them."""
+    outcome, held_ms = decide(live, received), 0
+    while isinstance(outcome, Ask):
+        is_wait = isinstance(outcome.question, Wait)
+        held_ms += outcome.question.latency_ms if isinstance(outcome.question, Wait) else 0
+        reply = None if is_wait else AskFailed("A run inside a test asks nothing outside it.")
+        outcome = settle(live, outcome, reply)
+    return outcome, held_ms
 
 
-def _reply_of(row: Row, decision: Decision) -> HttpReply:
-    error = decision.error
-    body = reply_body(
-        row["tool_name"],
-        decision.response,
-        row["source"],
-        row["latency_ms"],
-        row["matched_rule_index"],
-        decision.validation if decision.source is Source.ODYSSEY else None,
-        error,
-    )
-    return HttpReply(decision.http_status or (200 if error is None else _status_of(error)), {}, body)
+def _http(reply: Reply) -> HttpReply:
+    error = reply.error
+    return HttpReply(reply.http_status or (200 if error is None else _status_of(error)), {}, reply.body)
 
 
 def _status_of(error: OdysseyError) -> int:
@@ -376,17 +318,21 @@ def _opened(
     return InProcessRun(seed, _live(seed, tools, schema, datetime.fromisoformat(now)), envelope)
 
 
-def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None, began: datetime) -> _Live:
+def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None, began: datetime) -> CalledRun:
     world = World.from_initial_state(seed.initial_state)
     ledger = Ledger(world)
     axes = seed.as_json()
     state = axes.pop("initial_state", None)
-    behavior = seed.behavior_instructions
-    return _Live(
+    task = seed_name(axes, world_name(state) if isinstance(state, dict) else None)
+    began = (began if began.tzinfo is not None else began.replace(tzinfo=UTC)).astimezone(UTC)
+    return CalledRun(
         toolbox=_Toolbox({tool.name: tool for tool in tools}, schema),
-        simulator=build_simulator(tools, ledger_schema=schema, world=world, behavior=behavior),
+        simulator=build_simulator(
+            tools, ledger_schema=schema, world=world, behavior=seed.behavior_instructions
+        ),
         ledger=ledger,
-        progress=RuleProgress(seed.failure_rules, ledger.is_flagged),
-        seed=seed_name(axes, world_name(state) if isinstance(state, dict) else None),
-        began=(began if began.tzinfo is not None else began.replace(tzinfo=UTC)).astimezone(UTC),
+        progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, 0)),
+        seed=task,
+        day=began.date().isoformat(),
+        started_s=began.hour * 3600 + began.minute * 60 + began.second,
     )

@@ -10,11 +10,13 @@ from fastapi.responses import HTMLResponse
 
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
-from pipelines.engine.platform import Platform
+from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_code import CodeRunner
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
@@ -77,22 +79,28 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
     client = AgentClient(policy)
     code_mode = _code_mode(settings)
+    now, worker = WallClock(), settings.worker_id()
+    live_runs = LiveRuns(database, now=now, node=worker)
+    answerer = ToolCallAnswerer(
+        database=database, live_runs=live_runs, now=now, carry_out=CarryOut(), node=worker
+    )
     platform = Platform(
         database=database,
         secrets=SecretBox(load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)),
-        live_runs=LiveRuns(database),
+        live_runs=live_runs,
+        now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
         endpoint_refusal=client.refusal,
         git=GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints),
         code_mode=code_mode,
     )
-    whole.proxy = Proxy(platform, rate_limit=settings.proxy_rate_limit)
+    whole.proxy = Proxy(platform, answerer, rate_limit=settings.proxy_rate_limit)
     folders = CodeFolders(platform, settings.data_dir.resolve() / CODE_FOLDER)
     code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     runner = BatchRunner(
         platform,
-        worker=settings.worker_id(),
+        worker=worker,
         database_url=settings.durable_url,
         silent_s=settings.worker_silent_s,
         dispatch_run=dispatcher.dispatch_run,
@@ -102,6 +110,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         yield {"platform": platform, "agent_client": client, "runner": runner, "code_runner": code_runner}
     finally:
         await runner.stop()
+        await answerer.close()
         await code_mode.close()
         await database.close()
 

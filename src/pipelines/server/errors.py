@@ -27,6 +27,7 @@ STATUS: dict[type[OdysseyError], int] = {
     errors.Invalid: 422,
     errors.RateLimited: 429,
     errors.SimulationError: 502,
+    errors.AskFailed: 502,
     errors.StorageUnavailable: 503,
     errors.InternalError: 500,
 }

@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.json_text import dumps
-from pipelines.engine.answer_tool_call import Reply, ToolCall, answer_tool_call
+from pipelines.core.tool_call import ToolCall
+from pipelines.engine.answer_tool_call import MAX_REDOS, ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_trace_event import record_trace_event
@@ -47,7 +48,6 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 log = logging.getLogger(__name__)
 EVENTS_PER_CALL = 10  # an agent may report several things about each call it makes
 MAX_IDEMPOTENCY_KEY = 255
-MAX_REDOS = 20  # only when several nodes answer calls of one run at the same moment
 
 _RUN_TOKEN = HEADER_RUN_TOKEN.lower().encode()
 _ACTOR = HEADER_ACTOR_ID.lower().encode()
@@ -74,7 +74,8 @@ class _Headers(NamedTuple):
 
 
 class Proxy:
-    def __init__(self, platform: Platform, *, rate_limit: int) -> None:
+    def __init__(self, platform: Platform, answerer: ToolCallAnswerer, *, rate_limit: int) -> None:
+        self._answerer = answerer
         self._live_runs = platform.live_runs
         self._append = platform.database.append
         self._now = platform.now
@@ -107,9 +108,9 @@ class Proxy:
 
     async def _loaded(self, token_hash: str) -> LiveRun:
         """The run of a token that is not in memory; asked again until it is there, or nowhere."""
-        while (live := self._live_runs.get(token_hash)) is None:
-            if token_hash == _NO_TOKEN or not await self._live_runs.load(token_hash):
-                raise InvalidRunToken
+        live = await self._live_runs.loaded(token_hash) if token_hash != _NO_TOKEN else None
+        if live is None:
+            raise InvalidRunToken
         return live
 
     async def _tool_call(
@@ -124,18 +125,9 @@ class Proxy:
         if live.is_forgotten:  # while its body was read
             live = await self._loaded(headers.token_hash)
         call = ToolCall(name, body, headers.actor_id, headers.idempotency_key, started)
-        reply = await self._decided(live, call, headers.token_hash)
+        reply = await self._answerer.answer_later(live, call)
         status = reply.http_status or (status_of(type(reply.error)) if reply.error is not None else 200)
         await _send(send, status, reply.body, _SOURCES[reply.source])
-
-    async def _decided(self, live: LiveRun, call: ToolCall, token_hash: str) -> Reply:
-        """Decide on the run as it is; where another node was faster, on the run as it is now."""
-        for _ in range(MAX_REDOS):
-            try:
-                return await answer_tool_call(live, call, append=self._append, now=self._now())
-            except SequenceTaken:
-                live = await self._loaded(token_hash)
-        raise StorageUnavailable
 
     async def _trace_event(
         self, live: LiveRun, headers: _Headers, event_type: str, receive: Receive, send: Send, started: float

@@ -50,6 +50,9 @@ class _Group:
         return bool(self.rows or self.changes)
 
 
+Heard = Callable[[Exception | None], None]
+
+
 class SequenceTaken(Exception):
     """Another process has answered a call of this run meanwhile: read the run anew and decide again."""
 
@@ -80,6 +83,35 @@ class Database:
         self._next.rows.append((row, stored))
         self._wake()
         return stored
+
+    def store(self, row: TraceRow, heard: Heard) -> None:
+        """As `append`; `heard` is called on the loop."""
+        self.append(row).add_done_callback(lambda done: heard(done.exception()))  # type: ignore[arg-type]
+
+    def complete(self, row: TraceRow, after: int, heard: Heard) -> None:
+        """Give a row that was stored as asked its outcome."""
+
+        def change(connection: Connection) -> None:
+            columns = ", ".join(f"{name} = ?" for name in TraceRow._fields)
+            done = connection.execute(
+                f"UPDATE trace_rows SET {columns} WHERE run_id = ? AND sequence = ?"
+                " AND error_code = 'outcome_unknown' AND NOT EXISTS"
+                " (SELECT 1 FROM trace_rows later WHERE later.run_id = ? AND later.sequence > ?)",
+                (*row, row.run_id, row.sequence, row.run_id, after),
+            )
+            if done.rowcount != 1:
+                raise SequenceTaken
+
+        async def run() -> None:
+            try:
+                await self.write(change)
+            except Exception as error:  # noqa: BLE001
+                self.on_lost({row.run_id})
+                heard(error)
+            else:
+                heard(None)
+
+        self._completing = asyncio.ensure_future(run())
 
     async def write(self, change: Callable[[Connection], T]) -> T:
         """Run a change in one transaction of its own on the writer thread."""

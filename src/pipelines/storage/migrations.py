@@ -193,6 +193,27 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             WHERE (COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0;
         """,
     ),
+    (
+        "0004_calls",
+        """
+        -- Which call of its run a row is, among those that the failure rules counted, and whether its reply
+        -- passed its check. Rows from before are numbered as they were counted then.
+        ALTER TABLE trace_rows ADD COLUMN call_number INTEGER;
+        ALTER TABLE trace_rows ADD COLUMN is_valid INTEGER;
+        UPDATE trace_rows SET call_number = counted.number FROM (
+            SELECT run_id, sequence, ROW_NUMBER() OVER (PARTITION BY run_id ORDER BY sequence) AS number
+            FROM trace_rows WHERE kind = 'tool_call' AND (error_code IS NULL OR error_code NOT IN (
+                'actor_id_invalid', 'body_too_large', 'idempotency_key_reused', 'invalid_arguments',
+                'invalid_json', 'run_not_active', 'tool_not_declared'))
+        ) AS counted
+        WHERE counted.run_id = trace_rows.run_id AND counted.sequence = trace_rows.sequence;
+        UPDATE trace_rows SET is_valid = CASE WHEN validation LIKE '{"ok":false%' THEN 0 ELSE 1 END
+            WHERE validation IS NOT NULL;
+        -- A batch may be given another weather: what its random failure rules draw.
+        ALTER TABLE runs ADD COLUMN fault_seed BIGINT NOT NULL DEFAULT 0;
+        ALTER TABLE batches ADD COLUMN fault_seed TEXT NOT NULL DEFAULT '0';
+        """,
+    ),
 )
 
 

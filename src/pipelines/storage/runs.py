@@ -26,6 +26,7 @@ class Run:
     seed: JsonObject  # the run's own copy of the task's seed, without initial_state
     world_hash: str | None
     simulated_now: str  # what time it is in the run's world
+    fault_seed: int  # enters the draws of its random failure rules
     final_response: str | None
     messages: Json
     metadata: Json
@@ -56,6 +57,7 @@ class Run:
             "status": self.status.value,
             "run_token_jti": self.jti,
             "simulated_now": self.simulated_now,
+            "fault_seed": self.fault_seed,
             "final_response": self.final_response,
             "messages": self.messages,
             "metadata": self.metadata,
@@ -92,6 +94,7 @@ class NewRun:
     seed: JsonObject
     world_hash: str | None
     simulated_now: str
+    fault_seed: int = 0
     soft_warnings: list[Json]
     created_at: str
     expires_at: str
@@ -99,7 +102,8 @@ class NewRun:
 
 _COLUMNS = (
     "org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode, status, jti,"
-    " token_hash, seed, world_hash, simulated_now, soft_warnings, created_at, started_at, expires_at"
+    " token_hash, seed, world_hash, simulated_now, fault_seed, soft_warnings, created_at, started_at,"
+    " expires_at"
 )
 _NEW = f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(', ')))})"
 
@@ -133,6 +137,7 @@ def _values(run: NewRun) -> tuple[object, ...]:
         dumps(run.seed).decode(),
         run.world_hash,
         run.simulated_now,
+        run.fault_seed,
         dumps(run.soft_warnings).decode(),
         run.created_at,
         run.created_at if run.status is RunStatus.RUNNING else None,
@@ -292,6 +297,7 @@ def _run(row: Row) -> Run:
         seed=seed,
         world_hash=row["world_hash"],
         simulated_now=row["simulated_now"],
+        fault_seed=row["fault_seed"],
         final_response=row["final_response"],
         messages=_value(row["messages"]),
         metadata=_value(row["metadata"]),

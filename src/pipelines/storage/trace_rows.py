@@ -2,55 +2,12 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.json_text import JsonObject
+from pipelines.core.trace_row import TraceRow as TraceRow
 from pipelines.storage.connection import Connection, transaction
 
 CHUNK = 64  # rows in one statement: past this the cost per row no longer falls
-
-
-class TraceRow(NamedTuple):
-    """One thing that happened in a run. JSON values are held as text, the way they are stored and sent."""
-
-    run_id: int
-    sequence: int  # 1, 2, 3 … without a gap
-    kind: str  # tool_call, or one of the trace event types
-    tool_name: str | None
-    source: str | None
-    http_status: int | None
-    error_code: str | None  # our own code, when the call was refused or could not be answered
-    matched_rule_index: int | None
-    latency_ms: float | None
-    actor_id: str | None
-    idempotency_key: str | None
-    occurred_at: str
-    arguments: str | None
-    response: str | None
-    updates: str | None
-    validation: str | None
-    payload: str | None  # of a trace event: what the agent sent
-
-    def as_json(self) -> JsonObject:
-        """What a reader of the trace gets."""
-        return {
-            "sequence": self.sequence,
-            "kind": self.kind,
-            "tool_name": self.tool_name,
-            "arguments": _value(self.arguments),
-            "response": _value(self.response),
-            "source": self.source,
-            "http_status": self.http_status,
-            "error_code": self.error_code,
-            "matched_rule_index": self.matched_rule_index,
-            "latency_ms": self.latency_ms,
-            "updates": _value(self.updates) or [],
-            "validation": _value(self.validation),
-            "payload": _value(self.payload),
-            "actor_id": self.actor_id,
-            "idempotency_key": self.idempotency_key,
-            "occurred_at": self.occurred_at,
-        }
 
 
 def insert_rows(connection: Connection, rows: Sequence[TraceRow]) -> None:
@@ -101,13 +58,13 @@ def counts_of_run(connection: Connection, run_id: int) -> JsonObject:
     """How often each source answered, and how many replies failed their check."""
     sources: JsonObject = {}
     total = violations = 0
-    for source, validation_failed, count in connection.execute(
-        "SELECT source, validation LIKE '{\"ok\":false%', COUNT(*) FROM trace_rows"
+    for source, is_valid, count in connection.execute(
+        "SELECT source, is_valid, COUNT(*) FROM trace_rows"
         " WHERE run_id = ? AND kind = 'tool_call' GROUP BY 1, 2",
         (run_id,),
     ):
         total += count
-        violations += count if validation_failed else 0
+        violations += count if is_valid == 0 else 0
         before = sources.get(source, 0)
         sources[source] = count + (before if isinstance(before, int) else 0)
     return {"tool_calls": total, "by_source": sources, "validation_failures": violations}
@@ -118,7 +75,3 @@ def _insert_statement(rows: int) -> str:
     names = ", ".join(TraceRow._fields)
     one = "(" + ", ".join("?" * len(TraceRow._fields)) + ")"
     return f"INSERT INTO trace_rows ({names}) VALUES " + ", ".join([one] * rows)
-
-
-def _value(text: str | None) -> Json:
-    return loads_own(text) if text is not None else None

@@ -28,6 +28,8 @@ OdysseyError
     InvalidArguments
   RateLimited
   SimulationError                 the simulated backend could not answer
+  AskFailed                       what a tool call had to be passed on to could not answer
+    OutcomeUnknown
   StorageUnavailable              worth a retry
   InternalError                   our fault
 """
@@ -221,6 +223,19 @@ class SimulationError(OdysseyError):
     """The simulated backend could not answer this call."""
 
     code = "simulation_failed"
+
+
+class AskFailed(OdysseyError):
+    """What this call was passed on to could not be reached, or gave no answer that can be used."""
+
+    code = "transport_error"
+
+
+class OutcomeUnknown(AskFailed):
+    """The call was passed on, and the server stopped or the run ended before its outcome was stored. Whether
+    it took effect is not known; it is not made again."""
+
+    code = "outcome_unknown"
 
 
 class StorageUnavailable(OdysseyError):

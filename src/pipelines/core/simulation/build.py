@@ -10,12 +10,12 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.behavior import Behavior, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
-from pipelines.core.simulation.language import Origin, Plan, parse_plan
+from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.shapes import Survey
 from pipelines.core.simulation.reply_check import computed_in
 from pipelines.core.simulation.run_plan import run
-from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool
 
 
@@ -61,6 +61,18 @@ class PlannedSimulator:
         if not found.notes and not found.computed:
             return reply
         return reply._replace(notes=(*reply.notes, *found.notes), computed=found.computed)
+
+    def settle(self, question: Question, reply: object, ledger: Ledger, moment: Moment) -> SimulatedReply:
+        raise SimulationFailed("never_asked", "plans ask nothing")
+
+    def reads_world(self, tool: str) -> bool:
+        return True
+
+    @cached_property
+    def latencies_ms(self) -> Mapping[str, int]:
+        """Only an author's own plan says how long its tool takes."""
+        found = {name: read_latency(tool.simulation) for name, tool in self._tools.items()}
+        return {name: latency_ms for name, latency_ms in found.items() if latency_ms}
 
     def plan_of(self, name: str) -> ToolPlan:
         known = self._plans.get(name)

@@ -120,9 +120,10 @@ def _answer(
 ) -> SimulatedReply | None:
     """None when the simulator could not answer at all: that matches nothing, not even an error."""
     try:
-        return simulator.answer(call.tool, call.arguments, ledger, moment)
+        reply = simulator.answer(call.tool, call.arguments, ledger, moment)
     except SimulationFailed:
         return None
+    return reply if isinstance(reply, SimulatedReply) else None
 
 
 def _aligned(

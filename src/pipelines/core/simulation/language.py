@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from pipelines.core.failure_rules import MAX_LATENCY_MS
 from pipelines.core.json_text import Json, depth
 from pipelines.core.problems import Refused
 from pipelines.core.simulation import steps as plan_steps
@@ -57,13 +58,25 @@ def parse_plan(
         checker.problem(path, f"the plan is nested deeper than {MAX_BODY_DEPTH} levels")
     else:
         if isinstance(body, dict):
-            checker.unknown_keys(body, ("steps", "description"), path)
+            checker.unknown_keys(body, ("steps", "description", "latency_ms"), path)
+            _check_latency(checker, body.get("latency_ms", 0), under(path, "latency_ms"))
             if not isinstance(body.get("description", ""), str):
                 checker.problem(under(path, "description"), "a description is text")
         found = read_block(checker, block, {}, at)
     if checker.problems:
         raise Refused(checker.problems, "the plan")
     return Plan(origin=origin, body=copy.deepcopy(body), steps=found)
+
+
+def _check_latency(checker: Checker, value: Json, path: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_LATENCY_MS:
+        checker.problem(path, f"`latency_ms` is a whole number from 0 to {MAX_LATENCY_MS}", "such as 800")
+
+
+def read_latency(body: Json) -> int:
+    """How long the replies of a checked plan are held back, in milliseconds."""
+    latency_ms = body.get("latency_ms") if isinstance(body, dict) else None
+    return latency_ms if isinstance(latency_ms, int) else 0
 
 
 def _written_names(block: Json) -> set[str]:

@@ -1,9 +1,11 @@
-"""The seam between a tool call and whatever answers it in the sandbox."""
+"""The seam between a tool call and whatever answers it: at once from a plan, or after something was asked."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, LedgerUpdate
+from pipelines.wire.names import Source
 
 # Both are made on every call: a named tuple costs a third of a frozen dataclass.
 
@@ -25,6 +27,8 @@ class SimulatedReply(NamedTuple):
     engine: str = "embedded"
     computed: frozenset[str] = frozenset()  # fields of the response that are no entity's: they may differ
     notes: tuple[str, ...] = ()  # what was not enforced or not understood, shown in the trace
+    attempts: int = 1  # how often the engine was asked for it
+    source: Source = Source.ODYSSEY  # PASSTHROUGH where a live endpoint gave it
 
 
 class SimulationFailed(Exception):
@@ -35,7 +39,40 @@ class SimulationFailed(Exception):
         self.code = code  # a stable snake_case word
 
 
+class Question(Protocol):
+    """What has to be asked outside this process before a call can be answered. Carried out by the engine,
+    which knows how by the question's class; here it is only handed through."""
+
+    @property
+    def longest_s(self) -> float:
+        """When no answer has come by then, none will."""
+
+
+class Wait(NamedTuple):
+    """Nothing is asked of anybody: the reply is held back for a while."""
+
+    latency_ms: int
+
+    @property
+    def longest_s(self) -> float:
+        return self.latency_ms / 1000 + 1  # a timer never fails; the second is for a loop that is busy
+
+
 class Simulator(Protocol):
     """All tools of one agent over one world. Pure: it reads the ledger and proposes updates."""
 
-    def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply: ...
+    @property
+    def latencies_ms(self) -> Mapping[str, int]:
+        """How long the replies of tools are held back, for those that have a latency."""
+
+    def reads_world(self, tool: str) -> bool:
+        """Whether what it answers or asks at first depends on the calls before being settled."""
+
+    def answer(
+        self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment
+    ) -> SimulatedReply | Question: ...
+
+    def settle(
+        self, question: Question, reply: object, ledger: Ledger, moment: Moment
+    ) -> SimulatedReply | Question:
+        """What comes of the reply to its own question: an answer, or one more question."""

@@ -1,0 +1,218 @@
+"""The calls of one run while something is asked for one of them, settled and stored in order of arrival.
+
+Each call is on record before anything is asked for it, with an outcome that is not known. Its row gets the
+outcome when its turn comes; if this process dies before, the row stays as it is and nothing is asked again.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+from pipelines.core.called_run import KeptReply
+from pipelines.core.tool_call import (
+    Ask,
+    Decision,
+    Received,
+    Reply,
+    ToolCall,
+    asked,
+    decide,
+    reply_of,
+    row_of,
+    settle,
+    waits_its_turn,
+)
+from pipelines.core.trace_row import TraceRow
+from pipelines.engine.carry_out import CarryOut
+from pipelines.storage.database import Database, SequenceTaken
+from pipelines.wire.errors import InternalError, OutcomeUnknown, StorageUnavailable
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from pipelines.engine.live_runs import LiveRun
+
+log = logging.getLogger(__name__)
+Answered: TypeAlias = Callable[[Reply | Exception], None]
+#: A row that is out longer than its questions may take, and this, is given up: its process must be gone.
+GRACE_S = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A call from its arrival to its answer."""
+
+    call: ToolCall
+    arguments: str | None
+    received: Received
+    answered: Answered
+    ask: Ask | None = None  # None: nothing was decided yet, or all is
+    decision: Decision | None = None
+    row: TraceRow | None = None  # as it was put on record
+    until: str = ""
+    kept: KeptReply | None = None  # for those who ask the same again
+    is_recorded: bool = False
+    task: "asyncio.Task[None] | None" = None  # while its question is out
+    has_reply: bool = False
+    reply: object = None
+
+
+class CallQueue:
+    """Gone from its run as soon as nobody waits in it: then calls are answered directly again."""
+
+    def __init__(
+        self,
+        live: "LiveRun",
+        *,
+        database: Database,
+        now: Callable[[], str],
+        carry_out: CarryOut,
+        node: str,
+    ) -> None:
+        self._live = live
+        self._database = database
+        self._now = now
+        self._carry_out = carry_out
+        self._node = node
+        self._calls: deque[Waiting] = deque()
+
+    def add(self, waiting: Waiting) -> None:
+        """Put a call on record, in the order of arrival; what it asks is asked once that is durable."""
+        if waiting.ask is None and not waits_its_turn(self._live, waiting.received):
+            self._decided(waiting, decide(self._live, waiting.received))
+        self._calls.append(waiting)
+        row = waiting.row = self._record(waiting)
+        self._live.fold(row, waiting.received.arrival)
+        if row.idempotency_key is not None:
+            waiting.kept = self._live.replies[row.idempotency_key]
+            waiting.kept.waiting = []
+        self._live.unstored += 1
+        self._database.store(row, lambda error: self._recorded(waiting, error))
+
+    def abandon(self, error: Exception) -> None:
+        """Nobody is answered any more but with this: the run has ended, or its memory is void."""
+        calls, self._calls = self._calls, deque()
+        self._live.queue = None
+        for waiting in calls:
+            if waiting.task is not None:
+                waiting.task.cancel()
+            self._answer(waiting, error)
+
+    # -- a call's way through the queue
+
+    def _record(self, waiting: Waiting) -> TraceRow:
+        now = self._now()
+        question = waiting.ask.question if waiting.ask is not None else None
+        before = self._calls[-2].until if len(self._calls) > 1 else ""
+        longest_s = GRACE_S + (question.longest_s if question is not None else 0)
+        waiting.until = _later(max(now, before), longest_s)
+        return self._row(waiting, asked(waiting.until, self._node), self._live.sequence + 1, now)
+
+    def _row(self, waiting: Waiting, decision: Decision, sequence: int, occurred_at: str) -> TraceRow:
+        latency_ms = round((time.perf_counter() - waiting.call.started) * 1000, 3)
+        return row_of(
+            self._live.id,
+            sequence,
+            waiting.call,
+            waiting.arguments,
+            decision,
+            waiting.received.arrival,
+            latency_ms,
+            max(occurred_at, self._live.last_occurred_at) if waiting.row is None else occurred_at,
+        )
+
+    def _recorded(self, waiting: Waiting, error: Exception | None) -> None:
+        if waiting not in self._calls:  # abandoned meanwhile: it has its answer
+            return
+        if error is not None:  # the run's memory is void, and with it the calls behind this one
+            self.abandon(StorageUnavailable() if isinstance(error, SequenceTaken) else error)
+            return
+        waiting.is_recorded = True
+        if waiting.ask is not None:
+            self._put(waiting, waiting.ask)
+        self._go_on()
+
+    def _put(self, waiting: Waiting, ask: Ask) -> None:
+        waiting.has_reply = False
+        waiting.task = self._carry_out.ask(ask.question, lambda reply: self._replied(waiting, ask, reply))
+
+    def _replied(self, waiting: Waiting, ask: Ask, reply: object) -> None:
+        """The first answer to the question that is out counts; one that nobody waits for is dropped."""
+        if waiting.ask is not ask or waiting.has_reply or waiting not in self._calls:
+            return
+        waiting.task = None
+        waiting.has_reply, waiting.reply = True, reply
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Settle whoever is first, and next, as far as what they asked has come back."""
+        try:
+            while self._calls and self._calls[0].is_recorded and self._is_settled(self._calls[0]):
+                self._complete(self._calls.popleft())
+        except Exception:  # our fault: logged, and what the run has in memory is not to be trusted
+            log.exception("a call of run %s could not be settled", self._live.id)
+            self.abandon(InternalError())
+            self._database.on_lost({self._live.id})
+        if not self._calls and self._live.queue is self:
+            self._live.queue = None
+
+    def _is_settled(self, first: Waiting) -> bool:
+        if first.decision is not None:
+            return True
+        if first.ask is None:
+            outcome = decide(self._live, first.received)
+        elif first.has_reply:
+            outcome = settle(self._live, first.ask, first.reply)
+        else:
+            return False
+        self._decided(first, outcome)
+        if isinstance(outcome, Ask):
+            self._put(first, outcome)
+            return False
+        return True
+
+    def _decided(self, waiting: Waiting, outcome: Decision | Ask) -> None:
+        waiting.has_reply, waiting.reply = False, None
+        if isinstance(outcome, Ask):
+            waiting.ask = outcome
+        else:
+            waiting.ask, waiting.decision = None, outcome
+
+    def _complete(self, waiting: Waiting) -> None:
+        """Its row gets its outcome. Past its time another process may have gone on without it."""
+        assert waiting.decision is not None
+        assert waiting.row is not None
+        if self._now() >= waiting.until:
+            self._calls.appendleft(waiting)
+            self.abandon(OutcomeUnknown())
+            return
+        decision = waiting.decision
+        row = self._row(waiting, decision, waiting.row.sequence, waiting.row.occurred_at)
+        self._live.fold(row, waiting.received.arrival, decision.updates)
+        if waiting.kept is not None:
+            waiting.kept.row, waiting.kept.error = row, decision.error
+            if row.idempotency_key is None:  # nothing came of it: who asks again may have more luck
+                del self._live.replies[waiting.call.idempotency_key or ""]
+
+        def heard(error: Exception | None) -> None:
+            if error is None:
+                self._answer(waiting, reply_of(row, decision.error, decision.fault))
+            else:
+                self._answer(waiting, OutcomeUnknown() if isinstance(error, SequenceTaken) else error)
+
+        self._database.complete(row, self._live.sequence, heard)
+
+    def _answer(self, waiting: Waiting, answer: Reply | Exception) -> None:
+        self._live.unstored -= 1
+        waiting.answered(answer)
+        if waiting.kept is not None:
+            waiting.kept.tell(answer if isinstance(answer, Exception) else None)
+
+
+def _later(moment: str, seconds: float) -> str:
+    after = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    return after.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
