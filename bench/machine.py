@@ -83,6 +83,13 @@ def threads_on(core: int, leader: int) -> int:
     return len(threads)
 
 
+def filesystem(path: str) -> str:
+    """The kind of filesystem a path lies on, as in ext4: a commit to memory is no commit to a disk."""
+    mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    holding = [(place, kind) for place, kind in mounts if Path(path).is_relative_to(place)]
+    return max(holding, key=lambda mount: len(mount[0]))[1]
+
+
 def _used(pid: int) -> float:
     """CPU time of a process and of its children that have ended."""
     fields = _fields(pid)

@@ -76,9 +76,9 @@ def spread(figures: Sequence[float]) -> float | None:
 
 
 def judged(
-    rounds: Sequence[Sequence[Taken]], *, echo: Sequence[float], load_cpu: float, cores: int = 2
+    rounds: Sequence[Sequence[Taken]], *, echo: Sequence[float], load_cpu: float, also: Sequence[str] = ()
 ) -> Noise:
-    """The worst round decides: three good ones do not show which of the four the medians come from."""
+    """The worst round decides: nobody can say which of them the medians come from."""
     by_round = [shares(taken) for taken in rounds]
     echo_spread = spread(echo)
     reasons = [
@@ -97,10 +97,8 @@ def judged(
         )
     if load_cpu > MOST_LOAD_CPU:
         reasons.append(f"the load used {load_cpu:.0%} of its core: it may have been the limit")
-    if cores < 2:
-        reasons.append("one core: the load and the servers shared it")
     return Noise(
-        reasons=reasons,
+        reasons=[*reasons, *also],
         echo_spread=echo_spread,
         rounds=by_round,
         overall=shares(one for taken in rounds for one in taken),

@@ -77,8 +77,8 @@ def blocked(rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, di
     """Per server: medians over the rounds, and the latest tick of all."""
     return {
         name: {
-            "p50_ms": statistics.median(late["p50_ms"] for late in found),
-            "p99_ms": statistics.median(late["p99_ms"] for late in found),
+            "p50_ms": round(statistics.median(late["p50_ms"] for late in found), 2),
+            "p99_ms": round(statistics.median(late["p99_ms"] for late in found), 2),
             "max_ms": max(late["max_ms"] for late in found),
         }
         for name, found in rounds.items()

@@ -76,7 +76,7 @@ def install(file: Path) -> None:
         loop.add_signal_handler(signal.SIGUSR2, ticker.end)
         await serve(server, *positional, **named)
 
-    uvicorn.Server.serve = serve_and_tick  # type: ignore[method-assign]
+    uvicorn.Server.serve = serve_and_tick  # type: ignore[assignment, method-assign]
 
 
 if __name__ == "__main__":

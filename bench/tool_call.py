@@ -13,6 +13,7 @@ import os
 import platform
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -102,7 +103,7 @@ class Bench:
             self.taken,
             echo=[load.calls_per_s for load in self.results["echo"][LOADED]],
             load_cpu=max(load.own_cpu for load in every),
-            cores=len({servers.SERVER_CORE, servers.LOAD_CORE}),
+            also=_shortcomings(),
         )
 
 
@@ -145,7 +146,7 @@ def _report(bench: Bench, limit: Load, skipped: list[str]) -> dict[str, Any]:
     return {
         "is_result": not found.reasons,
         "noise": found.as_json(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "machine": _machine(),
         "load": limit.as_json() | {"text": _limit(limit)},
         "figures": report.medians(bench.results),
         "ratios": ratios,
@@ -154,6 +155,21 @@ def _report(bench: Bench, limit: Load, skipped: list[str]) -> dict[str, Any]:
         "skipped": skipped,
         "measurements": bench.measurements,
     }
+
+
+def _shortcomings() -> list[str]:
+    """What no quiet hour would mend."""
+    found = []
+    if servers.SERVER_CORE == servers.LOAD_CORE:
+        found.append("one core: the load and the servers shared it")
+    if machine.filesystem(tempfile.gettempdir()) in ("tmpfs", "ramfs"):
+        found.append("the databases were in memory, not on a disk: set TMPDIR")
+    return found
+
+
+def _machine() -> str:
+    disk = machine.filesystem(tempfile.gettempdir())
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, data on {disk}"
 
 
 def _limit(limit: Load) -> str:
