@@ -1,12 +1,15 @@
 """What a benchmark of tool calls says: medians, ratios round by round, the goals, and the table of it all."""
 
 import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from load import Load
 
 CONNECTIONS = (1, 32, 128)
+WIDTH = 100
+NOT_A_RESULT = "NOT A RESULT: noisy machine"
 Results = Mapping[str, Mapping[int, Sequence[Load]]]
 
 
@@ -119,10 +122,10 @@ def table(report: Mapping[str, Any]) -> str:
     ]
     if report["skipped"]:
         parts.append([f"skipped, or not to be had here: {', '.join(report['skipped'])}"])
-    if not report["is_result"]:
-        parts.insert(
-            0, ["NOT A RESULT: noisy machine", *(f"  ({why})" for why in report["noise"]["reasons"])]
-        )
+    if not report["is_result"]:  # at the top and at the end: one of the two is what is copied
+        why = "; ".join(report["noise"]["reasons"])
+        parts.insert(0, textwrap.wrap(f"{NOT_A_RESULT} ({why})", WIDTH))
+        parts.append([f"{NOT_A_RESULT}, see above"])
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 

@@ -177,7 +177,7 @@ def open_runs(
 
 
 def check(target: Target) -> None:
-    """Twice a 200 with what is expected in it: a write must also succeed when it is repeated."""
+    """Every request once, and the first again: a write must succeed when it is repeated."""
     for wanted in [*target.requests, target.requests[0]]:
         status, body = answer(target.port, wanted)
         if status != 200 or not _holds(json.loads(body), target.reply):

@@ -69,6 +69,33 @@ def test_foreign_time_is_summed_before_it_is_read() -> None:
     assert noise.shares(one_round(foreign_s=-0.3))["server"].foreign == 0
 
 
+@pytest.mark.parametrize("disturbed_s", [0.0, 0.5])
+def test_a_noisy_run_is_headed_as_no_result_and_the_table_fits_the_page(disturbed_s: float) -> None:
+    names = ("echo", "odyssey NORMAL", "odyssey NORMAL write", "wiremock")
+    results = {name: dict.fromkeys(report.CONNECTIONS, loads(123_456, 123_456)[32]) for name in names}
+    found = noise.judged([one_round(stolen_s=disturbed_s)] * 2, echo=STEADY, load_cpu=0.5)
+    ratios = report.ratios(results)
+    late = {"odyssey NORMAL write": {"p50_ms": 1.0, "p99_ms": 123.45, "max_ms": 1234.5}}
+    text = report.table(
+        {
+            "is_result": not found.reasons,
+            "noise": found.as_json(),
+            "machine": "x86_64",
+            "load": {"text": "the load"},
+            "figures": report.medians(results),
+            "ratios": ratios,
+            "blocked": late,
+            "goals": report.goals(ratios, late),
+            "skipped": ["prism"],
+        }
+    )
+    assert max(len(line) for line in text.splitlines()) <= 100
+    assert text.startswith("NOT A RESULT: noisy machine (round 1: of the server's core 25.0%") == bool(
+        disturbed_s
+    )
+    assert ("NOT A RESULT" in text) == bool(disturbed_s)
+
+
 def loads(*calls_per_s: float) -> dict[int, list[Load]]:
     return {
         32: [
