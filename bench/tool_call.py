@@ -175,8 +175,8 @@ def _machine() -> str:
 def _limit(limit: Load) -> str:
     whole = limit.calls_per_s / limit.own_cpu
     return (
-        f"the load against a bare protocol at {LOADED}: {limit.calls_per_s:,.0f} calls/s with"
-        f" {limit.own_cpu:.0%} of its core, so about {whole:,.0f}/s at most"
+        f"load against a bare protocol at {LOADED}: {limit.calls_per_s:,.0f} calls/s with"
+        f" {limit.own_cpu:.0%} of its core: about {whole:,.0f}/s at most"
     )
 
 
