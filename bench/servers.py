@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from load import request
+from load import WrongAnswer, answer, request
 
 ROOT = Path(__file__).parent.parent
+TICKING = [sys.executable, str(ROOT / "bench" / "ticking.py")]  # in front of a module and its arguments
 TOOLS = ROOT / ".bench"  # npm packages, kept between runs, never committed
 TOOL = {
     "name": "get_order",
@@ -30,9 +31,37 @@ TOOL = {
         "additionalProperties": False,
     },
 }
+REFUND = {
+    "name": "refund_order",
+    "description": "Refund part of an order.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}, "amount": {"type": "number"}},
+        "required": ["order_id", "amount"],
+        "additionalProperties": False,
+    },
+    # Both guards hold however often the call is repeated; each call changes the order.
+    "simulation": [
+        {"find": {"as": "order", "in": "order", "id": "args.order_id"}},
+        {
+            "require": "order.status == 'shipped' and args.amount <= order.amount",
+            "else": {
+                "status": 409,
+                "error": "not_refundable",
+                "message": "Order {order.id} is {order.status}",
+            },
+        },
+        {"set": {"order.refunds": "default(order.refunds, 0) + 1", "order.refunded": "args.amount"}},
+        {"return": "order"},
+    ],
+}
 ORDER = {"status": "shipped", "shipped_at": "2026-04-01", "amount": 79.5}
 ARGUMENTS = b'{"order_id":"4521"}'
+REFUND_ARGUMENTS = b'{"order_id":"4521","amount":5.5}'
 PATIENCE_S = 60
+# Taken before anyone pins this process: afterwards both would be the same core.
+SERVER_CORE = min(os.sched_getaffinity(0))
+LOAD_CORE = max(os.sched_getaffinity(0))
 
 ECHO = """
 async def app(scope, receive, send):
@@ -55,10 +84,8 @@ class Target(NamedTuple):
     port: int
     requests: list[bytes]
     pid: int
-
-
-def server_core() -> int:
-    return min(os.sched_getaffinity(0))
+    reply: dict[str, Any]  # what every answer must hold
+    ticks: Path | None = None  # where a server of ours writes how late its loop was
 
 
 def free_port() -> int:
@@ -73,7 +100,7 @@ def started(
 ) -> Iterator[int]:
     """A child, on the servers' core where `pinned`; ended by its own process group when the block ends."""
     process = subprocess.Popen(
-        [*(["taskset", "-c", str(server_core())] if pinned else []), *command],
+        [*(["taskset", "-c", str(SERVER_CORE)] if pinned else []), *command],
         env=os.environ | (env or {}),
         cwd=cwd,
         stdout=subprocess.DEVNULL,
@@ -103,33 +130,78 @@ def wait_until_open(port: int) -> None:
 
 
 @contextmanager
-def odyssey(synchronous: str, *, runs: int) -> Iterator[Target]:
+def odyssey(synchronous: str, *, runs: int) -> Iterator[list[Target]]:
+    """One server, and two targets on it: a read and a guarded write, each on runs of its own."""
     port, key = free_port(), "pk_live_" + secrets.token_hex(20)
     with tempfile.TemporaryDirectory() as directory:
+        ticks = Path(directory) / "ticks.json"
         env = {
             "PIPELINES_API_KEY": key,
             "PIPELINES_SYNCHRONOUS": synchronous,
             "PIPELINES_PROXY_RATE_LIMIT": "0",
+            "BENCH_TICKS": str(ticks),
         }
-        command = [sys.executable, "-m", "pipelines", "up", "--port", str(port), "--data-dir", directory]
+        command = [*TICKING, "pipelines", "up", "--port", str(port), "--data-dir", directory]
         with started(command, env=env) as pid:
             wait_until_open(port)
-            yield Target(f"odyssey {synchronous.upper()}", port, open_runs(port, key, runs), pid)
+            name = f"odyssey {synchronous.upper()}"
+            world = open_world(port, key)
+            reads = open_runs(port, key, world, "get_order", ARGUMENTS, runs)
+            writes = open_runs(port, key, world, "refund_order", REFUND_ARGUMENTS, runs)
+            refunded = {"status": "shipped", "refunded": 5.5}
+            yield [
+                Target(name, port, reads, pid, {"tool_name": "get_order", "response": ORDER}, ticks),
+                Target(f"{name} write", port, writes, pid, {"response": refunded}, ticks),
+            ]
 
 
-def open_runs(port: int, key: str, count: int) -> list[bytes]:
-    """One request per run, ready to send."""
-    definition = {"name": "bench", "endpoint_url": "http://127.0.0.1:9/", "tools_schema": [TOOL]}
+def open_world(port: int, key: str) -> dict[str, Any]:
+    """An agent with both tools and a task with one order: what a run is opened with."""
+    definition = {"name": "bench", "endpoint_url": "http://127.0.0.1:9/", "tools_schema": [TOOL, REFUND]}
     agent = call(port, key, "/api/agents", definition)
     rows = [{"user": "bench", "state": {"order": {"4521": ORDER}}}]
     dataset = call(port, key, "/api/datasets", {"name": "bench", "agent_id": agent["id"], "rows": rows})
+    return {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"]}
+
+
+def open_runs(
+    port: int, key: str, world: dict[str, Any], tool: str, arguments: bytes, count: int
+) -> list[bytes]:
+    """One request per run, ready to send."""
     made = []
     for _ in range(count):
-        body = {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"]}
-        run = call(port, key, "/api/runs", body)
-        path = f"/api/odyssey-proxy/runs/{run['run_token_jti']}/tools/get_order"
-        made.append(request(path, ARGUMENTS, {"Authorization": f"Bearer {run['run_token']}"}))
+        run = call(port, key, "/api/runs", world)
+        path = f"/api/odyssey-proxy/runs/{run['run_token_jti']}/tools/{tool}"
+        made.append(request(path, arguments, {"Authorization": f"Bearer {run['run_token']}"}))
     return made
+
+
+def check(target: Target) -> None:
+    """Every request once, and the first again: a write must succeed when it is repeated."""
+    for wanted in [*target.requests, target.requests[0]]:
+        status, body = answer(target.port, wanted)
+        if status != 200 or not _holds(json.loads(body), target.reply):
+            raise WrongAnswer(f"{target.name}: {status} {body[:300]!r}")
+
+
+def _holds(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        return all(_holds(value.get(key), inner) for key, inner in wanted.items())
+    return bool(value == wanted)
+
+
+def ticks_of(target: Target) -> dict[str, float]:
+    """Stops a server's ticks and takes what they saw."""
+    assert target.ticks is not None
+    os.kill(target.pid, signal.SIGUSR2)
+    deadline = time.monotonic() + PATIENCE_S
+    while not target.ticks.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{target.name} wrote no ticks")
+        time.sleep(0.01)
+    found: dict[str, float] = json.loads(target.ticks.read_text())
+    target.ticks.unlink()
+    return found
 
 
 def call(port: int, key: str, path: str, body: Any) -> Any:
@@ -148,20 +220,22 @@ def echo() -> Iterator[Target]:
     port = free_port()
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "echo_app.py").write_text(ECHO)
-        options = [
-            "--http",
-            "httptools",
-            "--loop",
-            "uvloop",
-            "--no-access-log",
-            "--log-level",
-            "warning",
-            "--no-server-header",
-        ]
-        command = [sys.executable, "-m", "uvicorn", "echo_app:app", "--port", str(port), *options]
-        with started(command, cwd=Path(directory)) as pid:
+        ticks = Path(directory) / "ticks.json"
+        options = ["--http", "httptools", "--loop", "uvloop", "--no-access-log", "--log-level", "warning"]
+        command = [*TICKING, "uvicorn", "echo_app:app", "--port", str(port), *options, "--no-server-header"]
+        with started(command, cwd=Path(directory), env={"BENCH_TICKS": str(ticks)}) as pid:
             wait_until_open(port)
-            yield Target("echo", port, [request("/tools/get_order", ARGUMENTS)], pid)
+            asked = [request("/tools/get_order", ARGUMENTS)]
+            yield Target("echo", port, asked, pid, json.loads(ARGUMENTS), ticks)
+
+
+@contextmanager
+def raw() -> Iterator[Target]:
+    """The cheapest server there is, to see what the load generator can do."""
+    port = free_port()
+    with started([sys.executable, str(ROOT / "bench" / "raw_server.py"), str(port)]) as pid:
+        wait_until_open(port)
+        yield Target("raw", port, [request("/tools/get_order", ARGUMENTS)], pid, json.loads(ARGUMENTS))
 
 
 def npm_package(name: str, binary: str) -> Path | None:
@@ -186,7 +260,7 @@ def prism() -> Iterator[Target | None]:
         command = [str(binary), "mock", "-h", "127.0.0.1", "-p", str(port), "api.json"]
         with started(command, cwd=Path(directory), env={"NODE_ENV": "production"}) as pid:
             wait_until_open(port)
-            yield Target("prism", port, [request("/tools/get_order", ARGUMENTS)], pid)
+            yield Target("prism", port, [request("/tools/get_order", ARGUMENTS)], pid, ORDER)
 
 
 @contextmanager
@@ -203,7 +277,7 @@ def wiremock() -> Iterator[Target | None]:
         command = [str(binary), "--port", str(port), "--bind-address", "127.0.0.1", "--root-dir", directory]
         with started([*command, "--no-request-journal", "--disable-banner"]) as pid:
             wait_until_open(port)
-            yield Target("wiremock", port, [request("/tools/get_order", ARGUMENTS)], pid)
+            yield Target("wiremock", port, [request("/tools/get_order", ARGUMENTS)], pid, ORDER)
 
 
 def _openapi() -> dict[str, Any]:
