@@ -14,7 +14,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, SequenceTaken
 from pipelines.storage.keys import add_org
 from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.sqlite_store import SqliteStore, Synchronous
 from pipelines.storage.trace_rows import TraceRow, log_of_run
 from pipelines.wire.errors import StorageUnavailable
 
@@ -237,11 +237,10 @@ async def test_a_waiter_that_gives_up_does_not_disturb_the_others(database: Data
 
 
 @pytest.mark.parametrize(("asked", "level"), [("full", 2), ("normal", 1)])
-async def test_the_file_is_opened_as_durably_as_asked(path: Path, asked: str, level: int) -> None:
-    database = Database(SqliteStore(path, synchronous=asked))  # type: ignore[arg-type]
-    (journal,) = database._writing.execute("PRAGMA journal_mode").fetchone()
-    (synchronous,) = database._writing.execute("PRAGMA synchronous").fetchone()
-    await database.close()
+def test_a_connection_of_its_own_is_as_durable_as_asked(path: Path, asked: Synchronous, level: int) -> None:
+    with closing(SqliteStore(path, synchronous=asked).connect(read_only=False)) as connection:
+        (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+        (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
     assert (journal, synchronous) == ("wal", level)
 
 
