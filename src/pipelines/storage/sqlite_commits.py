@@ -21,6 +21,7 @@ BUSY_WAIT_S = 0.005
 #: Checkpoints copy each page once however often it was written since the last: seldom is cheaper. This much
 #: log is some 4,000 calls that come one by one, or 15,000 that come 28 at a time.
 LOG_BYTES = 32 * 1024 * 1024
+READS_END_S = 0.05  # how long rows are held back for reads to end, before the log is left to grow
 EXIT_CODE = 74  # of sysexits.h: an error of input or output
 sync_file: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)  # not every system has the shorter one
 
@@ -70,14 +71,20 @@ class SqliteCommits:
     def restart_log(self) -> None:
         """Moves what came in during `checkpoint`, then writes, which starts the log again from its beginning.
 
-        The first write there syncs, which the loop must not wait for. A long read may forbid the restart.
+        The first write there syncs, which the loop must not wait for. Reads that began before may forbid it.
         """
+        gives_up = time.monotonic() + READS_END_S
         try:
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            while self._is_read() and time.monotonic() < gives_up:
+                time.sleep(0.001)
             self.execute("PRAGMA user_version = 0")
         finally:
             size = os.fstat(self._log_file).st_size
             self._checkpoints_at = max(LOG_BYTES, size + LOG_BYTES // 4)
+
+    def _is_read(self) -> bool:
+        is_read, _, _ = self._connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        return bool(is_read)
 
     def close(self) -> None:
         os.close(self._log_file)
