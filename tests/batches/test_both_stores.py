@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -11,14 +12,14 @@ import pytest
 from pipelines.core.json_text import JsonObject
 from pipelines.storage import agents, batches, datasets, runs
 from pipelines.storage.connection import Connection, transaction
-from pipelines.storage.database import READERS, Database, SequenceTaken, Store
+from pipelines.storage.database import READERS, Database, Heard, SequenceTaken, Store
 from pipelines.storage.keys import add_org
 from pipelines.storage.migrations import MIGRATIONS
 from pipelines.storage.paging import Filter
 from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.runs import Ending, NewRun
 from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.trace_rows import TraceRow, log_of_run, trace_of_run
+from pipelines.storage.trace_rows import TraceRow, insert_rows, log_of_run, trace_of_run
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
 
@@ -158,6 +159,103 @@ async def test_a_place_that_is_taken_is_refused_with_what_follows_it(database: D
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [SequenceTaken, type(None), SequenceTaken]
     assert lost == [{1}]
+
+
+async def completed(database: Database, completing: TraceRow, after: int) -> Exception | None:
+    heard: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+    database.complete(completing, after, heard.set_result)
+    return await heard
+
+
+def unknown(run_id: int, sequence: int) -> TraceRow:
+    return row(run_id, sequence, tool_name="ask", error_code="outcome_unknown", arguments="{}")
+
+
+async def test_a_call_gets_its_outcome_where_its_row_stands(database: Database):
+    await asyncio.gather(*(database.append(unknown(1, number)) for number in (1, 2)))
+    await database.append(unknown(2, 1))
+    outcome = row(1, 1, tool_name="ask", http_status=200, latency_ms=2.5, arguments="{}", response='{"a":1}')
+    assert await completed(database, outcome, after=2) is None
+    assert await database.read(lambda connection: log_of_run(connection, 1)) == [outcome, unknown(1, 2)]
+    assert await database.read(lambda connection: log_of_run(connection, 2)) == [unknown(2, 1)]
+
+
+@pytest.mark.parametrize(
+    "stored", [[], [row(1, 1)], [unknown(1, 1), row(1, 2)]], ids=["none", "known", "later"]
+)
+async def test_an_outcome_that_comes_too_late_is_refused(database: Database, stored: list[TraceRow]):
+    """Its row is not there, has an outcome already, or another node has gone on behind it."""
+    await asyncio.gather(*(database.append(each) for each in stored))
+    lost: list[set[int]] = []
+    database.on_lost = lost.append
+    refused = await completed(database, row(1, 1, response="{}"), after=1)
+    assert isinstance(refused, SequenceTaken)
+    assert lost == [{1}]
+    assert await database.read(lambda connection: log_of_run(connection, 1)) == stored
+
+
+async def test_outcomes_and_rows_of_a_run_keep_their_order(database: Database):
+    """All in one turn: each outcome is after the row before it and before the row behind it."""
+    heard: list[tuple[str, Exception | None]] = []
+
+    def hears(name: str) -> Heard:
+        return lambda error: heard.append((name, error))
+
+    database.store(unknown(1, 1), hears("asked"))
+    database.complete(row(1, 1, response="1"), 1, hears("answered"))
+    database.store(row(2, 1), hears("other"))
+    database.store(row(1, 2), hears("next"))
+    await database.append(row(1, 3))
+    assert heard == [(name, None) for name in ("asked", "answered", "other", "next")]
+    log = await database.read(lambda connection: log_of_run(connection, 1))
+    assert log == [row(1, 1, response="1"), row(1, 2), row(1, 3)]
+
+
+async def test_a_lost_outcome_takes_the_rows_behind_it(database: Database):
+    await database.append(unknown(1, 1))
+    lost: list[set[int]] = []
+    database.on_lost = lost.append
+    heard: list[Exception | None] = []
+    database.complete(row(1, 1), 0, heard.append)  # somebody has seen less of the log than there is
+    behind, other = database.append(row(1, 2)), database.append(row(2, 1))
+    outcomes = await asyncio.gather(behind, other, return_exceptions=True)
+    assert [type(outcome) for outcome in [*heard, *outcomes]] == [SequenceTaken, SequenceTaken, type(None)]
+    assert lost == [{1}]
+    assert await database.read(lambda connection: log_of_run(connection, 1)) == [unknown(1, 1)]
+
+
+async def test_an_outcome_with_a_value_that_cannot_be_stored_is_told_so(database: Database):
+    await database.append(unknown(1, 1))
+    refused = await completed(database, row(1, 1, http_status=2**70), after=1)
+    assert isinstance(refused, StorageUnavailable)
+    assert await completed(database, row(1, 1), after=1) is None
+
+
+async def test_an_outcome_waits_for_the_row_that_another_node_is_storing(
+    two_nodes: tuple[Database, Database],
+):
+    """That row was decided without the outcome: the two must not both be in the log."""
+    one, two = two_nodes
+    _, (run_id,) = await stored_runs(one, 1)
+    await one.write(claim(run_id, "one", "t"))
+    await one.append(unknown(run_id, 1))
+    is_stored, may_commit = threading.Event(), threading.Event()
+
+    def store(connection: Connection) -> None:
+        insert_rows(connection, [row(run_id, 2)])
+        is_stored.set()
+        assert may_commit.wait(30)
+
+    storing = asyncio.ensure_future(two.write(store))
+    await asyncio.to_thread(is_stored.wait, 30)
+    completing = asyncio.ensure_future(completed(one, row(run_id, 1), after=1))
+    done, _ = await asyncio.wait([completing], timeout=0.3)
+    may_commit.set()
+    await storing
+    assert not done
+    assert isinstance(await completing, SequenceTaken)
+    log = await one.read(lambda connection: log_of_run(connection, run_id))
+    assert [each.error_code for each in log] == ["outcome_unknown", None]
 
 
 async def test_a_change_is_whole_or_not_at_all(database: Database):

@@ -1,36 +1,26 @@
-"""The one writer: what is durable when, what is lost together, what is not."""
+"""One writer at a time: what is durable when, what is lost together, what is not."""
 
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from stored import aside, refuse_rows, row, sequences
 
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, SequenceTaken
 from pipelines.storage.keys import add_org
 from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.trace_rows import TraceRow, log_of_run
+from pipelines.storage.sqlite_store import SqliteStore, Synchronous
+from pipelines.storage.trace_rows import log_of_run
 from pipelines.wire.errors import StorageUnavailable
 
 pytestmark = pytest.mark.anyio
 MANY = 300  # more rows than one statement takes
-
-
-def row(run_id: int, sequence: int, **changes: object) -> TraceRow:
-    blank = dict.fromkeys(TraceRow._fields)
-    known = {
-        "run_id": run_id,
-        "sequence": sequence,
-        "kind": "tool_call",
-        "occurred_at": "2026-01-01T00:00:00Z",
-    }
-    return TraceRow(**(blank | known | changes))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -38,39 +28,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "odyssey.db"
 
 
-@pytest.fixture
-async def database(path: Path, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(SqliteStore(path))
+@pytest.fixture(params=["full", "normal"])
+async def database(path: Path, anyio_backend: str, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
+    database = Database(SqliteStore(path, synchronous=request.param))
     yield database
     await database.close()
-
-
-@contextmanager
-def aside(path: Path) -> Iterator[Connection]:
-    """Another connection to the same file, as another process would have."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=1)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def sequences(path: Path, run_id: int) -> list[int]:
-    with aside(path) as connection:
-        return [
-            sequence
-            for (sequence,) in connection.execute(
-                "SELECT sequence FROM trace_rows WHERE run_id = ? ORDER BY sequence", (run_id,)
-            )
-        ]
-
-
-def refuse_rows(path: Path, condition: str) -> None:
-    with aside(path) as connection:
-        connection.execute(
-            f"CREATE TRIGGER full BEFORE INSERT ON trace_rows WHEN {condition}"
-            " BEGIN SELECT RAISE(ABORT, 'no room'); END"
-        )
 
 
 @pytest.mark.parametrize("count", [1, 2, 64, 65, MANY])
@@ -221,8 +183,9 @@ async def test_a_full_file_is_worth_a_retry_and_half_a_change_is_none(database: 
     await database.append(row(1, 1))
 
 
-async def test_closing_waits_for_what_is_under_way(path: Path) -> None:
-    database = Database(SqliteStore(path))
+@pytest.mark.parametrize("synchronous", ["full", "normal"])
+async def test_closing_waits_for_what_is_under_way(path: Path, synchronous: Synchronous) -> None:
+    database = Database(SqliteStore(path, synchronous=synchronous))
     futures = [database.append(row(1, number)) for number in range(1, MANY + 1)]
     await database.close()
     assert all(future.done() and future.exception() is None for future in futures)
@@ -237,11 +200,10 @@ async def test_a_waiter_that_gives_up_does_not_disturb_the_others(database: Data
 
 
 @pytest.mark.parametrize(("asked", "level"), [("full", 2), ("normal", 1)])
-async def test_the_file_is_opened_as_durably_as_asked(path: Path, asked: str, level: int) -> None:
-    database = Database(SqliteStore(path, synchronous=asked))  # type: ignore[arg-type]
-    (journal,) = database._writing.execute("PRAGMA journal_mode").fetchone()
-    (synchronous,) = database._writing.execute("PRAGMA synchronous").fetchone()
-    await database.close()
+def test_a_connection_of_its_own_is_as_durable_as_asked(path: Path, asked: Synchronous, level: int) -> None:
+    with closing(SqliteStore(path, synchronous=asked).connect(read_only=False)) as connection:
+        (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+        (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
     assert (journal, synchronous) == ("wal", level)
 
 

@@ -1,60 +1,55 @@
-"""A writer thread that commits in groups, and readers beside it, over SQLite or Postgres.
+"""Groups of rows committed on the event loop or by a writer thread, and readers beside them.
 
-Everything that a process changes goes through its one writer, so nothing waits on a lock. What arrives while
-a commit is under way forms the next group: one thread switch and one sync for all of it.
+Rows that are decided in one turn of the loop form a group. SQLite takes it on the loop; what it does not take
+at once, changes, and all of Postgres go to the one writer thread. While that holds anything, what arrives
+forms the next group: so nothing waits on a lock, and everything keeps its order.
 """
 
 import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from itertools import chain, repeat
+from typing import Any, TypeAlias, TypeVar
 
-from pipelines.storage.connection import Connection, transaction
-from pipelines.storage.trace_rows import TraceRow, insert_rows
-from pipelines.wire.errors import StorageUnavailable
+from pipelines.storage.connection import Connection
+from pipelines.storage.patient_writer import RowsToStore, make_change, unavailable
+from pipelines.storage.patient_writer import SequenceTaken as SequenceTaken
+from pipelines.storage.store import LoopCommits, StoreConnection
+from pipelines.storage.store import Store as Store
+from pipelines.storage.trace_rows import TraceRow
 
 T = TypeVar("T")
+Heard: TypeAlias = Callable[[Exception | None], None]
 log = logging.getLogger(__name__)
 
 READERS = 2  # the machine's cores are for the server; more readers only take turns with it
-
-
-class StoreConnection(Connection, Protocol):
-    def close(self) -> None: ...
-
-
-class Store(Protocol):
-    """A kind of database: how to connect to it, and what its errors mean."""
-
-    def connect(self, *, read_only: bool) -> StoreConnection: ...
-    def migrate(self, connection: Connection) -> list[str]: ...
-    def take_turns(self, connection: Connection) -> None: ...
-    def is_taken(self, error: Exception) -> bool: ...
-    def is_unavailable(self, error: Exception) -> bool: ...
+LOOP_ROWS = 256  # a larger group would stop the loop for longer than a thread switch takes
 
 
 @dataclass(slots=True)
 class _Group:
-    """What one turn of the writer takes: rows first, then the changes in their order."""
+    """What is committed together: rows first, then the changes in their order."""
 
-    rows: list[tuple[TraceRow, asyncio.Future[None]]] = field(default_factory=list)
+    rows: list[TraceRow] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)  # one per row
+    completions: dict[int, int] = field(default_factory=dict)  # position in rows -> last sequence known then
     changes: list[tuple[Callable[[Connection], Any], asyncio.Future[Any]]] = field(default_factory=list)
+    restarts_log: bool = False
+    is_inserted: bool = False  # its rows are, and only have to be synced
     lost: dict[int, Exception] = field(default_factory=dict)  # position in rows -> why it is not stored
     results: list[tuple[bool, Any]] = field(default_factory=list)  # one (succeeded, value) per change
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.changes)
+        return bool(self.rows or self.changes or self.restarts_log)
 
-
-Heard = Callable[[Exception | None], None]
-
-
-class SequenceTaken(Exception):
-    """Another process has answered a call of this run meanwhile: read the run anew and decide again."""
+    def outcomes(self) -> Iterable[tuple[Heard, Exception | None]]:
+        if not self.lost:
+            return zip(self.heard, repeat(None))
+        return [(heard, self.lost.get(position)) for position, heard in enumerate(self.heard)]
 
 
 class Database:
@@ -64,54 +59,53 @@ class Database:
         self._store = store
         self._loop = asyncio.get_running_loop()
         self._next = _Group()
-        self._busy = False
+        self._busy = False  # the writer thread holds a group, and with it the connection
         self._scheduled = False
         self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._reading: list[StoreConnection] = []
+        self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._checkpoint: asyncio.Future[None] | None = None  # until the log has started again
         #: Told, before anyone waiting hears of it, which runs lost a row: their state in memory is void.
         self.on_lost: Callable[[set[int]], None] = lambda run_ids: None
-        self._writing = store.connect(read_only=False)
-        store.migrate(self._writing)
+        connection = store.connect(read_only=False)
+        store.migrate(connection)
+        self._commits = store.loop_commits(connection)
+        self._writing = self._commits or connection
         self._writer = threading.Thread(target=self._write_groups, name="writer", daemon=True)
         self._writer.start()
+
+    def store(self, row: TraceRow, heard: Heard) -> None:
+        """Store one row of a run's log.
+
+        `heard` is called once, on the loop: with None when the row is durable, otherwise with why it is not
+        (StorageUnavailable, SequenceTaken).
+        """
+        self._next.rows.append(row)
+        self._next.heard.append(heard)
+        if not self._scheduled:
+            self._wake()
+
+    def complete(self, row: TraceRow, after: int, heard: Heard) -> None:
+        """Replace a row that was stored as `outcome_unknown`, in order with the other rows of its run.
+
+        SequenceTaken when it is none any more, or when the log goes on behind `after`, the last known row.
+        """
+        self._next.completions[len(self._next.rows)] = after
+        self.store(row, heard)
 
     def append(self, row: TraceRow) -> asyncio.Future[None]:
         """Store one row of a run's log; the future is done when it is durable."""
         stored: asyncio.Future[None] = self._loop.create_future()
-        self._next.rows.append((row, stored))
-        self._wake()
+
+        def heard(error: Exception | None) -> None:
+            if stored.done():  # its caller hung up and no longer waits
+                return
+            stored.set_result(None) if error is None else stored.set_exception(error)
+
+        self.store(row, heard)
         return stored
-
-    def store(self, row: TraceRow, heard: Heard) -> None:
-        """As `append`; `heard` is called on the loop."""
-        self.append(row).add_done_callback(lambda done: heard(done.exception()))  # type: ignore[arg-type]
-
-    def complete(self, row: TraceRow, after: int, heard: Heard) -> None:
-        """Give a row that was stored as asked its outcome."""
-
-        def change(connection: Connection) -> None:
-            columns = ", ".join(f"{name} = ?" for name in TraceRow._fields)
-            done = connection.execute(
-                f"UPDATE trace_rows SET {columns} WHERE run_id = ? AND sequence = ?"
-                " AND error_code = 'outcome_unknown' AND NOT EXISTS"
-                " (SELECT 1 FROM trace_rows later WHERE later.run_id = ? AND later.sequence > ?)",
-                (*row, row.run_id, row.sequence, row.run_id, after),
-            )
-            if done.rowcount != 1:
-                raise SequenceTaken
-
-        async def run() -> None:
-            try:
-                await self.write(change)
-            except Exception as error:  # noqa: BLE001
-                self.on_lost({row.run_id})
-                heard(error)
-            else:
-                heard(None)
-
-        self._completing = asyncio.ensure_future(run())
 
     async def write(self, change: Callable[[Connection], T]) -> T:
         """Run a change in one transaction of its own on the writer thread."""
@@ -125,11 +119,14 @@ class Database:
         return await self._loop.run_in_executor(self._readers, self._ask, question)
 
     async def close(self) -> None:
-        while self._busy or self._next:
+        while self._busy or self._next or self._checkpoint is not None:
+            if self._checkpoint is not None:
+                await asyncio.wait([self._checkpoint])
             await self.write(lambda connection: None)
         self._groups.put(None)
         await self._loop.run_in_executor(self._readers, self._writer.join)
         self._readers.shutdown()
+        self._checkpointer.shutdown()
         for connection in [*self._reading, self._writing]:
             connection.close()
 
@@ -142,7 +139,7 @@ class Database:
                 if not self._store.is_unavailable(error):
                     raise
                 if is_last:
-                    raise _unavailable("The database could not be read; try again.", error) from error
+                    raise unavailable("The database could not be read; try again.", error) from error
         raise AssertionError("the last try returns or raises")
 
     def _reader(self) -> Connection:
@@ -153,96 +150,117 @@ class Database:
             self._reading.append(connection)
         return connection
 
-    # -- on the event loop: gather, hand over, hear back
+    # -- on the event loop: gather, commit or hand over, tell
 
     def _wake(self) -> None:
         if not self._busy and not self._scheduled:
             self._scheduled = True
-            # A turn later: what else arrived at the same moment is decided by then and joins the group.
-            self._loop.call_soon(self._loop.call_soon, self._hand_over)
+            # After this turn: what else arrived at the same moment is decided by then and joins the group.
+            # A group that crosses a network is worth a turn more.
+            if self._commits is not None:
+                self._loop.call_soon(self._end_turn)
+            else:
+                self._loop.call_soon(self._loop.call_soon, self._end_turn)
 
-    def _hand_over(self) -> None:
+    def _end_turn(self) -> None:
         self._scheduled = False
-        if self._next and not self._busy:
-            group, self._next = self._next, _Group()
+        if not self._next or self._busy:
+            return
+        group, self._next = self._next, _Group()
+        group.is_inserted = self._is_inserted(group)
+        if group.is_inserted and self._commits is not None and not self._commits.must_sync:
+            rows, group = group, _Group(changes=group.changes, restarts_log=group.restarts_log)
+            _tell(rows.outcomes())
+            self._checkpoint_long_log()
+        if group:
             self._busy = True
             self._groups.put(group)
 
+    def _is_inserted(self, group: _Group) -> bool:
+        """Commit the rows here and now; whatever is in the way, the writer thread has the patience for."""
+        if self._commits is None or not group.rows or group.completions or len(group.rows) > LOOP_ROWS:
+            return False
+        try:
+            self._commits.insert(group.rows)
+        except Exception:  # noqa: BLE001 - the writer thread tries again and tells what is lost, and why
+            return False
+        return True
+
     def _heard_back(self, group: _Group) -> None:
         self._busy = False
-        if group.lost:
-            self._void_runs(group)
-        for position, (_, stored) in enumerate(group.rows):
-            if stored.done():  # its caller hung up and no longer waits
-                continue
-            if position in group.lost:
-                stored.set_exception(group.lost[position])
-            else:
-                stored.set_result(None)
+        if group.restarts_log:
+            self._checkpoint = None
+        self._checkpoint_long_log()
+        if group.is_inserted:  # the next group is synced while those who wait for this one are told
+            self._end_turn()
+        _tell(chain(group.outcomes(), self._void_runs(group)) if group.lost else group.outcomes())
         for (succeeded, value), (_, done) in zip(group.results, group.changes, strict=True):
             if not done.done():
                 done.set_result(value) if succeeded else done.set_exception(value)
-        self._hand_over()
+        self._end_turn()
 
-    def _void_runs(self, group: _Group) -> None:
+    def _void_runs(self, group: _Group) -> list[tuple[Heard, Exception | None]]:
         """A row that follows a lost one would leave a gap in its run's log: it is lost with it."""
-        reasons = {group.rows[position][0].run_id: error for position, error in group.lost.items()}
-        voided = set(reasons)
-        self.on_lost(voided)
-        waiting, self._next.rows = self._next.rows, []
-        for row, stored in waiting:
-            if row.run_id not in voided:
-                self._next.rows.append((row, stored))
-            elif not stored.done():
-                stored.set_exception(reasons[row.run_id])
+        reasons = {group.rows[position].run_id: error for position, error in group.lost.items()}
+        _tell([(lambda _: self.on_lost(set(reasons)), None)])
+        waiting, self._next = (
+            self._next,
+            _Group(changes=self._next.changes, restarts_log=self._next.restarts_log),
+        )
+        voided: list[tuple[Heard, Exception | None]] = []
+        for position, (row, heard) in enumerate(zip(waiting.rows, waiting.heard, strict=True)):
+            if row.run_id in reasons:
+                voided.append((heard, reasons[row.run_id]))
+            elif position in waiting.completions:
+                self.complete(row, waiting.completions[position], heard)
+            else:
+                self.store(row, heard)
+        return voided
+
+    def _checkpoint_long_log(self) -> None:
+        if self._commits is not None and self._checkpoint is None and self._commits.wants_checkpoint():
+            self._checkpoint = self._loop.run_in_executor(self._checkpointer, self._commits.checkpoint)
+            self._checkpoint.add_done_callback(self._checkpointed)
+
+    def _checkpointed(self, checkpoint: "asyncio.Future[None]") -> None:
+        if checkpoint.exception() is not None:
+            log.warning("A checkpoint failed and will be tried again: %s", checkpoint.exception())
+        self._next.restarts_log = True
+        self._wake()
 
     # -- on the writer thread
 
     def _write_groups(self) -> None:
         while (group := self._groups.get()) is not None:
-            group.lost = self._insert([row for row, _ in group.rows])
-            group.results = [self._change(change) for change, _ in group.changes]
+            if group.rows and not group.is_inserted:
+                group.lost = RowsToStore(
+                    store=self._store,
+                    connection=self._writing,
+                    rows=group.rows,
+                    completions=group.completions,
+                ).store_in_order()
+            group.results = [make_change(self._store, self._writing, change) for change, _ in group.changes]
+            if self._commits is not None:
+                self._finish(self._commits, restarts_log=group.restarts_log)
             self._loop.call_soon_threadsafe(self._heard_back, group)
 
-    def _insert(self, rows: Sequence[TraceRow]) -> dict[int, Exception]:
-        try:
-            insert_rows(self._writing, rows)
-        except Exception as error:  # noqa: BLE001 - also what is no SQL error: the writer must outlive any row
-            if self._store.is_unavailable(error):
-                # The rows may have been stored and only the answer lost: tried again, each would be doubled.
-                lost = _unavailable(StorageUnavailable.__doc__ or "", error)
-                return dict.fromkeys(range(len(rows)), lost)
-            return self._insert_one_by_one(rows)
-        return {}
-
-    def _insert_one_by_one(self, rows: Sequence[TraceRow]) -> dict[int, Exception]:
-        """The group failed as a whole: find which rows are at fault and keep the others."""
-        lost: dict[int, Exception] = {}
-        voided: dict[int, Exception] = {}
-        for position, row in enumerate(rows):
+    def _finish(self, commits: LoopCommits, *, restarts_log: bool) -> None:
+        if restarts_log:
             try:
-                if row.run_id in voided:
-                    raise voided[row.run_id]
-                insert_rows(self._writing, [row])
-            except (StorageUnavailable, SequenceTaken) as before:
-                lost[position] = before
-            except Exception as error:  # noqa: BLE001 - told to whoever waits for the row
-                unstored = _unavailable(StorageUnavailable.__doc__ or "", error)
-                reason = SequenceTaken() if self._store.is_taken(error) else unstored
-                voided[row.run_id] = lost[position] = reason
-        return lost
+                commits.restart_log()
+            except Exception as error:  # noqa: BLE001 - the writer must outlive it; the log only stays long
+                log.warning("The database's log could not be started again yet: %s", error)
+        if commits.must_sync:
+            commits.sync()
 
-    def _change(self, change: Callable[[Connection], Any]) -> tuple[bool, Any]:
+
+def _tell(outcomes: Iterable[tuple[Heard, Exception | None]]) -> None:
+    """One that fails does not keep the others from hearing."""
+    untold = iter(outcomes)
+    while True:
         try:
-            with transaction(self._writing):
-                return True, change(self._writing)
-        except Exception as error:  # noqa: BLE001 - raised again where the change was asked for
-            if self._store.is_unavailable(error):
-                return False, _unavailable("The change could not be stored; try again.", error)
-            return False, error
-
-
-def _unavailable(message: str, error: Exception) -> StorageUnavailable:
-    """The database's own words name hosts and files: they are for the log, not for whoever called."""
-    log.warning("%s %s: %s", message, type(error).__name__, error)
-    return StorageUnavailable(message)
+            for heard, outcome in untold:
+                heard(outcome)
+            return
+        except Exception:
+            log.exception("A callback of a stored row failed")

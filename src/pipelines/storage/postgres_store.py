@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines.storage.connection import BEGIN, Connection, transaction
 from pipelines.storage.migrations import MIGRATIONS, statements
+from pipelines.storage.store import StoreConnection
 
 START_LOCK = 0x0D155E  # any number, the same for all of us: nodes that start together take turns
 
@@ -66,8 +67,15 @@ class PostgresStore:
                     ran.append(name)
         return ran
 
+    def loop_commits(self, connection: StoreConnection) -> None:
+        """A commit is a round trip over the network: for the writer thread."""
+
     def take_turns(self, connection: Connection) -> None:
         connection.execute(f"SELECT pg_advisory_xact_lock({START_LOCK})")
+
+    def hold_run(self, connection: Connection, run_id: int) -> None:
+        """Waits for rows of the run that are being stored; those that come later are refused by the FENCE."""
+        connection.execute("SELECT 1 FROM runs WHERE id = ? FOR UPDATE", (run_id,))
 
     def is_taken(self, error: Exception) -> bool:
         import psycopg

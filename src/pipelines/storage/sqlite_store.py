@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 
 from pipelines.storage.connection import Connection, transaction
 from pipelines.storage.migrations import MIGRATIONS, statements
+from pipelines.storage.sqlite_commits import BUSY_TIMEOUT_S, SqliteCommits
+from pipelines.storage.store import StoreConnection
 
 Synchronous: TypeAlias = Literal["full", "normal"]
-BUSY_TIMEOUT_S = 10.0  # another process (a backup, a shell) may hold the file for a moment
 
 
 class SqliteStore:
@@ -24,13 +25,11 @@ class SqliteStore:
             isolation_level=None,
             check_same_thread=False,
             timeout=BUSY_TIMEOUT_S,
-            cached_statements=256,
+            cached_statements=512,
         )
         _write_ahead(connection)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
-        # Checkpoints copy each page once however often it was written since the last: seldom is cheaper.
-        connection.execute("PRAGMA wal_autocheckpoint = 8000")
         connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
         connection.row_factory = sqlite3.Row
         return connection
@@ -50,8 +49,15 @@ class SqliteStore:
                     ran.append(name)
         return ran
 
+    def loop_commits(self, connection: StoreConnection) -> SqliteCommits:
+        assert isinstance(connection, sqlite3.Connection)
+        return SqliteCommits(self._path, connection, must_sync=self._synchronous == "full")
+
     def take_turns(self, connection: Connection) -> None:
         """Nothing to do: a transaction that writes is alone from its first statement on."""
+
+    def hold_run(self, connection: Connection, run_id: int) -> None:
+        """Nothing to do: see `take_turns`."""
 
     def is_taken(self, error: Exception) -> bool:
         """Whether a row was refused because its place in the log is taken."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 from pipelines.core.json_text import JsonObject
+from pipelines.core.trace_row import OUTCOME_UNKNOWN
 from pipelines.core.trace_row import TraceRow as TraceRow
 from pipelines.storage.connection import Connection, transaction
 
@@ -12,13 +14,27 @@ CHUNK = 64  # rows in one statement: past this the cost per row no longer falls
 
 def insert_rows(connection: Connection, rows: Sequence[TraceRow]) -> None:
     """All rows of a call in one statement, hence one commit and one release of the interpreter's lock."""
-    if len(rows) <= CHUNK:
-        if rows:
-            connection.execute(_insert_statement(len(rows)), [value for row in rows for value in row])
-        return
-    with transaction(connection):
-        for start in range(0, len(rows), CHUNK):
-            insert_rows(connection, rows[start : start + CHUNK])
+    if len(rows) > CHUNK:
+        with transaction(connection):
+            for start in range(0, len(rows), CHUNK):
+                insert_rows(connection, rows[start : start + CHUNK])
+    elif rows:
+        # Columns that no row fills are left out: binding a None costs SQLite's driver three times a text,
+        # and half of a call's columns are empty. An insert of 28 rows takes two thirds of the time.
+        nothing = (None,) * len(rows)
+        columns = [
+            column for column in zip(_NAMES, zip(*rows, strict=True), strict=True) if column[1] != nothing
+        ]
+        names, values = zip(*columns, strict=True)
+        connection.execute(
+            _insert_statement(names, len(rows)), list(chain.from_iterable(zip(*values, strict=True)))
+        )
+
+
+def complete_row(connection: Connection, row: TraceRow, after: int) -> bool:
+    """Give a call its outcome whose outcome was not known; not once the run's log goes on behind `after`."""
+    done = connection.execute(_COMPLETE, (*row, row.run_id, row.sequence, OUTCOME_UNKNOWN, row.run_id, after))
+    return done.rowcount > 0
 
 
 def log_of_run(connection: Connection, run_id: int) -> list[TraceRow]:
@@ -70,8 +86,16 @@ def counts_of_run(connection: Connection, run_id: int) -> JsonObject:
     return {"tool_calls": total, "by_source": sources, "validation_failures": violations}
 
 
-@lru_cache(maxsize=CHUNK)
-def _insert_statement(rows: int) -> str:
-    names = ", ".join(TraceRow._fields)
-    one = "(" + ", ".join("?" * len(TraceRow._fields)) + ")"
-    return f"INSERT INTO trace_rows ({names}) VALUES " + ", ".join([one] * rows)
+_NAMES = TraceRow._fields
+_COMPLETE = (
+    "UPDATE trace_rows SET "
+    + ", ".join(f"{name} = ?" for name in _NAMES)
+    + " WHERE run_id = ? AND sequence = ? AND error_code = ?"
+    " AND NOT EXISTS (SELECT 1 FROM trace_rows AS later WHERE later.run_id = ? AND later.sequence > ?)"
+)
+
+
+@lru_cache(maxsize=1024)
+def _insert_statement(names: tuple[str, ...], rows: int) -> str:
+    one = "(" + ", ".join("?" * len(names)) + ")"
+    return f"INSERT INTO trace_rows ({', '.join(names)}) VALUES " + ", ".join([one] * rows)
