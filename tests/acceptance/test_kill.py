@@ -15,7 +15,9 @@ import pytest
 from served import Server, running, visiting
 
 from desk import STATE, DrivenRun, Org, Row, answered, outage, refused
-from pipelines.core.failure_rules import draw
+from pipelines.core.failure_rules import chance_of, draw
+from pipelines.core.run_moment import seed_name, world_name
+from pipelines.core.tasks_csv import parse_tasks
 
 pytestmark = pytest.mark.anyio
 RUNS = 8
@@ -31,6 +33,18 @@ RULES = [
         "error": {"code": 500, "message": "bad luck"},
     },
 ]
+TASK: Row = {"user": "u", "state": STATE, "failure_rules": RULES}
+
+
+def chance_of_task() -> str:
+    (seed,) = parse_tasks([TASK])
+    axes = seed.as_json()
+    state = axes.pop("initial_state")
+    assert isinstance(state, dict)
+    return chance_of(seed_name(axes, world_name(state)), 0)
+
+
+CHANCE = chance_of_task()
 
 
 def expected_rule(number: int) -> int | None:
@@ -38,7 +52,7 @@ def expected_rule(number: int) -> int | None:
     for index, (n, duration) in enumerate(WINDOWS):
         if n <= number < n + duration:
             return index
-    return len(WINDOWS) if draw(len(WINDOWS), number) < LUCK else None
+    return len(WINDOWS) if draw(CHANCE, len(WINDOWS), number) < LUCK else None
 
 
 @dataclass
@@ -74,7 +88,7 @@ class Story:
         with running(self.directory) as server:
             async with visiting(server) as org:
                 agent = await org.agent()
-                dataset = await org.dataset({"user": "u", "state": STATE, "failure_rules": RULES})
+                dataset = await org.dataset(TASK)
                 for number in range(RUNS):
                     run = await org.open_run(agent["id"], dataset["task_ids"][0])
                     self.workers += [Worker(run, f"{number}-{name}") for name in range(WORKERS)]
