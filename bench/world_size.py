@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.core.agent_config import AgentConfig
+from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.failure_rules import RuleProgress
 from pipelines.core.json_text import dumps
 from pipelines.core.ledger import Ledger, World
@@ -170,11 +171,10 @@ def _store_runs(connection: Connection) -> list[str]:
     now = WallClock()()
     org_id = add_org(connection, "bench", now)
     agent_id = agents.add_agent(connection, org_id=org_id, name="bench", status="published", now=now)
-    definition = {"name": "bench", "tools_schema": [tool.as_json() for tool in TOOLS]}
     agents.add_version(
         connection,
         agent_id=agent_id,
-        definition=definition,
+        definition=AgentDefinition(name="bench", tools=TOOLS),
         sealed_auth_header=None,
         status="published",
         now=now,

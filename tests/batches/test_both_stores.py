@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.json_text import JsonObject
 from pipelines.storage import agents, batches, datasets, runs
 from pipelines.storage.connection import Connection, transaction
@@ -60,11 +61,10 @@ def place(connection: Connection) -> JsonObject:
     """An org with an agent, a task and a batch."""
     org_id = add_org(connection, "org", NOW)
     agent_id = agents.add_agent(connection, org_id=org_id, name="a", status="published", now=NOW)
-    definition: JsonObject = {"name": "a", "tools_schema": []}
     agents.add_version(
         connection,
         agent_id=agent_id,
-        definition=definition,
+        definition=AgentDefinition(name="a"),
         sealed_auth_header=b"\0\x01",
         status="published",
         now=NOW,

@@ -4,13 +4,12 @@ import asyncio
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import parse_ledger_schema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.shown import shown_plans
-from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.core.tools_schema import Tool
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets
@@ -26,8 +25,8 @@ async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: in
         seed = await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
     state, behavior = seed.get("initial_state"), seed.get("behavior_instructions")
     simulator = build_simulator(
-        tools_from_stored(agent.definition["tools_schema"]),
-        ledger_schema=parse_ledger_schema(agent.definition.get("ledger_schema")),
+        agent.definition.tools,
+        ledger_schema=agent.definition.ledger_schema,
         world=World.from_initial_state(state if isinstance(state, dict) else {}),
         behavior=behavior if isinstance(behavior, str) else None,
     )
@@ -37,7 +36,7 @@ async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: in
 async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
     """`{ok, problems}` for plans that are not saved: `plans` (steps by tool) or `text` (YAML)."""
     agent = await find_agent(platform, org_id, agent_id)
-    tools = {tool.name: tool for tool in tools_from_stored(agent.definition["tools_schema"])}
+    tools = {tool.name: tool for tool in agent.definition.tools}
     given = [name for name in ("plans", "text") if name in body]
     unknown = sorted(body.keys() - {"plans", "text"})
     if unknown or len(given) != 1:

@@ -89,7 +89,7 @@ class Dispatcher:
         return None
 
     async def _send(self, agent: Agent, envelope: Envelope) -> Outcome:
-        if is_code(agent):
+        if agent.definition.is_code:
             return await self._code_runner.dispatch(agent, envelope)
         return await self._client.dispatch(target_of(self._platform, agent), envelope)
 
@@ -103,7 +103,8 @@ class Dispatcher:
     def _envelope(self, claimed: Claimed, seed: Seed, said: str, session: _Session) -> Envelope:
         run = claimed.run
         is_conversation = seed.turn_mode == "model_as_user"
-        replays = is_conversation and (seed.memory_mode == "replay" or is_code(claimed.agent))
+        # Code starts anew on every turn and remembers nothing: it is always told what was said.
+        is_told = seed.memory_mode == "replay" or claimed.agent.definition.is_code
         return Envelope(
             run_id=run.id,
             task_id=run.task_id,
@@ -113,7 +114,9 @@ class Dispatcher:
             run_token=claimed.token,
             run_token_jti=run.jti,
             task_input=seed.task_input,
-            messages=[message.as_json() for message in session.history] if replays else None,
+            messages=[message.as_json() for message in session.history]
+            if is_conversation and is_told
+            else None,
             session_id=run.jti if is_conversation and seed.memory_mode != "replay" else None,
         )
 
@@ -163,11 +166,6 @@ def is_ended_by(keyword: str | None, reply: str) -> bool:
     return keyword is not None and keyword.casefold() in reply.casefold()
 
 
-def is_code(agent: Agent) -> bool:
-    """Such an agent starts anew on every turn and remembers nothing: it is always told what was said."""
-    return agent.definition.get("mode") == "code"
-
-
 def target_of(platform: Platform, agent: Agent) -> AgentTarget:
     """Where an agent is reached, its secret opened for the moment of use."""
     definition = agent.definition
@@ -178,13 +176,13 @@ def target_of(platform: Platform, agent: Agent) -> AgentTarget:
             value = platform.secrets.open(agent.sealed_auth_header, row=row)
         except UnreadableSecret:
             raise SecretUnreadable from None
-    name, contract = definition.get("auth_header_name"), definition.get("response_contract")
+    assert definition.endpoint_url is not None, "without code an agent is not published without one"
     return AgentTarget(
-        endpoint_url=str(definition["endpoint_url"]),
-        auth_header_name=name if isinstance(name, str) else None,
+        endpoint_url=definition.endpoint_url,
+        auth_header_name=definition.auth_header_name,
         auth_header_value=value,
-        timeout_s=float(str(definition["run_timeout_s"])),
-        response_contract=contract if isinstance(contract, dict) else None,
+        timeout_s=float(definition.run_timeout_s),
+        response_contract=definition.response_contract,
     )
 
 

@@ -15,11 +15,11 @@ from pipelines.core.agent_config import AgentConfig
 from pipelines.core.failure_rules import FailureRule, RuleProgress, parse_failure_rules
 from pipelines.core.json_text import Json, loads_own
 from pipelines.core.ledger import Ledger, SetFlag, World, update_from_json
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import moment_of_call, seed_name
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, Simulator
-from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.core.tools_schema import Tool
 from pipelines.storage.agents import agent_by_id
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
@@ -276,11 +276,11 @@ def _world(connection: Connection, world_hash: str | None) -> World:
 def _toolbox(connection: Connection, run: Run | NewRun) -> Toolbox:
     agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
     assert agent is not None, "a run's agent version is never deleted"
-    tools = tools_from_stored(agent.definition["tools_schema"])
+    definition = agent.definition
+    for tool in definition.tools:
+        tool.compile()  # now, on a reader's thread, rather than on the loop at the first call
     return Toolbox(
-        {tool.name: tool for tool in tools},
-        parse_ledger_schema(agent.definition.get("ledger_schema")),
-        AgentConfig.from_stored(agent.definition.get("config")),
+        {tool.name: tool for tool in definition.tools}, definition.ledger_schema, definition.config
     )
 
 

@@ -41,7 +41,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     agent = await find_agent(platform, org_id, asked.agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
-    if agent.definition.get("mode") == "code":
+    if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
     now = platform.now()
     batch = await platform.database.write(lambda connection: _store(connection, now, org_id, agent, asked))
@@ -104,7 +104,7 @@ async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
 def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _Asked) -> Batch:
     tasks = _tasks(connection, org_id, asked)
     _check(tasks, asked)
-    most = int(str(agent.definition["max_concurrency"]))
+    most = agent.definition.max_concurrency
     batch_id = batches.add_batch(
         connection,
         org_id=org_id,
