@@ -22,6 +22,7 @@ from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.failure_rules import RuleProgress
 from pipelines.core.json_text import dumps
 from pipelines.core.ledger import Ledger, World
+from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.engine.answer_tool_call import ToolCall, answer_tool_call
@@ -180,7 +181,7 @@ def _store_runs(connection: Connection) -> list[str]:
         now=now,
     )
     dataset_id = datasets.add_dataset(connection, org_id=org_id, name="bench", agent_id=agent_id, now=now)
-    seed = {"user_instruction": "bench", "initial_state": state(SHARED_ENTITIES)}
+    seed = Seed(user_instruction="bench", initial_state=state(SHARED_ENTITIES))
     (task_id,) = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, seeds=[seed], now=now)
     task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
     assert task is not None
@@ -198,7 +199,7 @@ def _store_runs(connection: Connection) -> list[str]:
                 status=RunStatus.RUNNING,
                 jti=token,
                 token_hash=hash_of(token),
-                seed=task.seed,
+                seed_text=task.seed_text,
                 world_hash=task.world_hash,
                 simulated_now=now,
                 soft_warnings=[],

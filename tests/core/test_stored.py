@@ -7,6 +7,8 @@ from pipelines.core.code_source import CodeOrigin, CodeRecord, GitSource
 from pipelines.core.json_schema import _compiled
 from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.passthrough_binding import EndpointFacts
+from pipelines.core.run_moment import seed_name
+from pipelines.core.seed import Seed, parse_seed
 
 #: As a row of today holds them, byte for byte.
 HTTP_AGENT = (
@@ -39,6 +41,22 @@ ROWS = {
     "code from git": CODE_AGENT % GIT_CODE,
     "code from an archive": CODE_AGENT % ZIP_CODE,
     "code not yet sent": CODE_AGENT % "null",
+}
+
+SEED = (
+    '{"user_instruction":"Refund order 7, please.","behavior_instructions":"Refunds over 100 need approval.",'
+    '"failure_rules":[{"trigger":"after_n_calls","tool":"refund_order","n":2,"duration":1,"error":{"code":503,'
+    '"message":"busy"}},{"trigger":"random","tool":"*","probability":0.25,"error":{"code":200,"response":null}},'
+    '{"trigger":"after_state_change","tool":"get_order","condition":"refunded","duration":2,"error":{"code":404,'
+    '"message":"gone"}}],"turn_mode":"model_as_user","max_turns":10,"memory_mode":"replay",'
+    '"simulator_mode":"scripted","scripted_user_turns":["Yes."],"tracked_constraints":[{"id":"constraint_1",'
+    '"description":"Be brief."},{"id":"c","description":"No refunds.","check":{"responses":{"$not":'
+    '{"$contains":"password"}}}}],"expected_calls":{"must":["refund_order"]},"task_input":{"order":7},"tags":["a","b"]}'
+)
+SEEDS = {
+    "a conversation": SEED,
+    "the least": '{"user_instruction":"Do it."}',
+    "a world": '{"user_instruction":"Do it.","initial_state":{"order":{"7":{"sum":1.5}},"flags":{"a":true}}}',
 }
 
 
@@ -111,3 +129,57 @@ def test_reading_a_stored_agent_compiles_no_schema():
     assert _compiled.cache_info().currsize == 0
     read.tools[0].compile()
     assert _compiled.cache_info().currsize == 2
+
+
+def seed(text: str, **changes) -> Seed:
+    body = loads_own(text)
+    assert isinstance(body, dict)
+    return Seed.from_stored(body | changes)
+
+
+@pytest.mark.parametrize("text", SEEDS.values(), ids=SEEDS)
+def test_a_seed_is_written_as_its_row_was(text: str):
+    assert dumps(seed(text).as_json()).decode() == text
+
+
+@pytest.mark.parametrize("text", SEEDS.values(), ids=SEEDS)
+def test_a_stored_seed_is_the_one_that_was_accepted(text: str):
+    body = loads_own(text)
+    assert isinstance(body, dict)
+    assert seed(text) == parse_seed(body)
+
+
+def test_axes_that_nobody_knows_here_are_left_out_of_a_seed():
+    rule = {"trigger": "random", "tool": "*", "probability": 1, "colour": "red"}
+    read = seed(
+        SEEDS["the least"],
+        colour="red",
+        failure_rules=[rule | {"error": {"code": 500, "message": "no", "colour": "red"}}],
+        tracked_constraints=[{"id": "c", "description": "d", "colour": "red"}],
+    )
+    assert "colour" not in dumps(read.as_json()).decode()
+    assert (len(read.failure_rules), len(read.tracked_constraints)) == (1, 1)
+
+
+def test_limits_of_today_are_not_asked_of_a_stored_seed():
+    read = seed(SEED, max_turns=10**6, expected_calls={"old": "oracle"})
+    assert (read.max_turns, read.expected_calls) == (10**6, {"old": "oracle"})
+
+
+DRAWS = {  # what ids and chance are drawn under: it must never change for a task that is stored
+    "a conversation": "5e87493af1485d64b549558bb6b709126292a201962575b38f7a9120bf16f5bc",
+    "the least": "2925f3d8be0a6216a1c2f6e21010b92caaf9dfa0057d0264eca3b891f0184e85",
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_the_name_of_a_seed_stays_what_it_was(name: str):
+    stored = loads_own(SEEDS[name])
+    assert isinstance(stored, dict)
+    assert seed_name(stored, None) == DRAWS[name]
+    assert seed_name(seed(SEEDS[name]).as_json(), None) == DRAWS[name]
+
+
+def test_the_world_is_part_of_the_name():
+    named = seed_name(seed(SEED).as_json(), "wwww")
+    assert named == "6cca4af0b4aa600a0e22f96976dc44062136fab554904bced6e20eb4aef302e2"

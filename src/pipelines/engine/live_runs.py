@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from pipelines.core.agent_config import AgentConfig
-from pipelines.core.failure_rules import FailureRule, RuleProgress, parse_failure_rules
+from pipelines.core.failure_rules import RuleProgress
 from pipelines.core.json_text import Json, loads_own
 from pipelines.core.ledger import Ledger, SetFlag, World, update_from_json
 from pipelines.core.ledger_schema import LedgerSchema
@@ -178,7 +178,7 @@ class LiveRuns:
 
     def unenforced(self, connection: Connection, run: Run | NewRun) -> list[str]:
         """What the simulated backend does not enforce in a run, sentence by sentence. For reader threads."""
-        if not run.seed.get("behavior_instructions"):
+        if run.seed.behavior_instructions is None:
             return []
         told = self._shared.simulator(connection, run).not_understood
         return [f"behaviour not understood, so not enforced: {sentence}" for sentence in told]
@@ -231,8 +231,8 @@ class _Shared:
             toolbox=toolbox,
             simulator=simulator,
             ledger=ledger,
-            progress=RuleProgress(_rules(run), ledger.is_flagged),
-            seed=seed_name(run.seed, run.world_hash),
+            progress=RuleProgress(run.seed.failure_rules, ledger.is_flagged),
+            seed=seed_name(run.odyssey_seed(), run.world_hash),
             day=began.date().isoformat(),
             started_s=began.hour * 3600 + began.minute * 60 + began.second,
             expires_at=run.expires_at,
@@ -241,8 +241,7 @@ class _Shared:
 
     def simulator(self, connection: Connection, run: Run | NewRun) -> PlannedSimulator:
         """Built outside the lock: reading takes long, and building one twice only costs the time."""
-        behavior = run.seed.get("behavior_instructions")
-        text = behavior if isinstance(behavior, str) else None
+        text = run.seed.behavior_instructions
         key = ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, text)
         toolbox, world = self.surroundings(connection, run)
         with self._lock:
@@ -292,7 +291,3 @@ def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedS
     for name in toolbox.tools:
         simulator.plan_of(name)
     return simulator
-
-
-def _rules(run: Run) -> tuple[FailureRule, ...]:
-    return parse_failure_rules(run.seed.get("failure_rules", []), tools=None)

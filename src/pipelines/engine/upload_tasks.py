@@ -114,7 +114,7 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> list[Seed]:
 
     def collect(connection: Connection) -> list[Seed]:
         page = datasets.tasks_of_dataset(connection, dataset_id, limit=EVERY, after_id=None)
-        return [Seed.from_json(datasets.whole_seed(connection, task)) for task in page.items]
+        return [datasets.whole_seed(connection, task) for task in page.items]
 
     return await platform.database.read(collect)
 
@@ -160,7 +160,7 @@ def _store_tasks(
         connection,
         org_id=org_id,
         dataset_id=dataset_id,
-        seeds=[seed.as_json() for seed in seeds],
+        seeds=seeds,
         now=now,
     )
     dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)

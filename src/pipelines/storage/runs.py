@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.stored_seed import WithSeed
 from pipelines.wire.names import RunStatus
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+@dataclass(frozen=True, kw_only=True)
+class Run(WithSeed):
     id: int
     org_id: int
     agent_id: int
@@ -23,8 +24,6 @@ class Run:
     mode: str  # manual: driven by hand; dispatch: sent to the agent
     status: RunStatus
     jti: str  # the token's public name
-    seed: JsonObject  # the run's own copy of the task's seed, without initial_state
-    world_hash: str | None
     simulated_now: str  # what time it is in the run's world
     final_response: str | None
     messages: Json
@@ -74,8 +73,8 @@ class Run:
         }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewRun:
+@dataclass(frozen=True, kw_only=True)
+class NewRun(WithSeed):
     """What a run is opened with; the rest is the store's to fill."""
 
     org_id: int
@@ -89,8 +88,6 @@ class NewRun:
     status: RunStatus
     jti: str
     token_hash: str
-    seed: JsonObject
-    world_hash: str | None
     simulated_now: str
     soft_warnings: list[Json]
     created_at: str
@@ -130,7 +127,7 @@ def _values(run: NewRun) -> tuple[object, ...]:
         run.status.value,
         run.jti,
         run.token_hash,
-        dumps(run.seed).decode(),
+        run.seed_text,
         run.world_hash,
         run.simulated_now,
         dumps(run.soft_warnings).decode(),
@@ -274,8 +271,6 @@ def _value(text: str | None) -> Json:
 
 
 def _run(row: Row) -> Run:
-    seed = loads_own(row["seed"])
-    assert isinstance(seed, dict)
     return Run(
         id=row["id"],
         org_id=row["org_id"],
@@ -289,7 +284,7 @@ def _run(row: Row) -> Run:
         mode=row["mode"],
         status=RunStatus(row["status"]),
         jti=row["jti"],
-        seed=seed,
+        seed_text=row["seed"],
         world_hash=row["world_hash"],
         simulated_now=row["simulated_now"],
         final_response=row["final_response"],
