@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.core.agent_config import AgentConfig
+from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.failure_rules import RuleProgress
 from pipelines.core.json_text import dumps
 from pipelines.core.ledger import Ledger, World
+from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.tool_call import ToolCall
 from pipelines.core.tools_schema import parse_tools_schema
@@ -178,17 +180,16 @@ def _store_runs(connection: Connection) -> list[str]:
     now = WallClock()()
     org_id = add_org(connection, "bench", now)
     agent_id = agents.add_agent(connection, org_id=org_id, name="bench", status="published", now=now)
-    definition = {"name": "bench", "tools_schema": [tool.as_json() for tool in TOOLS]}
     agents.add_version(
         connection,
         agent_id=agent_id,
-        definition=definition,
+        definition=AgentDefinition(name="bench", tools=TOOLS),
         sealed_auth_header=None,
         status="published",
         now=now,
     )
     dataset_id = datasets.add_dataset(connection, org_id=org_id, name="bench", agent_id=agent_id, now=now)
-    seed = {"user_instruction": "bench", "initial_state": state(SHARED_ENTITIES)}
+    seed = Seed(user_instruction="bench", initial_state=state(SHARED_ENTITIES))
     (task_id,) = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, seeds=[seed], now=now)
     task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
     assert task is not None
@@ -206,7 +207,7 @@ def _store_runs(connection: Connection) -> list[str]:
                 status=RunStatus.RUNNING,
                 jti=token,
                 token_hash=hash_of(token),
-                seed=task.seed,
+                seed_text=task.seed_text,
                 world_hash=task.world_hash,
                 simulated_now=now,
                 soft_warnings=[],

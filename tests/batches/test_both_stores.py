@@ -9,7 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.json_text import JsonObject
+from pipelines.core.seed import Seed
 from pipelines.storage import agents, batches, datasets, runs
 from pipelines.storage.connection import Connection, transaction
 from pipelines.storage.database import READERS, Database, Heard, SequenceTaken, Store
@@ -61,17 +63,16 @@ def place(connection: Connection) -> JsonObject:
     """An org with an agent, a task and a batch."""
     org_id = add_org(connection, "org", NOW)
     agent_id = agents.add_agent(connection, org_id=org_id, name="a", status="published", now=NOW)
-    definition: JsonObject = {"name": "a", "tools_schema": []}
     agents.add_version(
         connection,
         agent_id=agent_id,
-        definition=definition,
+        definition=AgentDefinition(name="a"),
         sealed_auth_header=b"\0\x01",
         status="published",
         now=NOW,
     )
     dataset_id = datasets.add_dataset(connection, org_id=org_id, name="d", agent_id=agent_id, now=NOW)
-    seed: JsonObject = {"user_instruction": "Do it.", "initial_state": {"order": {"1": {"n": 1}}}}
+    seed = Seed(user_instruction="Do it.", initial_state={"order": {"1": {"n": 1}}})
     (task_id,) = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, seeds=[seed], now=NOW)
     batch_id = batches.add_batch(
         connection,
@@ -101,7 +102,7 @@ def pending(at: JsonObject, number: int) -> NewRun:
         status=RunStatus.PENDING,
         jti=f"jti-{number}",
         token_hash=f"hash-{number}",
-        seed={"user_instruction": "Do it."},
+        seed_text='{"user_instruction":"Do it."}',
         world_hash=None,
         simulated_now=NOW,
         soft_warnings=[],
@@ -421,7 +422,7 @@ async def test_two_nodes_that_append_to_one_dataset_take_turns(two_nodes: tuple[
     )
 
     def append(connection: Connection) -> list[int]:
-        seeds: list[JsonObject] = [{"user_instruction": "hello"}] * 20
+        seeds = [Seed(user_instruction="hello")] * 20
         return datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, seeds=seeds, now=NOW)
 
     await asyncio.gather(*(node.write(append) for node in (one, two) * 10))

@@ -312,7 +312,7 @@ async def test_its_tasks_from_the_row_to_the_verdict(client, tmp_path):
 
 async def played(client, api, agent, task_id, agent_url) -> Verdict:
     """One task: a run by hand whose turns are dispatched to the agent, judged on its trace."""
-    seed = Seed.from_json((await api.get(f"/api/tasks/{task_id}")).json()["odyssey_seed"])
+    seed = Seed.from_stored((await api.get(f"/api/tasks/{task_id}")).json()["odyssey_seed"])
     opening = {"mode": "manual", "agent_id": agent["id"], "task_ids": [task_id]}
     run = (await api.post("/api/runs", json=opening)).json()
     history: list[Message] = []

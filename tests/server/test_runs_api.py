@@ -66,6 +66,24 @@ async def test_a_run_that_cannot_be_opened_says_why(org: Org, case: str) -> None
     assert answered(await org.client.get("/api/runs"))["items"] == []
 
 
+async def test_an_unknown_field_says_what_may_have_been_meant(org: Org) -> None:
+    """Wherever it is sent: each of these bodies is read by the same reader."""
+    opened = await org.run()
+    for path, body, field, meant in (
+        ("/api/runs", {"mode": "manual"}, "agentid", "agent_id"),
+        ("/api/runs", {}, "repeat", "repeats"),
+        ("/api/keys", {}, "nmae", "name"),
+        ("/api/datasets", {}, "row", "rows"),
+        (f"/api/runs/{opened.id}/finish", {}, "finalResponse", "final_response"),
+    ):
+        error = refused(await org.client.post(path, json=body | {field: 1}), 422, "invalid_request")
+        assert error["details"][0] == {
+            "path": f"/{field}",
+            "message": f"unknown field `{field}`",
+            "hint": f"did you mean `{meant}`?",
+        }
+
+
 @pytest.mark.parametrize(
     ("now", "simulated"),
     [

@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 from pipelines.core.agent_config import AgentConfig, read_config
 from pipelines.core.authored import Fields, as_object
 from pipelines.core.code_secrets import MOST_SECRETS, name_complaint
+from pipelines.core.code_source import CodeRecord
 from pipelines.core.json_text import JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.passthrough_binding import EndpointFacts
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.tools_schema import Tool, read_tools_schema
+from pipelines.core.stored import known_fields, stored_list
+from pipelines.core.tools_schema import Tool, read_tools_schema, tools_from_stored
 
 MODES = ("external_http", "code")
 LONGEST_NAME = 255
@@ -66,6 +68,15 @@ class AgentDefinition:
     entrypoint: str | None = None  # code mode: what is called; None is found in the files
     requirements: str | None = None  # code mode: None is the tree's requirements.txt, if it has one
     secrets: tuple[str, ...] = ()  # code mode: the org's credentials that become environment variables
+    code: CodeRecord | None = None  # code mode: what is stored of it; authors send a source instead
+
+    @property
+    def is_code(self) -> bool:
+        return self.mode == "code"
+
+    @property
+    def response_contract(self) -> JsonObject | None:
+        return dict(RESPONSE_CONTRACT) if self.requires_rich_response else None
 
     def as_json(self) -> JsonObject:
         """The contract's fields in their normal form, without the auth header's value."""
@@ -74,7 +85,28 @@ class AgentDefinition:
             "requirements": self.requirements,
             "secrets": [*self.secrets],
         }
-        return self._shared_json() | (own if self.mode == "code" else {})
+        return self._shared_json() | (own if self.is_code else {})
+
+    def as_stored(self) -> JsonObject:
+        """What a version's row holds, and what is shown of it."""
+        record = self.code.as_json() if self.code is not None else None
+        return self.as_json() | ({"code": record} if self.is_code else {})
+
+    @classmethod
+    def from_stored(cls, body: JsonObject) -> "AgentDefinition":
+        """From what `as_stored` wrote; no schema is compiled."""
+        ledger_schema, code = body.get("ledger_schema"), body.get("code")
+        return cls(
+            **{
+                **known_fields(cls, body),
+                "tools": tools_from_stored(body.get("tools_schema")),
+                "ledger_schema": LedgerSchema.from_stored(ledger_schema) if ledger_schema else None,
+                "requires_rich_response": body.get("response_contract") is not None,
+                "config": AgentConfig.from_stored(body.get("config")),
+                "secrets": tuple(stored_list(body.get("secrets"))),
+                "code": CodeRecord.from_stored(code) if code is not None else None,
+            }
+        )
 
     def _shared_json(self) -> JsonObject:
         return {
@@ -86,7 +118,7 @@ class AgentDefinition:
             "run_timeout_s": self.run_timeout_s,
             "tools_schema": [tool.as_json() for tool in self.tools],
             "ledger_schema": self.ledger_schema.as_json() if self.ledger_schema is not None else None,
-            "response_contract": dict(RESPONSE_CONTRACT) if self.requires_rich_response else None,
+            "response_contract": self.response_contract,
             "config": self.config.as_json(),
             "max_concurrency": self.max_concurrency,
         }

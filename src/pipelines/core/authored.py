@@ -6,6 +6,7 @@ A field that is null counts as not given.
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
+from typing import TypeGuard
 
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import MOST_SHOWN, Problem
@@ -38,7 +39,7 @@ def as_list(value: Json, path: str, problems: list[Problem], what: str) -> list[
     return None
 
 
-def is_id(value: Json) -> bool:
+def is_id(value: Json) -> TypeGuard[int]:
     """An id of ours: a whole number that a database can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
@@ -153,6 +154,14 @@ class Fields:
         else:
             return value
         return default
+
+    def id(self, key: str, what: str) -> int | None:
+        """The id of `what`, such as "an agent"; refused also when it is missing."""
+        value = self.body.get(key)
+        if is_id(value):
+            return value
+        self.refuse(key, f"must be the id of {what}")
+        return None
 
     def texts(self, key: str) -> tuple[str, ...]:
         """An array of non-empty strings."""

@@ -9,13 +9,14 @@ A zip archive is no JSON and comes by itself (`core/code_zip.py`).
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from pipelines.core.authored import Fields, as_object, kind
 from pipelines.core.code_tree import CodeFile, name_problems
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.stored import known_fields
 
 SOURCES = ("paste", "files", "zip", "git")
 KIBIBYTE = 1024
@@ -50,6 +51,42 @@ class GitSource:
 
 
 CodeSource: TypeAlias = UploadedFiles | GitSource
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeOrigin:
+    """Where stored code came from; what git alone has is None for the others."""
+
+    source: str  # one of SOURCES
+    git: GitSource | None = None
+    commit: str | None = None
+
+    def as_json(self) -> JsonObject:
+        if self.git is None:
+            return {"source": self.source}
+        return {"source": self.source, **self.git.as_json(), "commit": self.commit}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeRecord:
+    """What an agent version keeps of its code: where it came from, what it is called, how much it is."""
+
+    origin: CodeOrigin
+    hash: str  # of the content, by which it is stored
+    files: int
+    bytes: int  # unpacked
+    entrypoint: str  # what is called, also where the author left it to us
+
+    def as_json(self) -> JsonObject:
+        own: JsonObject = {"hash": self.hash, "files": self.files, "bytes": self.bytes}
+        return {**self.origin.as_json(), **own, "entrypoint": self.entrypoint}
+
+    @classmethod
+    def from_stored(cls, body: Any) -> "CodeRecord":
+        """From what `as_json` wrote."""
+        git = GitSource(**known_fields(GitSource, body)) if body["source"] == "git" else None
+        origin = CodeOrigin(source=body["source"], git=git, commit=body.get("commit"))
+        return cls(**{**known_fields(cls, body), "origin": origin})
 
 
 def read_code_source(value: Json, *, entrypoint: str, allow_http: bool, path: str = "/code") -> CodeSource:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 import jsonschema_rs
 from jsonschema_rs import ReferencingError, ValidationError, ValidationErrorKind
@@ -15,7 +16,7 @@ from jsonschema_rs import ReferencingError, ValidationError, ValidationErrorKind
 from pipelines.core.authored import did_you_mean, kind, quoted
 from pipelines.core.json_text import Json, JsonObject, depth, pointer
 from pipelines.core.problems import Problem
-from pipelines.core.schema_cost import REFERENCES, schema_cost
+from pipelines.core.schema_cost import REFERENCES, SchemaCost, schema_cost
 
 MOST_PROBLEMS = 100  # of one value: a list of ten thousand wrong items has one cause
 LONGEST_MESSAGE = 300  # jsonschema-rs quotes the whole value it complains about
@@ -42,27 +43,40 @@ _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependen
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
 
 
-class CompiledSchema:
-    """A schema made ready for many checks. Equal schemas share their compiled form."""
+class _Compiled(NamedTuple):
+    validator: jsonschema_rs.Validator
+    cost: SchemaCost
 
-    __slots__ = ("_cost", "_validator", "schema")
+
+class CompiledSchema:
+    """A schema for many checks, compiled before the first. Equal schemas share their compiled form."""
+
+    __slots__ = ("_made", "schema")
 
     def __init__(self, schema: JsonObject) -> None:
         self.schema = schema
-        self._validator = _compiled(json.dumps(schema, sort_keys=True))
-        self._cost = schema_cost(schema)
+        self._made: _Compiled | None = None
+
+    def compile(self) -> _Compiled:
+        """Asked for ahead where the first check must not wait for it: a thousand schemas take 0.1 s."""
+        if self._made is None:
+            self._made = _Compiled(
+                _compiled(json.dumps(self.schema, sort_keys=True)), schema_cost(self.schema)
+            )
+        return self._made
 
     def accepts(self, value: Json) -> bool:
-        return self._validator.is_valid(value)
+        return (self._made or self.compile()).validator.is_valid(value)
 
     def problems(self, value: Json) -> list[Problem]:
         """What is wrong with a value; paths are JSON Pointers into it."""
-        if self._validator.is_valid(value):
+        validator, cost = self._made or self.compile()
+        if validator.is_valid(value):
             return []
-        is_deep = self._cost.grows_with_depth and depth(value) > DEEPEST_EXPLAINED
-        if is_deep or self._cost.nodes > MOST_NODES_EXPLAINED:
+        is_deep = cost.grows_with_depth and depth(value) > DEEPEST_EXPLAINED
+        if is_deep or cost.nodes > MOST_NODES_EXPLAINED:
             return [Problem(path="", message="does not match the schema, which is too branched to say where")]
-        errors = islice(self._validator.iter_errors(value), MOST_PROBLEMS)
+        errors = islice(validator.iter_errors(value), MOST_PROBLEMS)
         return [problem for error in errors for problem in _explained(error)][:MOST_PROBLEMS]
 
 

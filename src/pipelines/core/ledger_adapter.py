@@ -8,6 +8,7 @@ from pipelines.core.authored import Fields, as_object, did_you_mean, kind
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
+from pipelines.core.stored import known_fields, stored_list
 
 WRITE_POLICIES = ("record_only", "adapter", "none")
 DEFAULT_WRITE_POLICY = "record_only"
@@ -25,7 +26,7 @@ class LedgerAdapter:
 
     @classmethod
     def from_stored(cls, body: Any) -> "LedgerAdapter":
-        return cls(**{**body, "flags": tuple(body.get("flags", ()))})
+        return cls(**{**known_fields(cls, body), "flags": tuple(stored_list(body.get("flags")))})
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {"op": self.op}

@@ -8,11 +8,13 @@ out.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipelines.core.authored import Fields, as_object, did_you_mean, kind, quoted
 from pipelines.core.json_text import Json, JsonObject, pointer, same
 from pipelines.core.ledger import Add, LedgerUpdate, SetFlag, Update, is_flag_section
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.stored import known_fields, stored_list
 
 MAX_ENTITIES = 100
 MAX_FIELDS = 100
@@ -67,8 +69,31 @@ class LedgerSchema:
             return body
         return body | {"flags": {"policy": self.flags_policy, "values": list(self.flag_values)}}
 
+    @classmethod
+    def from_stored(cls, body: Any) -> "LedgerSchema":
+        """From what `as_json` wrote."""
+        entities = [_entity_from_stored(entry) for entry in stored_list(body.get("entities"))]
+        flags = body.get("flags") or {}
+        return cls(
+            entities={entity.type: entity for entity in entities},
+            flags_policy=flags.get("policy", "open"),
+            flag_values=tuple(stored_list(flags.get("values"))),
+        )
+
     def allows_flag(self, flag: str) -> bool:
         return self.flags_policy == "open" or flag in self.flag_values
+
+
+def _entity_from_stored(entry: Any) -> EntityType:
+    fields = [_field_from_stored(each) for each in stored_list(entry.get("fields"))]
+    return EntityType(**{**known_fields(EntityType, entry), "fields": {each.name: each for each in fields}})
+
+
+def _field_from_stored(entry: Any) -> EntityField:
+    known = known_fields(EntityField, entry)
+    if known.get("enum") is not None:
+        known["enum"] = tuple(known["enum"])
+    return EntityField(**known)
 
 
 def is_of_type(value: Json, type: str) -> bool:

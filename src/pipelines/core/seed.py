@@ -4,22 +4,32 @@ Read from axis names with JSON values; the CSV's own names are core.tasks_csv's.
 `eval` mean is decided where they are used: here only their shape.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from pipelines.core.authored import Fields, as_list, kind
-from pipelines.core.failure_rules import FailureRule, read_failure_rules
+from pipelines.core.failure_rules import (
+    AfterNCalls,
+    AfterStateChange,
+    FailureRule,
+    ForcedReply,
+    Randomly,
+    read_failure_rules,
+)
 from pipelines.core.initial_state import read_initial_state
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.constraint_check import read_check
 from pipelines.core.verdict.expected_calls import read_expected_calls
 from pipelines.core.verdict.expected_state import read_expected_state
 
 EXPECTED_OUTCOMES = ("completion", "refusal")
-TURN_MODES = ("single_shot", "model_as_user")
+CONVERSATION = "model_as_user"
+TURN_MODES = ("single_shot", CONVERSATION)
 MEMORY_MODES = ("replay", "stateful")
 SIMULATOR_MODES = ("persona", "scripted")
 MAX_TURNS = 50
@@ -70,14 +80,22 @@ class Seed:
 
     def as_json(self) -> JsonObject:
         """The odyssey_seed blob: the axes that say something, under their axis names."""
-        always = CONVERSATION_AXES if self.turn_mode == "model_as_user" else ()
+        always = CONVERSATION_AXES if self.is_conversation else ()
         values = {axis: _plain(getattr(self, axis)) for axis in AXES}
         return {axis: value for axis, value in values.items() if axis in always or value != _DEFAULTS[axis]}
 
     @classmethod
-    def from_json(cls, body: JsonObject) -> "Seed":
-        """The reverse of `as_json`. Tools and schema are not asked again: the seed was accepted once."""
-        return parse_seed(body)
+    def from_stored(cls, body: JsonObject) -> "Seed":
+        """From what `as_json` wrote, with or without its initial_state."""
+        read = known_fields(cls, body)
+        for axis, entry_from_stored in _ENTRIES_FROM_STORED.items():
+            if axis in read:
+                read[axis] = tuple(map(entry_from_stored, stored_list(read[axis])))
+        return cls(**read)
+
+    @property
+    def is_conversation(self) -> bool:
+        return self.turn_mode == CONVERSATION
 
 
 AXES = tuple(each.name for each in fields(Seed))
@@ -91,6 +109,29 @@ def _plain(value: Json | tuple[object, ...]) -> Json:
     return [item if isinstance(item, str) else item.as_json() for item in value]  # type: ignore[attr-defined]
 
 
+_RULES: dict[str, type[FailureRule]] = {
+    "after_n_calls": AfterNCalls,
+    "random": Randomly,
+    "after_state_change": AfterStateChange,
+}
+
+
+def _rule_from_stored(entry: Any) -> FailureRule:
+    error = ForcedReply(**known_fields(ForcedReply, entry["error"]))
+    rule = _RULES[entry["trigger"]]
+    return rule(**{**known_fields(rule, entry), "error": error})
+
+
+def _constraint_from_stored(entry: Any) -> TrackedConstraint:
+    return TrackedConstraint(**known_fields(TrackedConstraint, entry))
+
+
+_ENTRIES_FROM_STORED: dict[str, Callable[[Any], object]] = {
+    "failure_rules": _rule_from_stored,
+    "scripted_user_turns": str,
+    "tracked_constraints": _constraint_from_stored,
+    "tags": str,
+}
 _EMPTY = Seed(user_instruction="")
 _DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in AXES}
 
@@ -229,7 +270,7 @@ def _check_oracles(axes: Fields, seed: Seed, tools: Collection[str] | None) -> N
 
 
 def _check_conversation(axes: Fields, seed: Seed) -> None:
-    is_scripted = seed.turn_mode == "model_as_user" and seed.simulator_mode == "scripted"
+    is_scripted = seed.is_conversation and seed.simulator_mode == "scripted"
     if is_scripted and not axes.has("scripted_user_turns"):
         hint = 'a JSON array of strings, such as ["Yes, go ahead."]'
         axes.refuse("scripted_user_turns", "a scripted user needs `scripted_user_turns`", hint)

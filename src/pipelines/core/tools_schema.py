@@ -14,6 +14,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.passthrough_binding import EndpointFacts as EndpointFacts
 from pipelines.core.passthrough_binding import PassthroughBinding, read_binding
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.stored import known_fields, stored_list
 
 MAX_TOOLS = 1_000
 EXECUTION_MODES = ("sandbox", "passthrough")
@@ -58,6 +59,12 @@ class Tool:
     @property
     def is_passthrough(self) -> bool:
         return self.default_execution_mode == "passthrough"
+
+    def compile(self) -> None:
+        """Ahead of the first call, which would do it otherwise."""
+        self._arguments.compile()
+        if self._response is not None:
+            self._response.compile()
 
     def accepts(self, arguments: Json) -> bool:
         return isinstance(arguments, dict) and self._arguments.accepts(arguments)
@@ -105,19 +112,17 @@ def parse_tools_schema(
 
 def tools_from_stored(body: Json) -> tuple[Tool, ...]:
     """Tools from their stored normal form: they were accepted once, and the world may have moved on since."""
-    stored: Any = body
-    return tuple(_from_stored(entry) for entry in stored or ())
+    return tuple(_from_stored(entry) for entry in stored_list(body))
 
 
 def _from_stored(entry: Any) -> Tool:
-    binding, adapter = entry.get("passthrough_binding"), entry.get("ledger_adapter")
-    return Tool(
-        **{
-            **entry,
-            "passthrough_binding": PassthroughBinding(**binding) if binding is not None else None,
-            "ledger_adapter": LedgerAdapter.from_stored(adapter) if adapter is not None else None,
-        }
-    )
+    known = known_fields(Tool, entry)
+    binding, adapter = known.get("passthrough_binding"), known.get("ledger_adapter")
+    if binding is not None:
+        known["passthrough_binding"] = PassthroughBinding(**known_fields(PassthroughBinding, binding))
+    if adapter is not None:
+        known["ledger_adapter"] = LedgerAdapter.from_stored(adapter)
+    return Tool(**known)
 
 
 def read_tools_schema(

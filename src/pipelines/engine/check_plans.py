@@ -2,15 +2,16 @@
 
 import asyncio
 
+from pipelines.core.authored import Fields
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import parse_ledger_schema
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.shown import shown_plans
-from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.core.tools_schema import Tool
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets
@@ -21,15 +22,14 @@ from pipelines.wire.errors import NotFound
 async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: int | None) -> JsonObject:
     """Every tool's plan, read over a task's world and behaviour text, or over an empty world."""
     agent = await find_agent(platform, org_id, agent_id)
-    seed: JsonObject = {}
+    seed = None
     if task_id is not None:
         seed = await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
-    state, behavior = seed.get("initial_state"), seed.get("behavior_instructions")
     simulator = build_simulator(
-        tools_from_stored(agent.definition["tools_schema"]),
-        ledger_schema=parse_ledger_schema(agent.definition.get("ledger_schema")),
-        world=World.from_initial_state(state if isinstance(state, dict) else {}),
-        behavior=behavior if isinstance(behavior, str) else None,
+        agent.definition.tools,
+        ledger_schema=agent.definition.ledger_schema,
+        world=World.from_initial_state(seed.initial_state if seed is not None else {}),
+        behavior=seed.behavior_instructions if seed is not None else None,
     )
     return await asyncio.to_thread(shown_plans, simulator)  # reading a thousand tools takes its time
 
@@ -37,13 +37,13 @@ async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: in
 async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
     """`{ok, problems}` for plans that are not saved: `plans` (steps by tool) or `text` (YAML)."""
     agent = await find_agent(platform, org_id, agent_id)
-    tools = {tool.name: tool for tool in tools_from_stored(agent.definition["tools_schema"])}
+    tools = {tool.name: tool for tool in agent.definition.tools}
     given = [name for name in ("plans", "text") if name in body]
-    unknown = sorted(body.keys() - {"plans", "text"})
-    if unknown or len(given) != 1:
-        problems = [Problem(path=f"/{name}", message="unknown field") for name in unknown]
-        if len(given) != 1:
-            problems.append(Problem(path="", message="give one of `plans` (steps by tool) and `text` (YAML)"))
+    problems: list[Problem] = []
+    Fields(body, "", problems).refuse_unknown(("plans", "text"))
+    if len(given) != 1:
+        problems.append(Problem(path="", message="give one of `plans` (steps by tool) and `text` (YAML)"))
+    if problems:
         raise Refused(problems, "the check")
     found = _text_problems(body["text"], tools) if "text" in body else _plan_problems(body["plans"], tools)
     return {"ok": not found, "problems": [problem.as_json() for problem in found]}
@@ -78,7 +78,7 @@ def _undeclared(path: str, name: str) -> Problem:
     return Problem(path=path, message=f"the agent declares no tool named {name!r}")
 
 
-def _seed(connection: Connection, org_id: int, task_id: int) -> JsonObject:
+def _seed(connection: Connection, org_id: int, task_id: int) -> Seed:
     task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
     if task is None:
         raise NotFound(f"There is no task {task_id}.")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pipelines.core.code_source import CodeRecord
 from pipelines.core.code_zip import unpacked
-from pipelines.core.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_code import read_code
 from pipelines.sandbox.recipe import readable_to_all
@@ -22,9 +22,9 @@ class CodeFolders:
         self._directory = directory
         self._making: dict[str, asyncio.Task[Path]] = {}
 
-    async def folder_of(self, record: JsonObject) -> Path:
+    async def folder_of(self, record: CodeRecord) -> Path:
         """Where the code of a version lies."""
-        name = str(record["hash"])
+        name = record.hash
         place = self._directory / name
         if await asyncio.to_thread(place.is_dir):
             return place
@@ -35,7 +35,7 @@ class CodeFolders:
             making.add_done_callback(lambda _: self._making.pop(name, None))
         return await asyncio.shield(making)  # another run may wait for it too
 
-    async def _make(self, record: JsonObject, place: Path) -> Path:
+    async def _make(self, record: CodeRecord, place: Path) -> Path:
         raw = await read_code(self._platform, record)
         await asyncio.to_thread(_unpack, raw, place)
         return place

@@ -31,7 +31,7 @@ END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrup
 class _Session:
     """A conversation as it goes: one turn, for a task that is not one."""
 
-    is_conversation: bool
+    is_conversation: bool = False
     history: list[Message] = field(default_factory=list)
     responses: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Dispatcher:
 
     async def dispatch_run(self, claimed: Claimed) -> None:
         run = claimed.run
-        session = _Session(is_conversation=run.seed.get("turn_mode") == "model_as_user")
+        session = _Session()
         try:
             failed = await self._converse(claimed, session)
             ending = self._ending(session, failed)
@@ -74,7 +74,8 @@ class Dispatcher:
         await self._end(run, ending, session)
 
     async def _converse(self, claimed: Claimed, session: _Session) -> DispatchFailed | None:
-        seed = Seed.from_json(claimed.run.seed)
+        seed = claimed.run.seed
+        session.is_conversation = seed.is_conversation
         for turn, said in enumerate(user_turns(seed)):
             session.history.append(Message(role="user", content=said))
             envelope = self._envelope(claimed, seed, said, session)
@@ -89,7 +90,7 @@ class Dispatcher:
         return None
 
     async def _send(self, agent: Agent, envelope: Envelope) -> Outcome:
-        if is_code(agent):
+        if agent.definition.is_code:
             return await self._code_runner.dispatch(agent, envelope)
         return await self._client.dispatch(target_of(self._platform, agent), envelope)
 
@@ -102,8 +103,8 @@ class Dispatcher:
 
     def _envelope(self, claimed: Claimed, seed: Seed, said: str, session: _Session) -> Envelope:
         run = claimed.run
-        is_conversation = seed.turn_mode == "model_as_user"
-        replays = is_conversation and (seed.memory_mode == "replay" or is_code(claimed.agent))
+        # Code starts anew on every turn and remembers nothing: it is always told what was said.
+        is_told = seed.is_conversation and (seed.memory_mode == "replay" or claimed.agent.definition.is_code)
         return Envelope(
             run_id=run.id,
             task_id=run.task_id,
@@ -113,8 +114,8 @@ class Dispatcher:
             run_token=claimed.token,
             run_token_jti=run.jti,
             task_input=seed.task_input,
-            messages=[message.as_json() for message in session.history] if replays else None,
-            session_id=run.jti if is_conversation and seed.memory_mode != "replay" else None,
+            messages=[message.as_json() for message in session.history] if is_told else None,
+            session_id=run.jti if seed.is_conversation and seed.memory_mode != "replay" else None,
         )
 
     def _ending(self, session: _Session, failed: DispatchFailed | None) -> Ending:
@@ -154,18 +155,13 @@ class Dispatcher:
 
 def user_turns(seed: Seed) -> list[str]:
     """What the user says, turn by turn: one turn unless the task is a scripted conversation."""
-    if seed.turn_mode != "model_as_user":
+    if not seed.is_conversation:
         return [seed.user_instruction]
     return [seed.user_instruction, *seed.scripted_user_turns][: seed.max_turns]
 
 
 def is_ended_by(keyword: str | None, reply: str) -> bool:
     return keyword is not None and keyword.casefold() in reply.casefold()
-
-
-def is_code(agent: Agent) -> bool:
-    """Such an agent starts anew on every turn and remembers nothing: it is always told what was said."""
-    return agent.definition.get("mode") == "code"
 
 
 def target_of(platform: Platform, agent: Agent) -> AgentTarget:
@@ -178,13 +174,13 @@ def target_of(platform: Platform, agent: Agent) -> AgentTarget:
             value = platform.secrets.open(agent.sealed_auth_header, row=row)
         except UnreadableSecret:
             raise SecretUnreadable from None
-    name, contract = definition.get("auth_header_name"), definition.get("response_contract")
+    assert definition.endpoint_url is not None, "without code an agent is not published without one"
     return AgentTarget(
-        endpoint_url=str(definition["endpoint_url"]),
-        auth_header_name=name if isinstance(name, str) else None,
+        endpoint_url=definition.endpoint_url,
+        auth_header_name=definition.auth_header_name,
         auth_header_value=value,
-        timeout_s=float(str(definition["run_timeout_s"])),
-        response_contract=contract if isinstance(contract, dict) else None,
+        timeout_s=float(definition.run_timeout_s),
+        response_contract=definition.response_contract,
     )
 
 

@@ -7,8 +7,6 @@ import logging
 from dataclasses import replace
 
 from pipelines.core.json_text import loads_own
-from pipelines.core.problems import Refused
-from pipelines.core.seed import Seed
 from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
@@ -80,16 +78,15 @@ def _judged(
 ) -> Ending:
     toolbox, world = platform.live_runs.surroundings(connection, run)
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
-    if run.mode != "manual":  # there it was said when the run was opened
-        warnings += platform.live_runs.unenforced(connection, run)
     if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
-    if warnings:
-        ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     try:
+        if run.mode != "manual":  # there it was said when the run was opened
+            warnings += platform.live_runs.unenforced(connection, run)
+        ending = _warned(ending, warnings)
         verdict = judge(
             RunEvidence.from_seed(
-                Seed.from_json(run.seed),
+                run.seed,
                 tools=tuple(toolbox.tools.values()),
                 world=world,
                 trace=tuple(EvidenceRow.from_json(row.as_json()) for row in rows),
@@ -97,10 +94,6 @@ def _judged(
                 status=ending.status.value,
                 error_class=ending.error_class,
             )
-        )
-    except Refused as refused:  # an oracle that could be read when it was stored
-        verdict = JudgeError(
-            step="seed", message=str(refused), details=tuple(each.as_json() for each in refused.problems)
         )
     except Exception as error:  # a broken judge must never look like a bad agent
         log.exception("run %s could not be judged", run.id)
@@ -110,6 +103,12 @@ def _judged(
     return replace(
         ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=verdict.as_json()
     )
+
+
+def _warned(ending: Ending, warnings: list[str]) -> Ending:
+    if not warnings:
+        return ending
+    return replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
 
 
 def _actor_step(row: TraceRow) -> ActorStep:

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pipelines.core.agent_config import AgentConfig
 from pipelines.core.called_run import CalledRun
-from pipelines.core.failure_rules import FailureRule, RuleProgress, chance_of, parse_failure_rules
+from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.json_text import loads_own
 from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import seed_name
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
 from pipelines.storage.agents import agent_by_id
@@ -149,7 +149,7 @@ class LiveRuns:
 
     def unenforced(self, connection: Connection, run: Run | NewRun) -> list[str]:
         """What the simulated backend does not enforce in a run, sentence by sentence. For reader threads."""
-        if not run.seed.get("behavior_instructions"):
+        if run.seed.behavior_instructions is None:
             return []
         told = self._shared.simulator(connection, run).not_understood
         return [f"behaviour not understood, so not enforced: {sentence}" for sentence in told]
@@ -206,7 +206,7 @@ class _Shared:
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
         began = datetime.fromisoformat(run.simulated_now)
-        task = seed_name(run.seed, run.world_hash)
+        task = seed_name(run.odyssey_seed(), run.world_hash)
         return LiveRun(
             id=run.id,
             jti=run.jti,
@@ -214,7 +214,9 @@ class _Shared:
             toolbox=toolbox,
             simulator=simulator,
             ledger=ledger,
-            progress=RuleProgress(_rules(run), ledger.is_flagged, chance=chance_of(task, run.fault_seed)),
+            progress=RuleProgress(
+                run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)
+            ),
             seed=task,
             day=began.date().isoformat(),
             started_s=began.hour * 3600 + began.minute * 60 + began.second,
@@ -224,8 +226,7 @@ class _Shared:
 
     def simulator(self, connection: Connection, run: Run | NewRun) -> PlannedSimulator:
         """Built outside the lock: reading takes long, and building one twice only costs the time."""
-        behavior = run.seed.get("behavior_instructions")
-        text = behavior if isinstance(behavior, str) else None
+        text = run.seed.behavior_instructions
         key = ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, text)
         toolbox, world = self.surroundings(connection, run)
         with self._lock:
@@ -259,11 +260,11 @@ def _world(connection: Connection, world_hash: str | None) -> World:
 def _toolbox(connection: Connection, run: Run | NewRun) -> Toolbox:
     agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
     assert agent is not None, "a run's agent version is never deleted"
-    tools = tools_from_stored(agent.definition["tools_schema"])
+    definition = agent.definition
+    for tool in definition.tools:
+        tool.compile()  # now, on a reader's thread, rather than on the loop at the first call
     return Toolbox(
-        {tool.name: tool for tool in tools},
-        parse_ledger_schema(agent.definition.get("ledger_schema")),
-        AgentConfig.from_stored(agent.definition.get("config")),
+        {tool.name: tool for tool in definition.tools}, definition.ledger_schema, definition.config
     )
 
 
@@ -275,7 +276,3 @@ def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedS
     for name in toolbox.tools:
         simulator.plan_of(name)
     return simulator
-
-
-def _rules(run: Run) -> tuple[FailureRule, ...]:
-    return parse_failure_rules(run.seed.get("failure_rules", []), tools=None)

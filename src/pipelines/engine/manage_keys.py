@@ -1,5 +1,6 @@
 """API keys: nobody can hand out more than they have."""
 
+from pipelines.core.authored import Fields
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
@@ -15,14 +16,14 @@ ROLES = tuple(role.value for role in Role)
 
 async def create_key(platform: Platform, asking: ApiKey, body: JsonObject) -> tuple[ApiKey, str]:
     """The key's record and the secret itself, which is not kept."""
-    problems = [
-        Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - {"name", "role"})
-    ]
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("name", "role"))
     name, role = body.get("name"), body.get("role", Role.CONTRIBUTOR.value)
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
-        problems.append(Problem(path="/name", message=f"must be text of 1 to {MAX_NAME} characters"))
+        fields.refuse("name", f"must be text of 1 to {MAX_NAME} characters")
     if not isinstance(role, str) or role not in ROLES:
-        problems.append(Problem(path="/role", message=f"must be one of {', '.join(ROLES)}"))
+        fields.refuse("role", f"must be one of {', '.join(ROLES)}")
     if problems:
         raise Refused(problems, "the key")
     if role == Role.OWNER and asking.role is not Role.OWNER:

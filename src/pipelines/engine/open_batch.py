@@ -3,9 +3,11 @@
 import secrets
 from dataclasses import dataclass
 
-from pipelines.core.authored import is_id
+from pipelines.core.agent_definition import MAX_CONCURRENCY
+from pipelines.core.authored import Fields, is_id
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.seed import CONVERSATION
 from pipelines.core.statistics import mean_pass_hat_k, wilson
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
@@ -22,7 +24,7 @@ from pipelines.wire.names import RunStatus
 
 MAX_RUNS = 100_000
 MAX_REPEATS = 100
-FIELDS = {"agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode"}
+FIELDS = ("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode")
 NEVER = "9999-12-31T23:59:59.999999Z"  # a pending run has no token yet; its claim gives it one and a time
 
 
@@ -32,7 +34,7 @@ class _Asked:
     dataset_id: int | None
     task_ids: tuple[int, ...] | None
     repeats: int
-    concurrency: int | None
+    concurrency: int  # at most the agent's
 
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
@@ -41,7 +43,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     agent = await find_agent(platform, org_id, asked.agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
-    if agent.definition.get("mode") == "code":
+    if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
     now = platform.now()
     batch = await platform.database.write(lambda connection: _store(connection, now, org_id, agent, asked))
@@ -104,7 +106,6 @@ async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
 def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _Asked) -> Batch:
     tasks = _tasks(connection, org_id, asked)
     _check(tasks, asked)
-    most = int(str(agent.definition["max_concurrency"]))
     batch_id = batches.add_batch(
         connection,
         org_id=org_id,
@@ -112,7 +113,7 @@ def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _
         agent_version=agent.version,
         dataset_id=asked.dataset_id,
         repeats=asked.repeats,
-        concurrency=min(asked.concurrency or most, most),
+        concurrency=min(asked.concurrency, agent.definition.max_concurrency),
         now=now,
     )
     version, repeats = (agent.id, agent.version), range(1, asked.repeats + 1)
@@ -137,7 +138,7 @@ def _pending(task: Task, version: tuple[int, int], batch_id: int, repeat: int, n
         status=RunStatus.PENDING,
         jti=secrets.token_hex(16),
         token_hash=hash_of(secrets.token_hex(16)),
-        seed=task.seed,
+        seed_text=task.seed_text,
         world_hash=task.world_hash,
         simulated_now=task.created_at,
         soft_warnings=[],
@@ -186,50 +187,54 @@ def _check(tasks: list[Task], asked: _Asked) -> None:
             hint='set simulator_mode to "scripted" and give scripted_user_turns',
         )
         for task in tasks
-        if task.seed.get("turn_mode") == "model_as_user" and task.seed.get("simulator_mode") != "scripted"
+        if _needs_model(task)
     ]
     if problems:
         raise Refused(problems, "the batch")
 
 
+def _needs_model(task: Task) -> bool:
+    # A text without the word is no conversation: of thousands of tasks, most need not be read to know it.
+    if CONVERSATION not in task.seed_text:
+        return False
+    return task.seed.is_conversation and task.seed.simulator_mode != "scripted"
+
+
 def _read(body: JsonObject) -> _Asked:
-    problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - FIELDS)]
-    agent_id, dataset_id, task_ids = body.get("agent_id"), body.get("dataset_id"), body.get("task_ids")
-    if not is_id(agent_id):
-        problems.append(Problem(path="/agent_id", message="must be the id of an agent"))
-    if (dataset_id is None) == (task_ids is None):
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(FIELDS)
+    agent_id = fields.id("agent_id", "an agent")
+    if fields.has("dataset_id") == fields.has("task_ids"):
         problems.append(Problem(path="", message="give one of `dataset_id` and `task_ids`"))
-    if dataset_id is not None and not is_id(dataset_id):
-        problems.append(Problem(path="/dataset_id", message="must be the id of a dataset"))
-    if task_ids is not None and not (isinstance(task_ids, list) and task_ids and all(map(is_id, task_ids))):
-        problems.append(Problem(path="/task_ids", message="must be a list of task ids"))
-    elif isinstance(task_ids, list) and len(set(map(str, task_ids))) < len(task_ids):
-        hint = "to run a task more than once, use `repeats`"
-        problems.append(Problem(path="/task_ids", message="has a task twice", hint=hint))
+    dataset_id = fields.id("dataset_id", "a dataset") if fields.has("dataset_id") else None
+    task_ids = _read_task_ids(fields)
     if "mode" in body and body["mode"] != "dispatch":
         hint = 'leave it out, or send "manual" with one task to drive the run yourself'
-        problems.append(Problem(path="/mode", message="must be 'dispatch' or 'manual'", hint=hint))
-    repeats = _count(body, "repeats", MAX_REPEATS, problems)
-    concurrency = _count(body, "concurrency", 1_000, problems)
-    if problems:
+        fields.refuse("mode", "must be 'dispatch' or 'manual'", hint)
+    repeats = fields.whole_number("repeats", 1, least=1, most=MAX_REPEATS)
+    concurrency = fields.whole_number("concurrency", MAX_CONCURRENCY, least=1, most=MAX_CONCURRENCY)
+    if problems or agent_id is None:
         raise Refused(problems, "the batch")
     return _Asked(
-        agent_id=int(str(agent_id)),
-        dataset_id=int(str(dataset_id)) if dataset_id is not None else None,
-        task_ids=tuple(int(str(id)) for id in task_ids) if isinstance(task_ids, list) else None,
-        repeats=repeats or 1,
+        agent_id=agent_id,
+        dataset_id=dataset_id,
+        task_ids=task_ids,
+        repeats=repeats,
         concurrency=concurrency,
     )
 
 
-def _count(body: JsonObject, name: str, most: int, problems: list[Problem]) -> int | None:
-    value = body.get(name)
-    if value is None:
+def _read_task_ids(fields: Fields) -> tuple[int, ...] | None:
+    listed = fields.get("task_ids")
+    if listed is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        problems.append(Problem(path=f"/{name}", message=f"must be a whole number from 1 to {most}"))
-        return None
-    return value
+    ids = tuple(id for id in listed if is_id(id)) if isinstance(listed, list) else ()
+    if not ids or not isinstance(listed, list) or len(ids) < len(listed):
+        fields.refuse("task_ids", "must be a list of task ids")
+    elif len(set(ids)) < len(ids):
+        fields.refuse("task_ids", "has a task twice", "to run a task more than once, use `repeats`")
+    return ids
 
 
 def _summary(outcomes: list[tuple[int, int]], repeats: int) -> JsonObject:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
-from pipelines.core.authored import is_id
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.authored import Fields, is_id
+from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, timestamp
@@ -50,7 +50,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             status=RunStatus.RUNNING,
             jti=jti,
             token_hash=hash_of(token),
-            seed=task.seed,
+            seed_text=task.seed_text,
             world_hash=task.world_hash,
             simulated_now=simulated_now or task.created_at,
             soft_warnings=[],
@@ -68,11 +68,12 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
 
 async def finish_run(platform: Platform, org_id: int, run_id: int, body: JsonObject) -> Run:
     """The agent's final word, read as a dispatch's reply is; from here on the tools answer run_not_active."""
-    fields = ("final_response", "messages", "metadata")
-    problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - {*fields})]
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("final_response", "messages", "metadata"))
     reply = read_reply_fields(body)
     if isinstance(reply, BadReply):
-        problems.append(Problem(path="/final_response", message=reply.detail, hint=reply.hint))
+        fields.refuse("final_response", reply.detail, reply.hint)
     if problems or isinstance(reply, BadReply):
         raise Refused(problems, "the final response")
     run = await find_run(platform, org_id, run_id)
@@ -122,24 +123,23 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
 
 
 def _read(body: JsonObject) -> tuple[int, int, str | None]:
-    known = {"mode", "agent_id", "task_id", "task_ids", "now"}
-    problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(body.keys() - known)]
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("mode", "agent_id", "task_id", "task_ids", "now"))
     tasks = body.get("task_ids", [body["task_id"]] if "task_id" in body else None)
-    task_id = tasks[0] if isinstance(tasks, list) and len(tasks) == 1 else None
-    if not is_id(task_id) or ("task_id" in body and "task_ids" in body):
-        problems.append(
-            Problem(path="/task_ids", message="must be a list of one task id", hint='"task_ids": [7]')
-        )
-    if not is_id(body.get("agent_id")):
-        problems.append(Problem(path="/agent_id", message="must be the id of an agent"))
-    now = _simulated_now(body.get("now"), problems)
-    if problems:
+    task_id = tasks[0] if isinstance(tasks, list) and len(tasks) == 1 and is_id(tasks[0]) else None
+    if task_id is None or ("task_id" in body and "task_ids" in body):
+        fields.refuse("task_ids", "must be a list of one task id", '"task_ids": [7]')
+    agent_id = fields.id("agent_id", "an agent")
+    now = _simulated_now(fields)
+    if problems or agent_id is None or task_id is None:
         raise Refused(problems, "the run")
-    return int(str(body["agent_id"])), int(str(task_id)), now
+    return agent_id, task_id, now
 
 
-def _simulated_now(given: Json, problems: list[Problem]) -> str | None:
+def _simulated_now(fields: Fields) -> str | None:
     """What time it is in the run's world, when the caller wants another than the task's own."""
+    given = fields.get("now")
     if given is None:
         return None
     try:
@@ -152,9 +152,7 @@ def _simulated_now(given: Json, problems: list[Problem]) -> str | None:
             raise OverflowError  # the run's clock goes on from here
         return timestamp(moment)
     except (ValueError, OverflowError):
-        problems.append(
-            Problem(path="/now", message="must be an ISO-8601 time", hint="for example 2026-05-01T12:00:00Z")
-        )
+        fields.refuse("now", "must be an ISO-8601 time", "for example 2026-05-01T12:00:00Z")
         return None
 
 

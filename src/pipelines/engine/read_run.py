@@ -17,7 +17,7 @@ async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
     """The run, its seed and the counts of its calls."""
     run = await find_run(platform, org_id, run_id)
     counts = await platform.database.read(lambda connection: counts_of_run(connection, run.id))
-    return run.as_json() | {"odyssey_seed": run.seed, "counts": counts}
+    return run.as_json() | {"odyssey_seed": run.odyssey_seed(), "counts": counts}
 
 
 async def read_output(platform: Platform, org_id: int, run_id: int) -> JsonObject:

@@ -1,10 +1,12 @@
 """Registering agents: a new one, a change (always a new version), publishing, deleting."""
 
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pipelines.core.agent_definition import CODE_FIELDS, AgentDefinition, parse_agent_definition
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.code_source import CodeRecord
+from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.language import parse_plan
 from pipelines.engine import upload_code
@@ -48,7 +50,7 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
     new_code = None
     if body.keys() & CHECKED_OUTSIDE:  # what takes more than the transaction below has
         current = await find_agent(platform, org_id, agent_id)
-        whole, stored = _merged(current, body), _code_of(current)
+        whole, stored = _merged(current, body), current.definition.code
         new_code = await _stored_code(
             platform, (await _checked(platform, org_id, whole, stored=stored, changed=body))[1]
         )
@@ -60,8 +62,8 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
         if WRITE_ONLY in body or definition.auth_header_name is None:
             sealed = _sealed(platform, org_id, agent_id, secret)
         elif sealed is not None:
-            _check_same_host(before.definition.get("endpoint_url"), definition.endpoint_url)
-        record = new_code or _code_of(before)
+            _check_same_host(before.definition.endpoint_url, definition.endpoint_url)
+        record = new_code or before.definition.code
         _check_has_code(definition, status, record)
         _add_version(connection, agent_id, _Version(definition, record, sealed, status), now)
         return _existing(connection, org_id, agent_id)
@@ -72,10 +74,8 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
 async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes) -> Agent:
     """Code by archive: a new version, everything else of the agent as it was."""
     agent = await find_code_agent(platform, org_id, agent_id)
-    entrypoint = agent.definition.get("entrypoint")
-    checked = await upload_code.check_zip(raw, entrypoint if isinstance(entrypoint, str) else None)
-    required = agent.definition.get("requirements")
-    problems = upload_code.requirements_problems(required if isinstance(required, str) else None, checked)
+    checked = await upload_code.check_zip(raw, agent.definition.entrypoint)
+    problems = upload_code.requirements_problems(agent.definition.requirements, checked)
     if problems:
         raise Refused(problems, "the code")
     record = await _stored_code(platform, checked)
@@ -93,10 +93,10 @@ async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes)
 
 async def download_code(platform: Platform, org_id: int, agent_id: int, version: int | None) -> bytes:
     """The code of an agent as a zip archive."""
-    record = _code_of(await find_agent(platform, org_id, agent_id, version))
-    if record is None:
+    agent = await find_agent(platform, org_id, agent_id, version)
+    if agent.definition.code is None:
         raise Conflict(f"Agent {agent_id} has no code.")
-    return await upload_code.read_code(platform, record)
+    return await upload_code.read_code(platform, agent.definition.code)
 
 
 async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent:
@@ -107,7 +107,7 @@ async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent
         if agent.status == "published":
             return agent
         status, definition, _ = _read(_merged(agent, {"status": "published"}))  # a draft may leave things out
-        record = _code_of(agent)
+        record = agent.definition.code
         _check_has_code(definition, status, record)
         _add_version(
             connection, agent_id, _Version(definition, record, agent.sealed_auth_header, status), now
@@ -128,7 +128,7 @@ async def delete_agent(platform: Platform, org_id: int, agent_id: int) -> None:
 
 async def find_code_agent(platform: Platform, org_id: int, agent_id: int) -> Agent:
     agent = await find_agent(platform, org_id, agent_id)
-    if agent.definition.get("mode") != "code":
+    if not agent.definition.is_code:
         raise Conflict("Only agents of mode code have code; set the mode first.")
     return agent
 
@@ -142,7 +142,7 @@ async def _checked(
     org_id: int,
     body: JsonObject,
     *,
-    stored: JsonObject | None,
+    stored: CodeRecord | None,
     changed: JsonObject | None = None,
 ) -> tuple[_Read, CheckedCode | None]:
     """All that is wrong with an agent and its code, in one answer. `stored` is the code that it has."""
@@ -170,18 +170,19 @@ async def _checked(
 
 
 async def _checked_code(
-    platform: Platform, body: JsonObject, stored: JsonObject | None, *, is_sound: bool
+    platform: Platform, body: JsonObject, stored: CodeRecord | None, *, is_sound: bool
 ) -> CheckedCode | None:
     source, named = body.get(CODE), body.get("entrypoint")
     entrypoint = named if isinstance(named, str) else None
-    if source is None or (source == stored and stored is not None):  # what it is shown as may be sent back
+    is_known = stored is not None and source == stored.as_json()  # what it is shown as may be sent back
+    if source is None or is_known:
         return await upload_code.check_again(platform, stored, entrypoint) if stored is not None else None
     if isinstance(source, dict) and source.get("source") == "git" and not is_sound:
         return None  # nobody is called for an agent that is refused anyway
     return await upload_code.check_code(source, entrypoint, platform.git)
 
 
-async def _stored_code(platform: Platform, checked: CheckedCode | None) -> JsonObject | None:
+async def _stored_code(platform: Platform, checked: CheckedCode | None) -> CodeRecord | None:
     if checked is None:
         return None
     await upload_code.store_code(platform, checked)
@@ -190,22 +191,14 @@ async def _stored_code(platform: Platform, checked: CheckedCode | None) -> JsonO
 
 def _merged(before: Agent, body: JsonObject) -> JsonObject:
     """An agent that leaves code mode leaves behind what only code has."""
-    is_left = before.definition.get("mode") == "code" and body.get("mode", "code") != "code"
-    kept = {
-        name: value
-        for name, value in before.definition.items()
-        if not (is_left and name in (CODE, *CODE_FIELDS))
-    }
+    is_left = before.definition.is_code and body.get("mode", "code") != "code"
+    left = (CODE, *CODE_FIELDS) if is_left else ()
+    kept = {name: value for name, value in before.definition.as_stored().items() if name not in left}
     return {"status": before.status, **kept, **body}
 
 
-def _code_of(agent: Agent) -> JsonObject | None:
-    record = agent.definition.get(CODE)
-    return record if isinstance(record, dict) else None
-
-
-def _check_has_code(definition: AgentDefinition, status: str, record: JsonObject | None) -> None:
-    if definition.mode == "code" and status != "draft" and record is None:
+def _check_has_code(definition: AgentDefinition, status: str, record: CodeRecord | None) -> None:
+    if definition.is_code and status != "draft" and record is None:
         hint = "send `code`, or register a draft and PUT a zip archive to /api/agents/{id}/code"
         raise Refused([Problem(path=f"/{CODE}", message="the code is missing", hint=hint)], "the agent")
 
@@ -241,9 +234,9 @@ async def _check_endpoint(platform: Platform, definition: AgentDefinition) -> No
             raise Refused([Problem(path="/endpoint_url", message=refusal, hint=hint)], "the agent")
 
 
-def _check_same_host(before: Json, after: str | None) -> None:
+def _check_same_host(before: str | None, after: str | None) -> None:
     """A secret that nobody can read must not be sent to wherever someone points the agent next."""
-    if urlsplit(str(before or "")).netloc != urlsplit(after or "").netloc:
+    if urlsplit(before or "").netloc != urlsplit(after or "").netloc:
         message = "must be given again, because endpoint_url now names another host"
         raise Refused([Problem(path=f"/{WRITE_ONLY}", message=message)], "the agent")
 
@@ -267,17 +260,16 @@ def _sealed(platform: Platform, org_id: int, agent_id: int, secret: str | None) 
 
 class _Version(NamedTuple):
     definition: AgentDefinition
-    code: JsonObject | None
+    code: CodeRecord | None
     sealed_auth_header: bytes | None
     status: str
 
 
 def _add_version(connection: Connection, agent_id: int, version: _Version, now: str) -> None:
-    has_code = version.definition.mode == "code"
     agents.add_version(
         connection,
         agent_id=agent_id,
-        definition=version.definition.as_json() | ({CODE: version.code} if has_code else {}),
+        definition=replace(version.definition, code=version.code),
         sealed_auth_header=version.sealed_auth_header,
         status=version.status,
         now=now,

@@ -106,7 +106,7 @@ def _responses(run: Run) -> tuple[str, ...]:
     """What the agent said, turn by turn: of a conversation, the words before each next user message."""
     if run.final_response is None:
         return ()
-    if run.mode != "dispatch" or run.seed.get("turn_mode") != "model_as_user":
+    if run.mode != "dispatch" or not run.seed.is_conversation:
         return (run.final_response,)
     spoken: list[str] = []
     said = ""

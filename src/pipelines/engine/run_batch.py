@@ -101,7 +101,7 @@ class BatchRunner:
         """Queue what is pending of a batch. Shards that overlap do no harm: each run is claimed once."""
         await self._listen()
         work = await self._platform.database.read(lambda connection: _work(connection, batch.id))
-        most = int(str(work.agent.definition["max_concurrency"]))
+        most = work.agent.definition.max_concurrency
         await self._shards.enqueue(
             shards_of(batch, work.pending, lanes=min(LANES, most)), agent_id=batch.agent_id
         )
@@ -185,7 +185,7 @@ class BatchRunner:
     async def _claim(self, run_id: int, agent: Agent) -> Claimed | None:
         """Its row says `running` before a byte is sent: what is claimed is never sent by anyone else."""
         token, jti, now = secrets.token_urlsafe(32), secrets.token_hex(16), self._platform.now()
-        lifetime = timedelta(seconds=int(str(agent.definition["run_timeout_s"])) + GRACE_S)
+        lifetime = timedelta(seconds=agent.definition.run_timeout_s + GRACE_S)
 
         def claim(connection: Connection) -> Run | None:
             turns = runs.turns_of(connection, run_id)

@@ -20,11 +20,11 @@ from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.import_check import import_check
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
 from pipelines.engine.platform import Platform, timestamp
-from pipelines.engine.upload_code import MOST_REQUIREMENTS, REQUIREMENTS_FILE, entrypoint_of
+from pipelines.engine.upload_code import MOST_REQUIREMENTS, REQUIREMENTS_FILE
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
 from pipelines.outbound.ping import PingResult
 from pipelines.sandbox.environments import CannotPrepare
-from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits
+from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits, parse_entrypoint
 from pipelines.sandbox.pool import Begins, SandboxPool
 from pipelines.storage import code, runs
 from pipelines.storage.agents import Agent
@@ -107,10 +107,8 @@ class CodeRunner:
         hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         await self._keep_output(envelope.run_id, outcome, hidden)
         latency_ms = round((perf_counter() - started) * 1000, 3)
-        contract = agent.definition.get("response_contract")
-        read = await asyncio.to_thread(
-            _outcome, outcome, hidden, contract if isinstance(contract, dict) else None, latency_ms
-        )
+        contract = agent.definition.response_contract
+        read = await asyncio.to_thread(_outcome, outcome, hidden, contract, latency_ms)
         return _warned(read, ready.warnings)
 
     async def test_import(self, agent: Agent) -> PingResult:
@@ -145,18 +143,14 @@ class CodeRunner:
 
     async def _made_ready(self, agent: Agent) -> _Ready:
         opened = await self._platform.code_mode.opened()
-        record = agent.definition["code"]
-        assert isinstance(record, dict), "an agent of mode code is not published without code"
-        names = agent.definition.get("secrets")
+        definition = agent.definition
+        assert definition.code is not None, "an agent of mode code is not published without code"
         try:
-            secrets = await open_credentials(
-                self._platform, agent.org_id, [str(name) for name in names] if isinstance(names, list) else []
-            )
-            folder = await self._folders.folder_of(record)
-            asked = agent.definition.get("requirements")
-            requirements = (
-                asked if isinstance(asked, str) else await asyncio.to_thread(_requirements_in, folder)
-            )
+            secrets = await open_credentials(self._platform, agent.org_id, definition.secrets)
+            folder = await self._folders.folder_of(definition.code)
+            requirements = definition.requirements
+            if requirements is None:
+                requirements = await asyncio.to_thread(_requirements_in, folder)
             environment = await opened.environment_for(requirements)
         except CredentialMissing as error:
             raise CannotStart(f"{error}; set it with POST /api/credentials, then run again") from None
@@ -214,8 +208,7 @@ def _tested(started: float, *, problem: str | None = None, hint: str | None = No
 
 
 def _job(agent: Agent, envelope: Envelope, ready: _Ready) -> CodeJob:
-    record = agent.definition["code"]
-    assert isinstance(record, dict)
+    assert agent.definition.code is not None
     own = {
         ENV_RUN_TOKEN_JTI: envelope.run_token_jti,
         ENV_RUN_ID: str(envelope.run_id),
@@ -223,13 +216,13 @@ def _job(agent: Agent, envelope: Envelope, ready: _Ready) -> CodeJob:
     }
     return CodeJob(
         source_dir=ready.folder,
-        entrypoint=entrypoint_of(record),
+        entrypoint=parse_entrypoint(agent.definition.code.entrypoint),
         task_input=envelope.body()["input"],
         run_token=envelope.run_token,
         proxy_path=f"{PROXY_BASE}/runs/{envelope.run_token_jti}",
         env=ready.secrets | own,
         environment=ready.environment,
-        limits=Limits(wall_s=float(str(agent.definition["run_timeout_s"]))),
+        limits=Limits(wall_s=float(agent.definition.run_timeout_s)),
     )
 
 

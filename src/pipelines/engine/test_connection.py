@@ -1,7 +1,7 @@
 """Test connection: whether an agent could be sent a run, asked the way the first dispatch would reach it."""
 
 from pipelines.core.json_text import JsonObject
-from pipelines.engine.dispatch_run import is_code, target_of
+from pipelines.engine.dispatch_run import target_of
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_code import CodeRunner
@@ -14,10 +14,10 @@ async def test_connection(
 ) -> JsonObject:
     """By HTTP: is it there, does it let us in. By code: can it be loaded. If not, what to change."""
     agent = await find_agent(platform, org_id, agent_id)
-    if is_code(agent):
-        if agent.definition.get("code") is None:
+    if agent.definition.is_code:
+        if agent.definition.code is None:
             raise Conflict("This agent has no code to test.")
         return (await code_runner.test_import(agent)).as_json()
-    if not agent.definition.get("endpoint_url"):
+    if agent.definition.endpoint_url is None:
         raise Conflict("This agent has no endpoint_url to test.")
     return (await client.ping(target_of(platform, agent))).as_json()

@@ -4,14 +4,14 @@ What an agent version keeps of it is a record: where it came from, what it is ca
 """
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.code_entry import MAX_ENTRY_BYTES, entry_problems
-from pipelines.core.code_source import DEFAULT_ENTRYPOINT, GitSource, read_code_source
+from pipelines.core.code_source import DEFAULT_ENTRYPOINT, CodeOrigin, CodeRecord, GitSource, read_code_source
 from pipelines.core.code_tree import packed
 from pipelines.core.code_zip import CodeArchive, read_archive
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import Json
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.outbound.fetch_git import GitFetcher
@@ -22,7 +22,6 @@ from pipelines.storage.connection import Connection
 
 REQUIREMENTS_FILE = "requirements.txt"
 MOST_REQUIREMENTS = 400_000  # bytes: more than the characters that are read of it, however they are spelled
-DERIVED = ("hash", "files", "bytes", "entrypoint")  # of a record, beside where the code came from
 _WHAT = "the code"
 
 
@@ -31,12 +30,12 @@ class CheckedCode:
     """Code that could be run, not yet stored."""
 
     archive: CodeArchive
-    record: JsonObject = field(repr=False)
+    record: CodeRecord
 
 
 class _Found(NamedTuple):
     archive: CodeArchive
-    origin: JsonObject
+    origin: CodeOrigin
     place: str  # where the author would look for the entry file
 
 
@@ -51,31 +50,29 @@ async def check_code(source: Json, entrypoint: str | None, fetcher: GitFetcher) 
     if isinstance(read, GitSource):
         tree = await fetcher.fetch(read)
         archive = await asyncio.to_thread(lambda: read_archive(packed(tree.files)))
-        origin: JsonObject = {"source": "git", **read.as_json(), "commit": tree.commit}
+        origin = CodeOrigin(source="git", git=read, commit=tree.commit)
         return _checked(_Found(archive, origin, "/code"), named)
     archive = read_archive(packed(read.files))
     place = "/code/text" if read.source == "paste" else "/code/files"
-    return _checked(_Found(archive, {"source": read.source}, place), named)
+    return _checked(_Found(archive, CodeOrigin(source=read.source), place), named)
 
 
 async def check_zip(raw: bytes, entrypoint: str | None) -> CheckedCode:
     named = _named_entrypoint(entrypoint)
     archive = await asyncio.to_thread(read_archive, raw)  # half a gigabyte takes seconds
-    return _checked(_Found(archive, {"source": "zip"}, "/code"), named)
+    return _checked(_Found(archive, CodeOrigin(source="zip"), "/code"), named)
 
 
-async def check_again(platform: Platform, record: JsonObject, entrypoint: str | None) -> CheckedCode:
+async def check_again(platform: Platform, record: CodeRecord, entrypoint: str | None) -> CheckedCode:
     """Stored code under another entrypoint; Refused if that cannot be called."""
     archive = await read_code(platform, record)
-    origin = {name: value for name, value in record.items() if name not in DERIVED}
     known = await asyncio.to_thread(read_archive, archive)
-    return _checked(_Found(known, origin, "/entrypoint"), _named_entrypoint(entrypoint))
+    return _checked(_Found(known, record.origin, "/entrypoint"), _named_entrypoint(entrypoint))
 
 
-async def read_code(platform: Platform, record: JsonObject) -> bytes:
+async def read_code(platform: Platform, record: CodeRecord) -> bytes:
     """The archive of a version's code."""
-    known_as = str(record["hash"])
-    raw = await platform.database.read(lambda connection: code.code_by_hash(connection, known_as))
+    raw = await platform.database.read(lambda connection: code.code_by_hash(connection, record.hash))
     assert raw is not None, "the code of an agent version is never deleted"
     return raw
 
@@ -95,10 +92,6 @@ async def store_code(platform: Platform, checked: CheckedCode) -> None:
     await platform.database.write(
         lambda connection: code.add_code(connection, code_hash=archive.hash, archive_hash=whole, now=now)
     )
-
-
-def entrypoint_of(record: JsonObject) -> Entrypoint:
-    return parse_entrypoint(str(record["entrypoint"]))
 
 
 def requirements_problems(given: str | None, checked: CheckedCode | None) -> list[Problem]:
@@ -122,13 +115,13 @@ def _checked(found: _Found, named: Entrypoint | None) -> CheckedCode:
     problems = entry_problems(source, entry.file, function=entry.function, place=found.place)
     if problems:
         raise Refused(problems, _WHAT)
-    record: JsonObject = {
-        **found.origin,
-        "hash": found.archive.hash,
-        "files": len(found.archive.paths),
-        "bytes": found.archive.unpacked_bytes,
-        "entrypoint": str(entry),
-    }
+    record = CodeRecord(
+        origin=found.origin,
+        hash=found.archive.hash,
+        files=len(found.archive.paths),
+        bytes=found.archive.unpacked_bytes,
+        entrypoint=str(entry),
+    )
     return CheckedCode(archive=found.archive, record=record)
 
 

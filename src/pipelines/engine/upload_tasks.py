@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.behavior import read_behavior
 from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv, tasks_as_rows
-from pipelines.core.tools_schema import Tool, tools_from_stored
+from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.lint import lint_seeds
 from pipelines.engine.platform import Platform
 from pipelines.storage import agents, datasets
@@ -114,7 +114,7 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> list[Seed]:
 
     def collect(connection: Connection) -> list[Seed]:
         page = datasets.tasks_of_dataset(connection, dataset_id, limit=EVERY, after_id=None)
-        return [Seed.from_json(datasets.whole_seed(connection, task)) for task in page.items]
+        return [datasets.whole_seed(connection, task) for task in page.items]
 
     return await platform.database.read(collect)
 
@@ -139,10 +139,7 @@ async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surr
     )
     if agent is None:
         return None
-    return _Surroundings(
-        tools=tools_from_stored(agent.definition["tools_schema"]),
-        ledger_schema=parse_ledger_schema(agent.definition.get("ledger_schema")),
-    )
+    return _Surroundings(tools=agent.definition.tools, ledger_schema=agent.definition.ledger_schema)
 
 
 def _seeds(rows: bytes | Json, around: _Surroundings, problems: list[Problem]) -> list[Seed]:
@@ -163,7 +160,7 @@ def _store_tasks(
         connection,
         org_id=org_id,
         dataset_id=dataset_id,
-        seeds=[seed.as_json() for seed in seeds],
+        seeds=seeds,
         now=now,
     )
     dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)

@@ -1,28 +1,38 @@
 """Agents and every version they had. Definitions are stored as checked; nothing is ever overwritten."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
+from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: the definition is read when first asked for, and kept
 class Agent:
     id: int
     org_id: int
-    name: str
     version: int
     status: str  # draft, published
-    definition: JsonObject  # core.agent_definition's form, without the auth header's value
+    definition_text: str  # as it was stored, without the auth header's value: it is shown unread
     sealed_auth_header: bytes | None
     created_at: str
     updated_at: str
 
+    @cached_property
+    def definition(self) -> AgentDefinition:
+        return AgentDefinition.from_stored(self._stored())
+
+    def _stored(self) -> JsonObject:
+        stored = loads_own(self.definition_text)
+        assert isinstance(stored, dict)
+        return stored
+
     def as_json(self) -> JsonObject:
         own: JsonObject = {"id": self.id, "version": self.version, "status": self.status}
         times: JsonObject = {"created_at": self.created_at, "updated_at": self.updated_at}
-        return own | self.definition | {"has_auth_header_value": self.sealed_auth_header is not None} | times
+        return own | self._stored() | {"has_auth_header_value": self.sealed_auth_header is not None} | times
 
 
 def add_agent(connection: Connection, *, org_id: int, name: str, status: str, now: str) -> int:
@@ -39,7 +49,7 @@ def add_version(
     connection: Connection,
     *,
     agent_id: int,
-    definition: JsonObject,
+    definition: AgentDefinition,
     sealed_auth_header: bytes | None,
     status: str,
     now: str,
@@ -49,11 +59,11 @@ def add_version(
     connection.execute(
         "INSERT INTO agent_versions (agent_id, version, definition, auth_header_value, created_at)"
         " VALUES (?, ?, ?, ?, ?)",
-        (agent_id, version, dumps(definition).decode(), sealed_auth_header, now),
+        (agent_id, version, dumps(definition.as_stored()).decode(), sealed_auth_header, now),
     )
     connection.execute(
         "UPDATE agents SET version = ?, name = ?, status = ?, updated_at = ? WHERE id = ?",
-        (version, definition["name"], status, now, agent_id),
+        (version, definition.name, status, now, agent_id),
     )
     return int(version)
 
@@ -97,15 +107,12 @@ def delete_agent(connection: Connection, *, org_id: int, agent_id: int, now: str
 
 
 def _agent(row: Row) -> Agent:
-    definition = loads_own(row["definition"])
-    assert isinstance(definition, dict)
     return Agent(
         id=row["id"],
         org_id=row["org_id"],
-        name=str(definition["name"]),
         version=row["version"],
         status=row["status"],
-        definition=definition,
+        definition_text=row["definition"],
         sealed_auth_header=row["auth_header_value"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],

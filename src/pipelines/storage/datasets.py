@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.seed import Seed
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.stored_seed import WithSeed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,14 +30,12 @@ class Dataset:
         }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
+@dataclass(frozen=True, kw_only=True)
+class Task(WithSeed):
     id: int
     org_id: int
     dataset_id: int
     row_number: int  # its place in the dataset, from 1
-    seed: JsonObject  # the materialised odyssey_seed, without initial_state
-    world_hash: str | None  # None where the seed has no initial_state
     created_at: str
 
 
@@ -54,18 +54,18 @@ def add_dataset(connection: Connection, *, org_id: int, name: str, agent_id: int
 
 
 def add_tasks(
-    connection: Connection, *, org_id: int, dataset_id: int, seeds: Iterable[JsonObject], now: str
+    connection: Connection, *, org_id: int, dataset_id: int, seeds: Iterable[Seed], now: str
 ) -> list[int]:
-    """Append tasks behind those the dataset has. `seeds` are whole: the world is taken out and shared."""
+    """Append tasks behind those the dataset has. The world of each seed is taken out and shared."""
     # Nodes that append at the same time take turns: this changes nothing, and locks the dataset's row.
     connection.execute("UPDATE datasets SET name = name WHERE id = ?", (dataset_id,))
     (last,) = connection.execute(
         "SELECT COALESCE(MAX(row_number), 0) FROM tasks WHERE dataset_id = ?", (dataset_id,)
     ).fetchone()
     ids = []
-    for number, whole in enumerate(seeds, last + 1):
-        seed = dict(whole)
-        world = seed.pop("initial_state", None)
+    for number, seed in enumerate(seeds, last + 1):
+        body = seed.as_json()
+        world = body.pop("initial_state", None)
         made = insert(
             connection,
             "INSERT INTO tasks (org_id, dataset_id, row_number, seed, world_hash, created_at)"
@@ -74,7 +74,7 @@ def add_tasks(
                 org_id,
                 dataset_id,
                 number,
-                dumps(seed).decode(),
+                dumps(body).decode(),
                 add_world(connection, world) if isinstance(world, dict) else None,
                 now,
             ),
@@ -145,11 +145,16 @@ def tasks_of_dataset(
     return Page([_task(row) for row in rows.items], rows.last_id)
 
 
-def whole_seed(connection: Connection, task: Task) -> JsonObject:
-    """The odyssey_seed with its initial_state put back."""
+def whole_seed(connection: Connection, task: Task) -> Seed:
+    """The seed with its initial_state put back."""
+    return replace(task.seed, initial_state=world_by_hash(connection, task.world_hash))
+
+
+def whole_odyssey_seed(connection: Connection, task: Task) -> JsonObject:
+    """What is shown of it."""
     if task.world_hash is None:
-        return dict(task.seed)
-    return task.seed | {"initial_state": world_by_hash(connection, task.world_hash)}
+        return task.odyssey_seed()
+    return task.odyssey_seed() | {"initial_state": world_by_hash(connection, task.world_hash)}
 
 
 def _dataset(row: Row) -> Dataset:
@@ -164,14 +169,12 @@ def _dataset(row: Row) -> Dataset:
 
 
 def _task(row: Row) -> Task:
-    seed = loads_own(row["seed"])
-    assert isinstance(seed, dict)
     return Task(
         id=row["id"],
         org_id=row["org_id"],
         dataset_id=row["dataset_id"],
         row_number=row["row_number"],
-        seed=seed,
+        seed_text=row["seed"],
         world_hash=row["world_hash"],
         created_at=row["created_at"],
     )

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.stored_seed import WithSeed
 from pipelines.wire.names import RunStatus
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+@dataclass(frozen=True, kw_only=True)
+class Run(WithSeed):
     id: int
     org_id: int
     agent_id: int
@@ -23,8 +24,6 @@ class Run:
     mode: str  # manual: driven by hand; dispatch: sent to the agent
     status: RunStatus
     jti: str  # the token's public name
-    seed: JsonObject  # the run's own copy of the task's seed, without initial_state
-    world_hash: str | None
     simulated_now: str  # what time it is in the run's world
     fault_seed: int  # enters the draws of its random failure rules
     final_response: str | None
@@ -76,8 +75,8 @@ class Run:
         }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewRun:
+@dataclass(frozen=True, kw_only=True)
+class NewRun(WithSeed):
     """What a run is opened with; the rest is the store's to fill."""
 
     org_id: int
@@ -91,8 +90,6 @@ class NewRun:
     status: RunStatus
     jti: str
     token_hash: str
-    seed: JsonObject
-    world_hash: str | None
     simulated_now: str
     fault_seed: int = 0
     soft_warnings: list[Json]
@@ -134,7 +131,7 @@ def _values(run: NewRun) -> tuple[object, ...]:
         run.status.value,
         run.jti,
         run.token_hash,
-        dumps(run.seed).decode(),
+        run.seed_text,
         run.world_hash,
         run.simulated_now,
         run.fault_seed,
@@ -279,8 +276,6 @@ def _value(text: str | None) -> Json:
 
 
 def _run(row: Row) -> Run:
-    seed = loads_own(row["seed"])
-    assert isinstance(seed, dict)
     return Run(
         id=row["id"],
         org_id=row["org_id"],
@@ -294,7 +289,7 @@ def _run(row: Row) -> Run:
         mode=row["mode"],
         status=RunStatus(row["status"]),
         jti=row["jti"],
-        seed=seed,
+        seed_text=row["seed"],
         world_hash=row["world_hash"],
         simulated_now=row["simulated_now"],
         fault_seed=row["fault_seed"],

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
+from pipelines.core.authored import Fields
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine import upload_tasks
@@ -83,7 +84,7 @@ async def list_tasks(
     page = await platform.database.read(
         lambda connection: datasets.tasks_of_dataset(connection, dataset_id, limit=limit, after_id=after_id)
     )
-    return answer_page(page, lambda task: _shown(task, task.seed))
+    return answer_page(page, lambda task: _shown(task, task.odyssey_seed()))
 
 
 @router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=schemas.TASK_ROWS)
@@ -123,7 +124,7 @@ async def _whole_task(platform: Platform, org_id: int, task_id: int) -> JsonObje
     )
     if task is None:
         raise NotFound(f"There is no task {task_id}.")
-    seed = await platform.database.read(lambda connection: datasets.whole_seed(connection, task))
+    seed = await platform.database.read(lambda connection: datasets.whole_odyssey_seed(connection, task))
     return _shown(task, seed)
 
 
@@ -163,10 +164,7 @@ async def _upload(request: Request, taken: tuple[str, ...]) -> _Fields:
     body = await read_json(request, limit=limit)
     if not isinstance(body, dict):
         raise Refused([Problem(path="", message="must be a JSON object")], "the body")
-    unknown = body.keys() - set(taken)
-    if unknown:
-        problems = [Problem(path=f"/{name}", message="unknown field") for name in sorted(unknown)]
-        raise Refused(problems, "the dataset")
+    _refuse_unknown(body, taken, "the dataset")
     return _Fields(name=body.get("name"), agent_id=body.get("agent_id"), listed=body.get("rows"))
 
 
@@ -177,18 +175,18 @@ async def _form(request: Request, limit: int, taken: tuple[str, ...]) -> _Fields
     fields = _Fields()
     try:
         form = await parser.parse()
+        texts: JsonObject = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        _refuse_unknown(texts, ("file", *(name for name in taken if name != "rows")), "the form")
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
                 fields.file = await value.read()
                 fields.name = value.filename or "dataset" if fields.name is None else fields.name
             elif name == "file":
                 fields.file = value.encode()
-            elif name == "agent_id" and name in taken:
+            elif name == "agent_id":
                 fields.agent_id = int(value) if _is_number(value) else value
-            elif name == "name" and name in taken:
-                fields.name = value
             else:
-                raise Refused([Problem(path=f"/{name}", message="unknown field")], "the form")
+                fields.name = value
     except (MultiPartException, KeyError, UnicodeDecodeError) as error:
         raise BadRequest(f"The form cannot be read: {error}.") from None
     finally:
@@ -197,6 +195,13 @@ async def _form(request: Request, limit: int, taken: tuple[str, ...]) -> _Fields
     if fields.file is None and parser._files_to_close_on_error:
         raise BadRequest("The form ends in the middle of its file.")
     return fields
+
+
+def _refuse_unknown(body: JsonObject, known: tuple[str, ...], what: str) -> None:
+    problems: list[Problem] = []
+    Fields(body, "", problems).refuse_unknown(known)
+    if problems:
+        raise Refused(problems, what)
 
 
 def _is_number(text: str) -> bool:

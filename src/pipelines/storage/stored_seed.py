@@ -1,0 +1,24 @@
+"""What tasks and runs have alike: a seed, kept as it was stored and read when somebody asks for it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.seed import Seed
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: the seed is read when first asked for, and kept
+class WithSeed:
+    seed_text: str  # as it was stored: it is shown so, copied so, and names what the run draws
+    world_hash: str | None  # of the initial_state, which is stored apart; None where there is none
+
+    @cached_property
+    def seed(self) -> Seed:
+        """Without its initial_state."""
+        return Seed.from_stored(self.odyssey_seed())
+
+    def odyssey_seed(self) -> JsonObject:
+        """What is shown of it, and hashed: to be read as `seed`."""
+        stored = loads_own(self.seed_text)
+        assert isinstance(stored, dict)
+        return stored
