@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pipelines.core.json_text import JsonObject, same
 from pipelines.core.ledger import Add, Attributes, Draft, Ledger, LedgerUpdate, Remove, SetFlag, Update
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.simulation.values import Budget, Entity, Value
+from pipelines.core.simulation.values import MAX_STEPS, Budget, Entity, Value
 
 
 @dataclass(kw_only=True, slots=True)
@@ -24,20 +24,40 @@ class Place:
 
 
 class Call(Budget):
-    __slots__ = ("_draft", "_entities", "_flags", "_touched", "draws", "ledger", "moment", "names", "places")
+    __slots__ = (
+        "_draft",
+        "_entities",
+        "_flags",
+        "_touched",
+        "arguments",
+        "draws",
+        "ledger",
+        "moment",
+        "names",
+        "places",
+    )
+    names: dict[str, Value]
 
     def __init__(self, arguments: JsonObject, ledger: Ledger, moment: Moment) -> None:
-        super().__init__()
+        self.steps_left = MAX_STEPS
+        self.arguments = arguments
         self.ledger = ledger
         self.moment = moment
         self.draws = 0
-        self.names: dict[str, Value] = {"args": arguments, "now": moment.now, "today": moment.now[:10]}
         self.places: list[Place] = []
         self._entities: dict[tuple[str, str], Entity] = {}
         # Entities and flags in the order in which the call first changed them; True = not yet in the draft.
         self._touched: dict[tuple[str, str] | str, bool] = {}
         self._flags: dict[str, bool] = {}
         self._draft: Draft | None = None
+
+    def __getattr__(self, name: str) -> dict[str, Value]:
+        """`names` when it is first asked for: emitted code keeps most of them in variables of its own."""
+        if name != "names":
+            raise AttributeError(name)
+        now = self.moment.now
+        self.names = {"args": self.arguments, "now": now, "today": now[:10]}
+        return self.names
 
     def entity(self, kind: str, id: str) -> Entity | None:
         """The entity as this call sees it; the same object however often it is asked for."""

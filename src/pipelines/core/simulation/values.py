@@ -6,7 +6,7 @@ anything, is left out of mappings, and is an error in arithmetic.
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import orjson
 
@@ -81,7 +81,11 @@ class Budget:
     def spend(self, steps: int = 1) -> None:
         self.steps_left -= steps
         if self.steps_left < 0:
-            raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
+            exhausted()
+
+
+def exhausted() -> NoReturn:
+    raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
 
 
 def kind_of(value: Value) -> str:
