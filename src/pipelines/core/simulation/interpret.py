@@ -11,7 +11,7 @@ from pipelines.core.simulation import actions, places, steps
 from pipelines.core.simulation.actions import Outcome
 from pipelines.core.simulation.call import Call, Place
 from pipelines.core.simulation.library.world import next_id
-from pipelines.core.simulation.syntax.calls import bind
+from pipelines.core.simulation.syntax.calls import parts_of
 from pipelines.core.simulation.values import MISSING, Stopped, Value, elements, key_text, leave
 
 
@@ -182,15 +182,18 @@ def _flag(step: steps.Flag, call: Call) -> None:
 def _for_each(step: steps.ForEach, call: Call) -> Outcome | None:
     home = None if step.place is None else places.resolve(step.place, call)
     rounds = list(elements(step.source.evaluate(call)))
-    [*names] = step.names
+    names = step.names
     following = [] if home is None else places.of_elements(home, len(rounds), call)
     for at, element in enumerate(rounds):
         call.spend()
-        if home is None:
-            bind(call.names, names, element)
-        else:
+        if home is not None:
+            call.bind(names[0], places.read(following[at]))
             following[at].name = names[0]
-            call.names[names[0]] = places.read(following[at])
+        elif len(names) == 1:
+            call.bind(names[0], element)
+        else:
+            for name, part in zip(names, parts_of(element, len(names)), strict=True):
+                call.bind(name, part)
         outcome = run_block(step.steps, call)
         if outcome is not None:
             return outcome

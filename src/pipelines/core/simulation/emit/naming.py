@@ -42,10 +42,3 @@ class Naming:
             return
         arguments = [w.constant(name), value] + ([] if place is None else [place])
         w.add(nodes.do(nodes.call(nodes.attribute(w.call, "bind"), *arguments)))
-
-    def bind_element(self, w: Writer, name: str, value: ast.expr) -> None:
-        """As a loop binds its names: without looking for places that the name stood for."""
-        if name in self._places:
-            w.add(nodes.assign_entry(self._in_call, w.constant(name), value))
-        else:
-            w.add(nodes.assign(self._variables[name], value))

@@ -129,17 +129,17 @@ class _Emitter:
     def _bind_element(self, names: tuple[str, ...], element: str) -> None:
         w, value = self._w, nodes.load(element)
         if len(names) == 1:
-            self._naming.bind_element(w, names[0], value)
+            self._naming.bind(w, names[0], value)
             return
         parts = w.result(parts_of, value, nodes.own(len(names)))
         for index, name in enumerate(names):
-            self._naming.bind_element(w, name, nodes.entry(parts, nodes.own(index)))
+            self._naming.bind(w, name, nodes.entry(parts, nodes.own(index)))
 
     def _follow(self, name: str, place: str) -> None:
         """The name stands for the place of the element as long as the round lasts."""
         w, stands = self._w, nodes.load(place)
+        self._naming.bind(w, name, nodes.call(w.function(places.read), stands))
         w.add(nodes.assign_attribute(stands, "name", w.constant(name)))
-        self._naming.bind_element(w, name, nodes.call(w.function(places.read), stands))
 
 
 def _locate(stopped: Stopped, paths: tuple[str, ...], at: int) -> None:

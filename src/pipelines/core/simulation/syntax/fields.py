@@ -22,6 +22,8 @@ from pipelines.core.simulation.values import (
     kind_of,
 )
 
+_DIGITS = "0123456789"
+
 
 def constant(compiler: Compiler, node: ast.Constant) -> Evaluate:
     value: Value = node.value
@@ -220,7 +222,7 @@ def formatted(compiler: Compiler, node: ast.FormattedValue) -> Evaluate:
         return inner
     spec = format_of(node.format_spec)
     places = spec.removeprefix(",").removeprefix(".").removesuffix("f")
-    if f".{places}f" != spec.removeprefix(",") or len(places) != 1 or not places.isdigit():
+    if f".{places}f" != spec.removeprefix(",") or len(places) != 1 or places not in _DIGITS:
         compiler.complain(f"the format `{spec}` is not known", "write {x:.2f} or {x:,.2f}")
         return inner
     return lambda call: shown(inner(call), spec)
