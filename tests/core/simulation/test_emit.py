@@ -182,8 +182,8 @@ def values_in(value: Json) -> list[Json]:
 # -- what the code holds
 
 HOSTILE = (
-    "'); __import__('os').system('x') #", 'a"b', "a\nb", "a\\", "__class__", "__import__", "ünïcode", "k0", "call",
-    "\u2028", "{0.__class__}", "v1", "at",
+    "'); __import__('os').system('x') #", 'a"b', "a\nb", "a\\", "__class__", "__import__", "ünïcode", "k0",
+    "call", "\u2028", "{0.__class__}", "v1", "at",
 )  # fmt: skip
 
 
@@ -233,8 +233,8 @@ def test_nothing_that_an_author_wrote_is_in_the_code(text):
 
 #: All that emitted code says in words.
 OWN_WORDS = {
-    "plan", "<plan>", "call", "at", "names", "stopped", "steps_left", "spend", "arguments", "moment", "now", "get",
-    "append", "extend", "update", "entity", "bind", "name", "removed", "__class__",
+    "plan", "<plan>", "call", "at", "names", "stopped", "steps_left", "spend", "arguments", "moment", "now",
+    "get", "append", "extend", "update", "entity", "bind", "name", "removed", "__class__",
 }  # fmt: skip
 
 
