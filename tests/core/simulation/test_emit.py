@@ -234,7 +234,7 @@ def test_nothing_that_an_author_wrote_is_in_the_code(text):
 #: All that emitted code says in words.
 OWN_WORDS = {
     "plan", "<plan>", "call", "at", "names", "stopped", "steps_left", "spend", "arguments", "moment", "now",
-    "get", "append", "extend", "update", "entity", "bind", "name", "removed", "__class__",
+    "get", "append", "extend", "update", "entity", "bind", "name", "removed", "resolve", "__class__",
 }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from pipelines.core.simulation.language import Plan
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.simulation.values import Stopped
 
+_NOTHING = (200, None)  # a plan without a reply
+
 
 def run(plan: Plan, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
     """What the tool answers and what it would change. The ledger itself is left alone."""
@@ -26,14 +28,15 @@ def interpret(plan: Plan, arguments: JsonObject, ledger: Ledger, moment: Moment)
     return answered(partial(run_block, plan.steps), Call(arguments, ledger, moment))
 
 
-def answered(code: Code, call: Call) -> SimulatedReply:
+def answered(
+    code: Code, call: Call, computed: frozenset[str] = frozenset(), notes: tuple[str, ...] = ()
+) -> SimulatedReply:
+    """What came of the code; fields that it computes and notes on it go with every reply."""
     try:
-        outcome = code(call)
-        if outcome is None:
-            return SimulatedReply(200, None, call.updates())
-        status, response = outcome
-        return SimulatedReply(status, response, call.updates() if status < 400 else ())
+        status, response = code(call) or _NOTHING
+        updates = call.updates() if status < 400 else ()
     except Stopped as stopped:
         raise SimulationFailed(stopped.code, f"{stopped} (at {stopped.path})") from None
     except RecursionError:
         raise SimulationFailed("plan_too_large", "the plan's values are nested too deep") from None
+    return SimulatedReply(status, response, updates, "embedded", computed, notes)

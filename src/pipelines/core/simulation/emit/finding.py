@@ -41,7 +41,10 @@ def _find_by_id(w: Writer, naming: Naming, step: steps.Find, id: ast.expr) -> No
         _bind_all(w, naming, step, found)
         return
     look = actions.by_exact_id if step.exact else actions.by_id
-    _bind_one(w, naming, step, w.result(look, kind, wanted, w.call), wanted)
+    is_text = nodes.compare(nodes.attribute(wanted, "__class__"), "is", w.function(str))
+    known = nodes.call(nodes.attribute(w.call, "entity" if step.exact else "resolve"), kind, wanted)
+    found = w.let(nodes.either(is_text, known, nodes.call(w.function(look), kind, wanted, w.call)))
+    _bind_one(w, naming, step, found, wanted)
 
 
 def _bind_all(w: Writer, naming: Naming, step: steps.Find, found: ast.expr) -> None:
