@@ -6,6 +6,7 @@ can make one of them fail with SystemError, whatever its text.
 
 import ast
 import threading
+from types import CodeType
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -18,3 +19,8 @@ def expression_tree(text: str) -> ast.expr:
 def module_tree(text: str, filename: str) -> ast.Module:
     with _ONE_AT_A_TIME:
         return ast.parse(text, filename)
+
+
+def compiled(tree: ast.Module, filename: str) -> CodeType:
+    with _ONE_AT_A_TIME:
+        return compile(tree, filename, "exec")

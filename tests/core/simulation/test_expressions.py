@@ -398,3 +398,28 @@ def test_like_is_what_its_definition_says(text, pattern):
 def test_any_text_is_an_expression_or_is_refused(text):
     with contextlib.suppress(Refused, Stopped):
         value(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "first(word for word in word)",
+        "default(first(order for order in order.items if order.price > 3), 1)",
+        "[x for x in [1] for n in [n]]",
+    ],
+)
+def test_a_comprehension_may_hide_the_name_it_goes_over(text):
+    compile_expression(text, names=["word", "order", "n"])
+
+
+def test_a_comprehension_of_constants_that_can_only_fail_is_refused():
+    with pytest.raises(Refused) as refused:
+        compile_expression("sum(x / 0 for x in [1])", names=["x"])
+    assert "can only fail" in refused.value.problems[0].message
+
+
+@pytest.mark.parametrize("digit", ["²", "٢", "੨"])
+def test_a_number_of_places_is_an_ascii_digit(digit):
+    with pytest.raises(Refused) as refused:
+        compile_expression(f"f'{{n:.{digit}f}}'", names=["n"])
+    assert "format" in refused.value.problems[0].message

@@ -457,3 +457,27 @@ def test_an_index_finds_what_a_scan_finds(state, wanted, where, n):
     for by_index, by_scan in (found[::2], found[1::2]):
         # A scan may meet an entity that the comparison does not fit, and stop; an index never looks at it.
         assert by_index == by_scan or by_scan == "plan_type"
+
+
+def test_a_failed_find_tells_of_a_name_as_it_was_before():
+    """The first hit is a null in the list, which counts as nothing found; the name was an order before."""
+    ledger = Ledger(World.from_initial_state({"order": {"o-1": {"status": "open", "notes": [None]}}}))
+    reply = answer(
+        "  - find: {as: o, in: order, id: \"'o-1'\"}\n"
+        "  - find: {as: o, in: o.notes, where: o is null, else: {error: none, message: 'of {o.status}'}}\n",
+        ledger,
+    )
+    assert reply.response == {"error": {"code": "none", "message": "of open"}}
+
+
+def test_a_loop_over_plain_values_does_not_follow_a_place_that_its_name_stood_for():
+    reply = answer(
+        ORDER.replace("- find", "  - find")
+        + "  - for: n\n    in: [1]\n    do:\n"
+        + "      - let: {card: 'o.items[0]'}\n      - set: {card.price: 1}\n"
+        + "  - let: {seen: []}\n"
+        + "  - for: card\n    in: \"[{'price': 5}]\"\n    do:\n"
+        + "      - set: {o.note: 'card.price'}\n      - let: {seen: '[*seen, card.price]'}\n"
+        + "  - return: seen\n"
+    )
+    assert reply.response == [5]

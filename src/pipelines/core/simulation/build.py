@@ -10,11 +10,12 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.behavior import Behavior, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.shapes import Survey
 from pipelines.core.simulation.reply_check import computed_in
-from pipelines.core.simulation.run_plan import run
+from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool
 
@@ -54,13 +55,10 @@ class PlannedSimulator:
         return self._behavior.not_understood
 
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
-        found = self.plan_of(tool)
+        found = self._plans.get(tool) or self.plan_of(tool)
         if found.plan is None:
             raise SimulationFailed("no_plan", f"no plan makes sense for `{tool}`: {'; '.join(found.notes)}")
-        reply = run(found.plan, arguments, ledger, moment)
-        if not found.notes and not found.computed:
-            return reply
-        return reply._replace(notes=(*reply.notes, *found.notes), computed=found.computed)
+        return answered(found.plan.code, Call(arguments, ledger, moment), found.computed, found.notes)
 
     def settle(self, question: Question, reply: object, ledger: Ledger, moment: Moment) -> SimulatedReply:
         raise SimulationFailed("never_asked", "plans ask nothing")

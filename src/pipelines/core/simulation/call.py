@@ -8,10 +8,14 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import orjson
+
 from pipelines.core.json_text import JsonObject, same
 from pipelines.core.ledger import Add, Attributes, Draft, Ledger, LedgerUpdate, Remove, SetFlag, Update
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.simulation.values import Budget, Entity, Value
+from pipelines.core.simulation.values import MAX_STEPS, MISSING, Budget, Entity, Value, entity_of
+
+_SIZES = ("sizes",)  # among what is derived from a world
 
 
 @dataclass(kw_only=True, slots=True)
@@ -24,20 +28,40 @@ class Place:
 
 
 class Call(Budget):
-    __slots__ = ("_draft", "_entities", "_flags", "_touched", "draws", "ledger", "moment", "names", "places")
+    __slots__ = (
+        "_draft",
+        "_entities",
+        "_flags",
+        "_touched",
+        "arguments",
+        "draws",
+        "ledger",
+        "moment",
+        "names",
+        "places",
+    )
+    names: dict[str, Value]
 
     def __init__(self, arguments: JsonObject, ledger: Ledger, moment: Moment) -> None:
-        super().__init__()
+        self.steps_left = MAX_STEPS
+        self.arguments = arguments
         self.ledger = ledger
         self.moment = moment
         self.draws = 0
-        self.names: dict[str, Value] = {"args": arguments, "now": moment.now, "today": moment.now[:10]}
         self.places: list[Place] = []
         self._entities: dict[tuple[str, str], Entity] = {}
         # Entities and flags in the order in which the call first changed them; True = not yet in the draft.
         self._touched: dict[tuple[str, str] | str, bool] = {}
         self._flags: dict[str, bool] = {}
         self._draft: Draft | None = None
+
+    def __getattr__(self, name: str) -> dict[str, Value]:
+        """`names` when it is first asked for: emitted code keeps most of them in variables of its own."""
+        if name != "names":
+            raise AttributeError(name)
+        now = self.moment.now
+        self.names = {"args": self.arguments, "now": now, "today": now[:10]}
+        return self.names
 
     def entity(self, kind: str, id: str) -> Entity | None:
         """The entity as this call sees it; the same object however often it is asked for."""
@@ -47,7 +71,8 @@ class Call(Budget):
         attrs = self.ledger.get(kind, id)
         if attrs is None:
             return None
-        return self._know(Entity(kind, id, attrs, attrs))
+        known = self._entities[kind, id] = entity_of(kind, id, attrs, attrs)
+        return known
 
     def resolve(self, kind: str, given: str) -> Entity | None:
         """The entity meant by an id in any spelling."""
@@ -78,7 +103,7 @@ class Call(Budget):
     def add(self, kind: str, id: str, attrs: Attributes) -> Entity:
         """The caller has checked that no such entity is there."""
         before = self.ledger.get(kind, id)
-        entity = self._know(Entity(kind, id, attrs, before))
+        entity = self._entities[kind, id] = entity_of(kind, id, attrs, before)
         self.touch(entity)
         return entity
 
@@ -108,6 +133,8 @@ class Call(Budget):
 
     def updates(self) -> tuple[LedgerUpdate, ...]:
         """From the ledger as it was to what the call made of it."""
+        if not self._touched:
+            return ()
         return tuple(update for key in self._touched for update in self._sync(self.ledger, key))
 
     def draw(self, purpose: str) -> int:
@@ -116,9 +143,19 @@ class Call(Budget):
         seed = f"{self.moment.seed}\0{self.moment.call_number}\0{self.draws}\0{purpose}"
         return int.from_bytes(hashlib.sha256(seed.encode()).digest())
 
-    def _know(self, entity: Entity) -> Entity:
-        self._entities[entity.kind, entity.id] = entity
-        return entity
+    def size_of(self, kind: str, id: str, attrs: Attributes) -> int:
+        """Known from before where the world itself holds the attributes: they never change."""
+        world = self.ledger.world
+        sizes = world.derived.get(_SIZES)
+        if sizes is None:
+            sizes = world.derived[_SIZES] = {}
+        known = sizes.get((kind, id))
+        if known is not None and known[0] is attrs:
+            return known[1]  # type: ignore[no-any-return]
+        size = len(orjson.dumps(attrs))
+        if world.entities.get(kind, {}).get(id) is attrs:
+            sizes[kind, id] = (attrs, size)
+        return size
 
     def _sync(self, ledger: Ledger, key: tuple[str, str] | str) -> list[LedgerUpdate]:
         if isinstance(key, str):
@@ -137,9 +174,9 @@ def _change(entity: Entity, old: Attributes) -> list[LedgerUpdate]:
     changed = {
         name: value
         for name, value in entity.items()
-        if name not in old or (value is not old[name] and not same(old[name], value))
+        if old.get(name, MISSING) is not value and (name not in old or not same(old[name], value))
     }
-    gone = tuple(name for name in old if name not in entity)
+    gone = () if old.keys() <= entity.keys() else tuple(name for name in old if name not in entity)
     if not changed and not gone:
         return []
     return [Update(entity_type=entity.kind, id=entity.id, set=changed, unset=gone)]

@@ -8,12 +8,15 @@ import copy
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Literal, TypeAlias
 
 from pipelines.core.failure_rules import MAX_LATENCY_MS
 from pipelines.core.json_text import Json, depth
 from pipelines.core.problems import Refused
 from pipelines.core.simulation import steps as plan_steps
+from pipelines.core.simulation.emit import Code, emitted
+from pipelines.core.simulation.interpret import run_block
 from pipelines.core.simulation.plan_checker import Checker, under
 from pipelines.core.simulation.plan_verbs import read_block
 
@@ -22,7 +25,7 @@ Origin: TypeAlias = Literal["authored", "read", "model"]
 MAX_BODY_DEPTH = 30  # steps within steps and values within values; far past what anyone can read
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: `code` is kept beside the fields
 class Plan:
     """A checked plan and where it came from. `body` is what was written; it must not be changed."""
 
@@ -32,6 +35,11 @@ class Plan:
 
     def as_json(self) -> Json:
         return copy.deepcopy(self.body)
+
+    @cached_property
+    def code(self) -> Code:
+        """Runs the plan. Emitted when it is first needed: a plan that is only checked never is."""
+        return emitted(self.steps) or partial(run_block, self.steps)
 
 
 def parse_plan(

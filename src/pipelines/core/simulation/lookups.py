@@ -5,13 +5,13 @@ offer too many, never too few.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Attributes, Ledger, World
-from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.syntax.compiler import Formula
 from pipelines.core.simulation.values import Value
 
 Index: TypeAlias = dict[Json, list[str]]
@@ -27,7 +27,7 @@ class Reach(NamedTuple):
 
 class Lookup(NamedTuple):
     reach: Reach
-    wanted: Callable[[Call], Value]
+    wanted: Formula
 
 
 class Comparison(NamedTuple):

@@ -7,29 +7,48 @@ to, and names that stand for places are pointed at the new values.
 from pipelines.core.json_text import Json
 from pipelines.core.simulation import steps
 from pipelines.core.simulation.call import Call, Place
-from pipelines.core.simulation.values import MISSING, Entity, Stopped, Value, is_blank, key_text, kind_of
+from pipelines.core.simulation.values import (
+    MISSING,
+    Entity,
+    Stopped,
+    Value,
+    is_blank,
+    key_text,
+    kind_of,
+    leave,
+)
 
 
 def resolve(path: steps.Path, call: Call) -> Place:
     """The place a path means now, with its computed keys looked up."""
-    root = call.names[path.root]
+    home = home_of(call.names[path.root], path.root, call)
+    return inside(home, [key_in(key.evaluate(call), path.text) for key in path.keys])
+
+
+def home_of(root: Value, name: str, call: Call) -> Place:
+    """Where the value of a name stands: an entity, or a place inside one."""
     if isinstance(root, Entity):
-        home, keys = root, []
+        home = Place(entity=root, keys=[], name=None)
     else:
-        known = next((place for place in call.places if place.name == path.root), None)
+        known = next((place for place in call.places if place.name == name), None)
         if known is None:
             raise Stopped(
-                "plan_not_a_place", f"`{path.root}` is {kind_of(root)} of its own, not part of an entity"
+                "plan_not_a_place", f"`{name}` is {kind_of(root)} of its own, not part of an entity"
             )
-        home, keys = known.entity, known.keys
-    if home.removed:
-        raise Stopped("plan_not_a_place", f"{home.kind} {home.id!r} was removed before")
-    return Place(entity=home, keys=[*keys, *(_key(key(call), path) for key in path.keys)], name=None)
+        home = known
+    if home.entity.removed:
+        raise Stopped("plan_not_a_place", f"{home.entity.kind} {home.entity.id!r} was removed before")
+    return home
 
 
-def _key(value: Value, path: steps.Path) -> str | int:
+def inside(home: Place, keys: list[str | int]) -> Place:
+    return Place(entity=home.entity, keys=[*home.keys, *keys], name=None)
+
+
+def key_in(value: Value, text: str) -> str | int:
+    """A key that a path computes."""
     if is_blank(value):
-        raise Stopped("plan_type", f"a key in `{path.text}` is {kind_of(value)}")
+        raise Stopped("plan_type", f"a key in `{text}` is {kind_of(value)}")
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return key_text(value)
@@ -53,7 +72,7 @@ def write(place: Place, value: Json, call: Call) -> None:
         container[_position(container, key)] = value
     else:
         container[str(key)] = value
-    _changed(place, call)
+    _changed(place.entity, call)
 
 
 def append(place: Place, value: Json, call: Call) -> None:
@@ -61,6 +80,31 @@ def append(place: Place, value: Json, call: Call) -> None:
     if not (is_blank(current) or isinstance(current, list)):
         raise Stopped("plan_type", f"only to a list can be appended, not to {kind_of(current)}")
     write(place, [*(current or ()), value], call)
+
+
+def set_value(place: Place, value: Value, call: Call) -> None:
+    if value is not MISSING:
+        write(place, leave(value, call), call)
+
+
+def set_field(entity: Entity, key: str, value: Value, call: Call) -> None:
+    """`set_value` where the place is a field of the entity itself."""
+    if value is not MISSING:
+        entity[key] = leave(value, call)
+        _changed(entity, call)
+
+
+def append_value(place: Place, value: Value, call: Call) -> None:
+    if value is not MISSING:
+        append(place, leave(value, call), call)
+
+
+def remove(place: Place, call: Call) -> None:
+    """An entity, or a value inside one."""
+    if place.keys:
+        take(place, call)
+    else:
+        call.remove(place.entity)
 
 
 def take(place: Place, call: Call) -> None:
@@ -75,7 +119,7 @@ def take(place: Place, call: Call) -> None:
         position = _position(container, key)
         del container[position]
         _close_gap(place, position, call)
-    _changed(place, call)
+    _changed(place.entity, call)
 
 
 def of_elements(home: Place, count: int, call: Call) -> list[Place]:
@@ -137,8 +181,8 @@ def _close_gap(place: Place, position: int, call: Call) -> None:
     call.places = kept
 
 
-def _changed(place: Place, call: Call) -> None:
-    call.touch(place.entity)
+def _changed(entity: Entity, call: Call) -> None:
+    call.touch(entity)
     for known in call.places:
-        if known.name is not None and known.entity is place.entity:
+        if known.name is not None and known.entity is entity:
             call.names[known.name] = read(known)

@@ -15,10 +15,10 @@ from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation import steps
 from pipelines.core.simulation.expressions import Expression, compile_expression
-from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES, Evaluate
-from pipelines.core.simulation.syntax.fields import mapping_of
+from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES, Evaluate, Formula, Given
+from pipelines.core.simulation.syntax.fields import joined, mapping_of
 from pipelines.core.simulation.syntax.text import BadExpression, did_you_mean, parse
-from pipelines.core.simulation.values import Value, as_text, check_size
+from pipelines.core.simulation.values import Value, as_text
 
 # What a name stands for: an entity, a place inside one, or a value of its own.
 Kind: TypeAlias = Literal["entity", "place", "value"]
@@ -28,11 +28,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ERROR_WORD = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def constant(value: Value) -> Evaluate:
-    return lambda call: value
+def constant(value: Value) -> Formula:
+    return Formula(Given(value), lambda call: value)
 
 
-NOTHING: Evaluate = constant(None)
+NOTHING: Formula = constant(None)
 
 
 def under(path: str, *parts: str | int) -> str:
@@ -69,48 +69,56 @@ class Checker:
             self.problems.extend(refused.problems)
             return None
 
-    def condition(self, body: Json, scope: Scope, path: str) -> Evaluate:
+    def condition(self, body: Json, scope: Scope, path: str) -> Formula:
         if isinstance(body, bool):
             return constant(body)
         found = self.expression(body, scope, path)
-        return found.evaluate if found else NOTHING
+        return Formula(found.tree, found.evaluate) if found else NOTHING
 
-    def value(self, body: Json, scope: Scope, path: str) -> Evaluate:
+    def value(self, body: Json, scope: Scope, path: str) -> Formula:
         """VALUE: an expression in a string, a number, true, false, null, or a mapping or list of values."""
         if isinstance(body, str):
             found = self.expression(body, scope, path)
-            return found.evaluate if found else NOTHING
+            return Formula(found.tree, found.evaluate) if found else NOTHING
         if isinstance(body, dict):
             return self.mapping(body, scope, path)
         if isinstance(body, list):
             parts = [self.value(part, scope, under(path, index)) for index, part in enumerate(body)]
-            return lambda call: [part(call) for part in parts]
+            run = [part.evaluate for part in parts]
+            tree = ast.List(elts=[part.tree for part in parts], ctx=ast.Load())
+            return Formula(tree, lambda call: [part(call) for part in run])
         return constant(body)
 
-    def mapping(self, body: JsonObject, scope: Scope, path: str) -> Evaluate:
+    def mapping(self, body: JsonObject, scope: Scope, path: str) -> Formula:
         entries: list[tuple[str | Evaluate | None, Evaluate]] = []
+        tree = ast.Dict(keys=[], values=[])
         for key, part in body.items():
             at = under(path, key)
             value = self.value(part, scope, at)
             computed = key.startswith("[") and key.endswith("]")
-            name = self.value(key[1:-1], scope, at) if computed else key
-            entries.append((None if key == "..." else name, value))
-        return mapping_of(entries)
+            name = self.value(key[1:-1], scope, at) if computed else constant(key)
+            is_spread = key == "..."
+            entries.append((None if is_spread else name.evaluate if computed else key, value.evaluate))
+            tree.keys.append(None if is_spread else name.tree)
+            tree.values.append(value.tree)
+        return Formula(tree, mapping_of(entries))
 
-    def template(self, body: Json, scope: Scope, path: str) -> Evaluate:
+    def template(self, body: Json, scope: Scope, path: str) -> Formula:
         """Text in which `{expr}` is filled in; `{{` and `}}` are braces."""
         if not isinstance(body, str):
             self.problem(path, "a message is text")
             return NOTHING
-        parts: list[str | Evaluate] = []
+        parts: list[Formula] = []
         for literal, code in _template_parts(body):
-            parts.append(literal.replace("{{", "{").replace("}}", "}"))
+            parts.append(constant(literal.replace("{{", "{").replace("}}", "}")))
             if code is not None:
                 parts.append(self.value(code, scope, path))
         if len(parts) == 1:
-            return constant(parts[0])
-        return lambda call: check_size(
-            "".join([part if isinstance(part, str) else as_text(part(call)) for part in parts]), call
+            return parts[0]
+        run = [part.evaluate for part in parts]
+        return Formula(
+            ast.JoinedStr(values=[part.tree for part in parts]),
+            lambda call: joined([as_text(part(call)) for part in run], call),
         )
 
     def failure(self, body: Json, scope: Scope, path: str) -> steps.Failure:
@@ -159,7 +167,7 @@ class Checker:
         except BadExpression as bad:
             self.problem(path, bad.complaint.message, bad.complaint.hint)
             return nothing
-        keys: list[Evaluate] = []
+        keys: list[Formula] = []
         while isinstance(node, (ast.Attribute, ast.Subscript)):
             if isinstance(node, ast.Attribute):
                 keys.append(constant(node.attr))

@@ -10,7 +10,7 @@ from pipelines.core.simulation import steps
 from pipelines.core.simulation.expressions import Expression
 from pipelines.core.simulation.lookups import Lookup, comparison_in, reads_only_fields
 from pipelines.core.simulation.plan_checker import Checker, Kind, Scope, under
-from pipelines.core.simulation.syntax.compiler import Evaluate
+from pipelines.core.simulation.syntax.compiler import Formula
 from pipelines.core.simulation.syntax.text import did_you_mean
 
 MAX_STEPS_IN_PLAN = 500
@@ -95,7 +95,7 @@ def _find(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.
     checker.unknown_keys(spec, _FIND_KEYS, path)
     before = dict(scope)
 
-    def optional(key: str) -> Evaluate | None:
+    def optional(key: str) -> Formula | None:
         return checker.value(spec[key], before, under(path, key)) if key in spec else None
 
     source = spec.get("in")
@@ -114,7 +114,7 @@ def _find(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.
         entity_type="" if inside else checker.entity_type(source, under(path, "in")),
         inside=inside,
         id=optional("id"),
-        where=where.evaluate if where else None,
+        where=Formula(where.tree, where.evaluate) if where else None,
         lookup=_lookup(checker, where, name, before, path) if where and not inside else None,
         is_bare=where is not None and reads_only_fields(where.tree, name),
         is_place=inside is not None and name in checker.written,
@@ -177,7 +177,7 @@ def _lookup(checker: Checker, where: Expression, name: str, scope: Scope, path: 
     if found is None:
         return None
     wanted = checker.expression(ast.unparse(found.wanted), scope, under(path, "where"))
-    return Lookup(found.reach, wanted.evaluate) if wanted else None
+    return Lookup(found.reach, Formula(wanted.tree, wanted.evaluate)) if wanted else None
 
 
 # -- conditions and names

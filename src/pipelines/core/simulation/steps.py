@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pipelines.core.simulation.lookups import Lookup
-from pipelines.core.simulation.syntax.compiler import Evaluate
+from pipelines.core.simulation.syntax.compiler import Formula
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     status: int
     error: str
-    message: Evaluate
-    body: Evaluate | None  # the whole reply, where the author wrote one
+    message: Formula
+    body: Formula | None  # the whole reply, where the author wrote one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +21,7 @@ class Path:
 
     text: str
     root: str
-    keys: tuple[Evaluate, ...]
+    keys: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,8 +34,8 @@ class Find(_Step):
     name: str
     entity_type: str
     inside: Path | None  # look in this list or mapping of an entity, not among the entities of a type
-    id: Evaluate | None
-    where: Evaluate | None
+    id: Formula | None
+    where: Formula | None
     lookup: Lookup | None  # finds a few candidates for `where` by an index
     is_place: bool  # the plan changes something through the name
     is_bare: bool  # `where` reads only fields of the candidate: it need not be an entity
@@ -43,20 +43,20 @@ class Find(_Step):
     all: bool
     optional: bool
     sort: tuple[str, ...]
-    limit: Evaluate | None
+    limit: Formula | None
     otherwise: Failure | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Require(_Step):
-    condition: Evaluate
+    condition: Formula
     otherwise: Failure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Binding:
     name: str
-    value: Evaluate
+    value: Formula
     place: Path | None  # where the value stands, when the plan changes something through the name
 
 
@@ -68,7 +68,7 @@ class Let(_Step):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
     target: Path
-    value: Evaluate
+    value: Formula
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,8 +89,8 @@ class Unset(_Step):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddEntity(_Step):
     entity_type: str
-    id: Evaluate | None
-    attrs: Evaluate
+    id: Formula | None
+    attrs: Formula
     name: str | None
 
 
@@ -103,21 +103,21 @@ class Take(_Step):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flag(_Step):
-    flag: Evaluate
+    flag: Formula
     value: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ForEach(_Step):
     names: tuple[str, ...]
-    source: Evaluate
+    source: Formula
     place: Path | None  # where the list stands, when the plan changes elements through the name
     steps: "tuple[Step, ...]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class If(_Step):
-    condition: Evaluate
+    condition: Formula
     then: "tuple[Step, ...]"
     otherwise: "tuple[Step, ...]"
 
@@ -129,7 +129,7 @@ class Fail(_Step):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Return(_Step):
-    value: Evaluate
+    value: Formula
     status: int
 
 

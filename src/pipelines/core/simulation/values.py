@@ -6,7 +6,7 @@ anything, is left out of mappings, and is an error in arithmetic.
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import orjson
 
@@ -19,6 +19,7 @@ MAX_STEPS = 100_000  # per call: steps, loop rounds, elements looked at; about 0
 MAX_TEXT = 100_000  # characters of one text
 MAX_ITEMS = 100_000  # elements of one list
 MAX_RESULT_BYTES = 1 << 20  # a reply, and likewise a value written to the ledger, as JSON
+_QUOTES = 3  # around a text, and what comes after it
 MAX_INTEGER = 10**60  # past any amount, id or factor; keeps products of products small
 
 
@@ -60,14 +61,25 @@ class Entity(dict[str, Any]):
     """
 
     __slots__ = ("base", "changed", "id", "kind", "removed")
+    kind: str
+    id: str
+    base: JsonObject | None
+    changed: bool
+    removed: bool
 
-    def __init__(self, kind: str, id: str, attrs: JsonObject, base: JsonObject | None) -> None:
-        super().__init__(attrs)
-        self.kind = kind
-        self.id = id
-        self.base = base
-        self.changed = base is None
-        self.removed = False
+
+def entity_of(kind: str, id: str, attrs: JsonObject, base: JsonObject | None) -> Entity:
+    """A function: an `__init__` that Python has to call doubles the price of the commonest thing there is."""
+    made = Entity(attrs)
+    made.kind = kind
+    made.id = id
+    made.base = base
+    made.changed = base is None
+    made.removed = False
+    return made
+
+
+_CONTAINERS = frozenset({dict, list, Entity})
 
 
 class Budget:
@@ -81,7 +93,15 @@ class Budget:
     def spend(self, steps: int = 1) -> None:
         self.steps_left -= steps
         if self.steps_left < 0:
-            raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
+            exhausted()
+
+    def size_of(self, kind: str, id: str, attrs: JsonObject) -> int:
+        """Of an entity's attributes as JSON."""
+        return len(orjson.dumps(attrs))
+
+
+def exhausted() -> NoReturn:
+    raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
 
 
 def kind_of(value: Value) -> str:
@@ -233,6 +253,10 @@ def as_text(value: Value) -> str:
 
 def leave(value: Value, budget: Budget) -> Json:
     """A value on its way out of the plan, to the reply or into the ledger: plain JSON of a bounded size."""
+    if value.__class__ is str:
+        if len(value) + _QUOTES > MAX_RESULT_BYTES:
+            _too_large()
+        return value
     room = [MAX_RESULT_BYTES]
     left = _leave(value, budget, room, 0)
     if room[0] < 0:
@@ -241,23 +265,31 @@ def leave(value: Value, budget: Budget) -> Json:
 
 
 def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
-    if isinstance(value, str):
-        room[0] -= len(value) + 3
+    kind = value.__class__
+    if kind is str:
+        room[0] -= len(value) + _QUOTES
         return value
-    if value is None or value is MISSING or isinstance(value, int):
-        room[0] -= 5
-        return value if value.__class__ is not int or -(1 << 63) <= value < 1 << 64 else float(value)
-    if isinstance(value, (Decimal, float)):
-        room[0] -= 10
-        return float(value) + 0.0  # there is no negative zero in accounts
+    if kind not in _CONTAINERS and not isinstance(value, (dict, list)):
+        return _leave_scalar(value, room)
     if room[0] < 0 or depth > MAX_DEPTH:
         _too_large()
     budget.spend()
+    if kind is Entity:
+        # What the ledger holds, and what was written to it, is plain already; only its size is not known.
+        attrs = dict(value) if value.changed else value.base
+        room[0] -= budget.size_of(value.kind, value.id, attrs)
+        return attrs
     if isinstance(value, list):
         return [None if (e := _leave(v, budget, room, depth + 1)) is MISSING else e for v in value]
-    if isinstance(value, Entity):
-        return _leave_entity(value, room)
     return _leave_mapping(value.items(), budget, room, depth)
+
+
+def _leave_scalar(value: Value, room: list[int]) -> Value:
+    if isinstance(value, (Decimal, float)):
+        room[0] -= 10
+        return float(value) + 0.0  # there is no negative zero in accounts
+    room[0] -= 5
+    return value if value.__class__ is not int or -(1 << 63) <= value < 1 << 64 else float(value)
 
 
 def _leave_mapping(items: Iterable[tuple[str, Value]], budget: Budget, room: list[int], depth: int) -> Value:
@@ -270,12 +302,5 @@ def _leave_mapping(items: Iterable[tuple[str, Value]], budget: Budget, room: lis
     return left
 
 
-def _leave_entity(entity: Entity, room: list[int]) -> JsonObject:
-    # What the ledger holds, and what was written to it, is plain already; only its size is not known.
-    attrs = dict(entity) if entity.changed or entity.base is None else entity.base
-    room[0] -= len(orjson.dumps(attrs))
-    return attrs
-
-
-def _too_large() -> None:
+def _too_large() -> NoReturn:
     raise Stopped("plan_too_large", "the result is nested too deep or larger than 1 MiB of JSON")

@@ -113,10 +113,14 @@ def bind(bound: dict[str, Value], names: list[str], element: Value) -> None:
     if len(names) == 1:
         bound[names[0]] = element
         return
-    if not isinstance(element, list) or len(element) != len(names):
+    bound.update(zip(names, parts_of(element, len(names)), strict=True))
+
+
+def parts_of(element: Value, count: int) -> list[Value]:
+    if not isinstance(element, list) or len(element) != count:
         what = f"{len(element)} parts" if isinstance(element, list) else kind_of(element)
-        raise Stopped("plan_type", f"{len(names)} names cannot stand for {what}")
-    bound.update(zip(names, element, strict=True))
+        raise Stopped("plan_type", f"{count} names cannot stand for {what}")
+    return element
 
 
 def call_of(compiler: Compiler, node: ast.Call) -> Evaluate:

@@ -3,13 +3,31 @@
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.syntax.text import BadExpression, Complaint
 from pipelines.core.simulation.values import Value
 
 Evaluate: TypeAlias = Callable[[Call], Value]
+
+
+class Given(ast.expr):
+    """A value as JSON holds it: a number with a point stays a float, which in an expression is a decimal."""
+
+    _fields = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Formula(NamedTuple):
+    """A value that an author wrote: its checked tree, and the function that evaluates it."""
+
+    tree: ast.expr
+    evaluate: Evaluate
+
 
 CONSTANTS: Mapping[str, bool | None] = {"null": None, "true": True, "false": False}
 GIVEN_NAMES = frozenset({"args", "now", "today"})  # bound in every plan, never by it

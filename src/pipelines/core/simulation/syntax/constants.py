@@ -50,9 +50,25 @@ def why_it_fails(evaluate: Evaluate) -> str | None:
     return None
 
 
-def _free_names(node: ast.expr) -> set[str]:
+def _free_names(node: ast.AST, bound: frozenset[str] = frozenset(CONSTANTS)) -> set[str]:
     """Names that the part does not bind itself; what looks at the ledger or draws chance counts as one."""
-    called = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
-    names = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name)]
-    bound = {name.id for name in names if isinstance(name.ctx, ast.Store)} | CONSTANTS.keys()
-    return {name.id for name in names if (name.id in IMPURE if id(name) in called else name.id not in bound)}
+    if isinstance(node, ast.Name):
+        return {node.id} - bound
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return ({node.func.id} & IMPURE).union(*(_free_names(argument, bound) for argument in node.args))
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+        return _free_in_comprehension(node, bound)
+    return set().union(*(_free_names(child, bound) for child in ast.iter_child_nodes(node)))
+
+
+def _free_in_comprehension(
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, bound: frozenset[str]
+) -> set[str]:
+    """What a loop goes over is looked up before its names are bound: in `x for x in x.items` they differ."""
+    found: set[str] = set()
+    for loop in node.generators:
+        found |= _free_names(loop.iter, bound)
+        bound |= {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
+        found = found.union(*(_free_names(test, bound) for test in loop.ifs))
+    results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    return found.union(*(_free_names(result, bound) for result in results))

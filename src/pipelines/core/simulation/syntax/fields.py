@@ -22,6 +22,8 @@ from pipelines.core.simulation.values import (
     kind_of,
 )
 
+_DIGITS = "0123456789"
+
 
 def constant(compiler: Compiler, node: ast.Constant) -> Evaluate:
     value: Value = node.value
@@ -59,15 +61,15 @@ def attribute(compiler: Compiler, node: ast.Attribute) -> Evaluate:
     _check_argument(compiler, base, key)
     inner = compiler.compile(base)
     if key == "id":
-        return lambda call: _id(inner(call))
+        return lambda call: id_field(inner(call))
     if isinstance(base, ast.Name) and base.id not in CONSTANTS:
         return _field_of_name(base.id, key)
+    return lambda call: field(inner(call), key)
 
-    def read(call: Call) -> Value:
-        value = inner(call)
-        return value.get(key, MISSING) if isinstance(value, dict) else _no_field(value, key)
 
-    return read
+def field(value: Value, key: str) -> Value:
+    """Any field but `id`."""
+    return value.get(key, MISSING) if isinstance(value, dict) else no_field(value, key)
 
 
 def _field_of_name(name: str, key: str) -> Evaluate:
@@ -75,18 +77,18 @@ def _field_of_name(name: str, key: str) -> Evaluate:
 
     def read(call: Call) -> Value:
         value = call.names[name]
-        return value.get(key, MISSING) if isinstance(value, dict) else _no_field(value, key)
+        return value.get(key, MISSING) if isinstance(value, dict) else no_field(value, key)
 
     return read
 
 
-def _id(value: Value) -> Value:
+def id_field(value: Value) -> Value:
     """An entity whose attributes do not repeat its id still has one."""
-    found = value.get("id", MISSING) if isinstance(value, dict) else _no_field(value, "id")
+    found = value.get("id", MISSING) if isinstance(value, dict) else no_field(value, "id")
     return value.id if found is MISSING and isinstance(value, Entity) else found
 
 
-def _no_field(value: Value, key: str) -> Value:
+def no_field(value: Value, key: str) -> Value:
     if is_blank(value):
         return MISSING
     hint = f"; write [x.{key} for x in …]" if isinstance(value, list) else ""
@@ -113,17 +115,17 @@ def item(container: Value, key: Value) -> Value:
     """`container[key]`: missing where there is no such key or position."""
     if isinstance(container, dict):
         if key == "id":
-            return _id(container)
+            return id_field(container)
         return MISSING if is_blank(key) else container.get(key_text(key), MISSING)
     if isinstance(container, (list, str)):
-        position = _position(key)
-        return container[position] if -len(container) <= position < len(container) else MISSING
+        at = position(key)
+        return container[at] if -len(container) <= at < len(container) else MISSING
     if is_blank(container):
         return MISSING
     raise Stopped("plan_type", f"{kind_of(container)} has no elements")
 
 
-def _position(key: Value) -> int:
+def position(key: Value) -> int:
     if not is_number(key) or key != int(key):
         raise Stopped("plan_type", f"a position in a list is a whole number, not {kind_of(key)}")
     return int(key)
@@ -137,15 +139,20 @@ def _slice(compiler: Compiler, inner: Evaluate, node: ast.Slice) -> Evaluate:
 
     def cut(call: Call) -> Value:
         value = inner(call)
-        if is_blank(value):
+        if not can_be_cut(value):
             return MISSING
-        if not isinstance(value, (list, str)):
-            raise Stopped("plan_type", f"only lists and texts can be cut, not {kind_of(value)}")
-        start = None if lower is None else _position(lower(call))
-        end = None if upper is None else _position(upper(call))
+        start = None if lower is None else position(lower(call))
+        end = None if upper is None else position(upper(call))
         return check_size(value[start:end], call)
 
     return cut
+
+
+def can_be_cut(value: Value) -> bool:
+    """Whether there is something to cut at all; what is neither a list nor a text stops the plan."""
+    if not is_blank(value) and not isinstance(value, (list, str)):
+        raise Stopped("plan_type", f"only lists and texts can be cut, not {kind_of(value)}")
+    return not is_blank(value)
 
 
 def list_literal(compiler: Compiler, node: ast.List) -> Evaluate:
@@ -199,7 +206,11 @@ def mapping(value: Value) -> dict[str, Value]:
 
 def f_string(compiler: Compiler, node: ast.JoinedStr) -> Evaluate:
     parts = compiler.all(node.values)
-    return lambda call: check_size("".join([as_text(part(call)) for part in parts]), call)
+    return lambda call: joined([as_text(part(call)) for part in parts], call)
+
+
+def joined(parts: list[str], call: Call) -> Value:
+    return check_size("".join(parts), call)
 
 
 def formatted(compiler: Compiler, node: ast.FormattedValue) -> Evaluate:
@@ -209,16 +220,20 @@ def formatted(compiler: Compiler, node: ast.FormattedValue) -> Evaluate:
         compiler.complain("`!r` and the like are not part of the language", "write {x}")
     if node.format_spec is None:
         return inner
-    spec = "".join(str(part.value) for part in ast.walk(node.format_spec) if isinstance(part, ast.Constant))
+    spec = format_of(node.format_spec)
     places = spec.removeprefix(",").removeprefix(".").removesuffix("f")
-    if f".{places}f" != spec.removeprefix(",") or len(places) != 1 or not places.isdigit():
+    if f".{places}f" != spec.removeprefix(",") or len(places) != 1 or places not in _DIGITS:
         compiler.complain(f"the format `{spec}` is not known", "write {x:.2f} or {x:,.2f}")
         return inner
+    return lambda call: shown(inner(call), spec)
 
-    def show(call: Call) -> Value:
-        value = inner(call)
-        if not is_number(value):
-            raise Stopped("plan_type", f"only a number can be shown as {spec}, not {kind_of(value)}")
-        return format(arithmetic.rounded(value, int(places)), spec)
 
-    return show
+def format_of(node: ast.expr) -> str:
+    return "".join(str(part.value) for part in ast.walk(node) if isinstance(part, ast.Constant))
+
+
+def shown(value: Value, spec: str) -> Value:
+    """A number in one of the two formats, `.2f` or `,.2f`."""
+    if not is_number(value):
+        raise Stopped("plan_type", f"only a number can be shown as {spec}, not {kind_of(value)}")
+    return format(arithmetic.rounded(value, int(spec[-2])), spec)

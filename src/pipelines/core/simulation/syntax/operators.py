@@ -9,7 +9,7 @@ from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, Compiler, Evaluate, refuse
 from pipelines.core.simulation.values import Value, check_size, compare, contains, equal
 
-_OPERATIONS: Mapping[type[ast.operator], arithmetic.Operation] = {
+OPERATIONS: Mapping[type[ast.operator], arithmetic.Operation] = {
     ast.Sub: arithmetic.SUBTRACT,
     ast.Mult: arithmetic.MULTIPLY,
     ast.Div: arithmetic.DIVIDE,
@@ -24,7 +24,7 @@ def binary(compiler: Compiler, node: ast.BinOp) -> Evaluate:
         return lambda call: plus(left(call), right(call), call)
     if isinstance(node.op, ast.Pow):
         return lambda call: arithmetic.power(left(call), right(call))
-    operation = _OPERATIONS.get(type(node.op))
+    operation = OPERATIONS.get(type(node.op))
     if operation is None:
         refuse(node.op)
     compute = arithmetic.compute
@@ -82,7 +82,7 @@ def _ordered(decide: Callable[[int], bool]) -> Test:
     return test
 
 
-_TESTS: Mapping[type[ast.cmpop], Test] = {
+TESTS: Mapping[type[ast.cmpop], Test] = {
     ast.Eq: equal,
     ast.NotEq: lambda left, right, call: not equal(left, right, call),
     ast.Is: equal,
@@ -100,7 +100,7 @@ def comparison(compiler: Compiler, node: ast.Compare) -> Evaluate:
     for op, right in zip(node.ops, node.comparators, strict=True):
         if isinstance(op, (ast.Is, ast.IsNot)) and not _is_constant(right):
             compiler.complain("`is` works only with null, true and false", "to compare write `==`")
-    tests = [_TESTS[type(op)] for op in node.ops]
+    tests = [TESTS[type(op)] for op in node.ops]
     operands = compiler.all([node.left, *node.comparators])
     if len(tests) > 1:
         return _chain(tests, operands)

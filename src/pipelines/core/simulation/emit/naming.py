@@ -1,0 +1,44 @@
+"""Where the emitted function keeps what a plan's names stand for."""
+
+import ast
+
+from pipelines.core.simulation import steps
+from pipelines.core.simulation.emit import nodes
+from pipelines.core.simulation.emit.bindings import names_of
+from pipelines.core.simulation.emit.writer import Variable, Writer
+from pipelines.core.simulation.syntax.compiler import GIVEN_NAMES
+
+_TODAY = slice(10)
+
+
+class Naming:
+    def __init__(self, w: Writer, block: tuple[steps.Step, ...]) -> None:
+        found = names_of(block)
+        self._places = found.places
+        self._variables = {name: w.new_name("v") for name in (*GIVEN_NAMES, *found.known)}
+        self._in_call = nodes.load("names")
+        w.scope = {name: Variable(self._read(w, name), known) for name, known in found.known.items()}
+        given = {name: Variable(nodes.load(self._variables[name])) for name in GIVEN_NAMES}
+        w.scope |= given | {"args": given["args"]._replace(known="mapping")}
+
+    def _read(self, w: Writer, name: str) -> ast.expr:
+        if name in self._places:
+            return nodes.entry(self._in_call, w.constant(name))
+        return nodes.load(self._variables[name])
+
+    def prologue(self, w: Writer) -> None:
+        """What the call brings along, in variables."""
+        now = nodes.attribute(nodes.attribute(w.call, "moment"), "now")
+        w.add(nodes.assign(self._variables["args"], nodes.attribute(w.call, "arguments")))
+        w.add(nodes.assign(self._variables["now"], now))
+        today = nodes.entry(nodes.load(self._variables["now"]), w.constant(_TODAY))
+        w.add(nodes.assign(self._variables["today"], today))
+        if self._places:
+            w.add(nodes.assign(self._in_call.id, nodes.attribute(w.call, "names")))
+
+    def bind(self, w: Writer, name: str, value: ast.expr, place: ast.expr | None = None) -> None:
+        if name not in self._places:
+            w.add(nodes.assign(self._variables[name], value))
+            return
+        arguments = [w.constant(name), value] + ([] if place is None else [place])
+        w.add(nodes.do(nodes.call(nodes.attribute(w.call, "bind"), *arguments)))

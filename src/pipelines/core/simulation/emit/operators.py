@@ -1,0 +1,99 @@
+"""Operators as code. Plain numbers and texts are compared on the spot, the rest as interpreted."""
+
+import ast
+
+from pipelines.core.simulation import arithmetic
+from pipelines.core.simulation.emit import nodes
+from pipelines.core.simulation.emit.fields import constant_value
+from pipelines.core.simulation.emit.writer import Writer
+from pipelines.core.simulation.syntax.operators import OPERATIONS, TESTS, plus
+
+# Two of one of these classes are in the order that Python has them in; so is a whole number beside a float.
+_ORDERED = frozenset({int, float, str})
+_PLAIN_NUMBERS = frozenset({int, float})
+_ORDER_SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+def binary(w: Writer, node: ast.BinOp) -> ast.expr:
+    left, right = w.value(node.left), w.value(node.right)
+    if isinstance(node.op, ast.Add):
+        return w.result(plus, left, right, w.call)
+    if isinstance(node.op, ast.Pow):
+        return w.result(arithmetic.power, left, right)
+    return w.result(arithmetic.compute, w.function(OPERATIONS[type(node.op)]), left, right)
+
+
+def unary(w: Writer, node: ast.UnaryOp) -> ast.expr:
+    inner = w.value(node.operand)
+    if isinstance(node.op, ast.Not):
+        return nodes.negated(inner)
+    turned = w.result(arithmetic.negative, inner)
+    return turned if isinstance(node.op, ast.USub) else w.result(arithmetic.negative, turned)
+
+
+def boolean(w: Writer, node: ast.BoolOp) -> ast.expr:
+    """The value that decided, in one variable: the next part is looked at only if the last did not decide."""
+    result = w.new_name()
+    _decide(w, node.values, isinstance(node.op, ast.Or), result)
+    return nodes.load(result)
+
+
+def _decide(w: Writer, parts: list[ast.expr], is_or: bool, result: str) -> None:
+    first, *others = parts
+    w.add(nodes.assign(result, w.value(first)))
+    if not others:
+        return
+    with w.block() as undecided:
+        _decide(w, others, is_or, result)
+    found = nodes.load(result)
+    w.add(nodes.when(nodes.negated(found) if is_or else found, undecided))
+
+
+def conditional(w: Writer, node: ast.IfExp) -> ast.expr:
+    test, result = w.value(node.test), w.new_name()
+    branches = []
+    for part in (node.body, node.orelse):
+        with w.block() as branch:
+            w.add(nodes.assign(result, w.value(part)))
+        branches.append(branch)
+    w.add(nodes.when(test, *branches))
+    return nodes.load(result)
+
+
+def comparison(w: Writer, node: ast.Compare) -> ast.expr:
+    [op, *others] = node.ops
+    text = constant_value(node.comparators[0])
+    if isinstance(op, ast.Eq) and not others and isinstance(text, str):
+        return nodes.compare(w.value(node.left), "==", w.constant(text))
+    result = w.new_name()
+    _chain(w, w.value(node.left), list(zip(node.ops, node.comparators, strict=True)), result)
+    return nodes.load(result)
+
+
+def _chain(w: Writer, left: ast.expr, tests: list[tuple[ast.cmpop, ast.expr]], result: str) -> None:
+    [(op, node), *others] = tests
+    right = w.held_value(node) if others else w.value(node)
+    w.add(nodes.assign(result, _test(w, op, left, right, node)))
+    if others:
+        with w.block() as further:
+            _chain(w, right, others, result)
+        w.add(nodes.when(nodes.load(result), further))
+
+
+def _test(w: Writer, op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.expr) -> ast.expr:
+    sign = _ORDER_SIGNS.get(type(op))
+    if sign is None:
+        return nodes.call(w.function(TESTS[type(op)]), left, right, w.call)
+    left, right = w.held(left), w.held(right)
+    kind, known = nodes.attribute(left, "__class__"), constant_value(node)
+    if known.__class__ in _PLAIN_NUMBERS:
+        is_plain = nodes.compare(kind, "in", w.function(_PLAIN_NUMBERS))
+    elif known.__class__ is str:
+        is_plain = nodes.compare(kind, "is", w.function(str))
+    else:
+        other = nodes.attribute(right, "__class__")
+        is_plain = nodes.both(
+            nodes.compare(kind, "is", other), nodes.compare(kind, "in", w.function(_ORDERED))
+        )
+    slow = nodes.call(w.function(TESTS[type(op)]), left, right, w.call)
+    return nodes.either(is_plain, nodes.compare(left, sign, right), slow)
