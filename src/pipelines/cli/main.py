@@ -65,6 +65,12 @@ def run_command(
     dataset: Annotated[str | None, typer.Option(help="A CSV file to upload, or a dataset's id.")] = None,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="How often each task is run.")] = 1,
     concurrency: Annotated[int | None, typer.Option(min=1, help="At most the agent's own.")] = None,
+    fault_seed: Annotated[
+        str | None,
+        typer.Option(
+            help='Other draws for random failure rules: a number, or "repeat".'
+        ),
+    ] = None,
     resume: Annotated[int | None, typer.Option(help="Go on with a batch that was stopped.")] = None,
     fail_under: Annotated[
         float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
@@ -83,6 +89,7 @@ def run_command(
         dataset=dataset,
         repeats=repeats,
         concurrency=concurrency,
+        fault_seed=fault_seed,
         resume=resume,
         fail_under=fail_under,
         junit=junit,

@@ -35,6 +35,7 @@ class Wanted:
     dataset: str | None
     repeats: int
     concurrency: int | None
+    fault_seed: str | None
     resume: int | None
     fail_under: float
     junit: Path | None
@@ -67,6 +68,9 @@ def _opened(server: Server, wanted: Wanted) -> Any:
     body = {"agent_id": agent["id"], "dataset_id": _dataset(server, wanted.dataset, agent["id"])}
     body |= {"repeats": wanted.repeats}
     body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
+    if wanted.fault_seed is not None:
+        seed = wanted.fault_seed
+        body |= {"fault_seed": int(seed) if _is_number(seed) else seed}
     return server.post("/api/runs", body)
 
 

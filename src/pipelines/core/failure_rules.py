@@ -7,11 +7,12 @@ what a rule does depends on nothing but those calls and its flag, and a replay o
 import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean, kind
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.stored import known_fields
 
 ANY_TOOL = "*"
 SUCCESS = 200
@@ -208,6 +209,17 @@ class RuleProgress:
                 return number <= self._open_until[index]
 
 
+FaultSeed: TypeAlias = int | Literal["repeat"]
+MAX_FAULT_SEED = 2**53  # what every JSON reader keeps exactly
+
+
+def read_fault_seed(fields: Fields, *, may_repeat: bool) -> FaultSeed:
+    """Which draws the random rules of a batch get; "repeat" gives each repeat draws of its own."""
+    if may_repeat and fields.get("fault_seed") == "repeat":
+        return "repeat"
+    return fields.whole_number("fault_seed", 0, least=0, most=MAX_FAULT_SEED)
+
+
 def chance_of(task: str, fault_seed: int) -> str:
     """What the random rules of a run draw from: its task's fingerprint, and the batch's own number."""
     return f"{fault_seed}/{task}"
@@ -246,6 +258,25 @@ def read_failure_rules(
             if rule is not None:
                 rules.append(rule)
     return tuple(rules)
+
+
+_RULES: dict[str, type[FailureRule]] = {
+    "after_n_calls": AfterNCalls,
+    "random": Randomly,
+    "after_state_change": AfterStateChange,
+}
+
+
+def rule_from_stored(entry: Any) -> FailureRule:
+    """The reverse of `as_json`, for rules that were accepted once."""
+    stored = entry.get("error")
+    error: Effect | None = None
+    if stored is not None and "kind" in stored:
+        error = WireFault(**{"after_ms": DEFAULT_HOLD_MS, **known_fields(WireFault, stored)})
+    elif stored is not None:
+        error = ForcedReply(**known_fields(ForcedReply, stored))
+    rule = _RULES[entry["trigger"]]
+    return rule(**{**known_fields(rule, entry), "error": error})
 
 
 _OF_EVERY_RULE = ("trigger", "tool", "error", "latency_ms")

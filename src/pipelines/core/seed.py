@@ -9,14 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pipelines.core.authored import Fields, as_list, kind
-from pipelines.core.failure_rules import (
-    AfterNCalls,
-    AfterStateChange,
-    FailureRule,
-    ForcedReply,
-    Randomly,
-    read_failure_rules,
-)
+from pipelines.core.failure_rules import FailureRule, read_failure_rules, rule_from_stored
 from pipelines.core.initial_state import read_initial_state
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
@@ -109,25 +102,12 @@ def _plain(value: Json | tuple[object, ...]) -> Json:
     return [item if isinstance(item, str) else item.as_json() for item in value]  # type: ignore[attr-defined]
 
 
-_RULES: dict[str, type[FailureRule]] = {
-    "after_n_calls": AfterNCalls,
-    "random": Randomly,
-    "after_state_change": AfterStateChange,
-}
-
-
-def _rule_from_stored(entry: Any) -> FailureRule:
-    error = ForcedReply(**known_fields(ForcedReply, entry["error"]))
-    rule = _RULES[entry["trigger"]]
-    return rule(**{**known_fields(rule, entry), "error": error})
-
-
 def _constraint_from_stored(entry: Any) -> TrackedConstraint:
     return TrackedConstraint(**known_fields(TrackedConstraint, entry))
 
 
 _ENTRIES_FROM_STORED: dict[str, Callable[[Any], object]] = {
-    "failure_rules": _rule_from_stored,
+    "failure_rules": rule_from_stored,
     "scripted_user_turns": str,
     "tracked_constraints": _constraint_from_stored,
     "tags": str,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, is_id
+from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import CONVERSATION
@@ -24,7 +25,7 @@ from pipelines.wire.names import RunStatus
 
 MAX_RUNS = 100_000
 MAX_REPEATS = 100
-FIELDS = ("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode")
+FIELDS = ("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed")
 NEVER = "9999-12-31T23:59:59.999999Z"  # a pending run has no token yet; its claim gives it one and a time
 
 
@@ -35,6 +36,7 @@ class _Asked:
     task_ids: tuple[int, ...] | None
     repeats: int
     concurrency: int  # at most the agent's
+    fault_seed: FaultSeed
 
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
@@ -114,18 +116,23 @@ def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _
         dataset_id=asked.dataset_id,
         repeats=asked.repeats,
         concurrency=min(asked.concurrency, agent.definition.max_concurrency),
+        fault_seed=asked.fault_seed,
         now=now,
     )
-    version, repeats = (agent.id, agent.version), range(1, asked.repeats + 1)
-    runs.add_runs(
-        connection, [_pending(task, version, batch_id, repeat, now) for repeat in repeats for task in tasks]
-    )
+    version = (agent.id, agent.version)
+    new: list[NewRun] = []
+    for repeat in range(1, asked.repeats + 1):
+        fault_seed = repeat if asked.fault_seed == "repeat" else asked.fault_seed
+        new += [_pending(task, version, batch_id, repeat, fault_seed, now) for task in tasks]
+    runs.add_runs(connection, new)
     batch = batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
     assert batch is not None
     return batch
 
 
-def _pending(task: Task, version: tuple[int, int], batch_id: int, repeat: int, now: str) -> NewRun:
+def _pending(
+    task: Task, version: tuple[int, int], batch_id: int, repeat: int, fault_seed: int, now: str
+) -> NewRun:
     return NewRun(
         org_id=task.org_id,
         agent_id=version[0],
@@ -141,6 +148,7 @@ def _pending(task: Task, version: tuple[int, int], batch_id: int, repeat: int, n
         seed_text=task.seed_text,
         world_hash=task.world_hash,
         simulated_now=task.created_at,
+        fault_seed=fault_seed,
         soft_warnings=[],
         created_at=now,
         expires_at=NEVER,
@@ -156,7 +164,8 @@ def _copy(connection: Connection, org_id: int, run_id: int, now: str) -> int:
     assert run.batch_id is not None
     runs.mark_retried(connection, run_id=run_id)
     version = (run.agent_id, run.agent_version)
-    return runs.add_run(connection, _pending(task, version, run.batch_id, run.repeat_number, now))
+    again = _pending(task, version, run.batch_id, run.repeat_number, run.fault_seed, now)
+    return runs.add_run(connection, again)
 
 
 def _tasks(connection: Connection, org_id: int, asked: _Asked) -> list[Task]:
@@ -214,6 +223,7 @@ def _read(body: JsonObject) -> _Asked:
         fields.refuse("mode", "must be 'dispatch' or 'manual'", hint)
     repeats = fields.whole_number("repeats", 1, least=1, most=MAX_REPEATS)
     concurrency = fields.whole_number("concurrency", MAX_CONCURRENCY, least=1, most=MAX_CONCURRENCY)
+    fault_seed = read_fault_seed(fields, may_repeat=True)
     if problems or agent_id is None:
         raise Refused(problems, "the batch")
     return _Asked(
@@ -222,6 +232,7 @@ def _read(body: JsonObject) -> _Asked:
         task_ids=task_ids,
         repeats=repeats,
         concurrency=concurrency,
+        fault_seed=fault_seed,
     )
 
 

@@ -4,9 +4,11 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
 from pipelines.core.authored import Fields, is_id
+from pipelines.core.failure_rules import read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.judge_run import judge_and_end
@@ -28,7 +30,8 @@ class OpenedRun:
 
 async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> OpenedRun:
     """A run whose tools answer at once: the caller plays the agent and finishes it."""
-    agent_id, task_id, simulated_now = _read(body)
+    asked = _read(body)
+    agent_id, task_id = asked.agent_id, asked.task_id
     agent = await find_agent(platform, org_id, agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
@@ -52,7 +55,8 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             token_hash=hash_of(token),
             seed_text=task.seed_text,
             world_hash=task.world_hash,
-            simulated_now=simulated_now or task.created_at,
+            simulated_now=asked.now or task.created_at,
+            fault_seed=asked.fault_seed,
             soft_warnings=[],
             created_at=created,
             expires_at=timestamp(expires),
@@ -122,19 +126,27 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
     return await find_run(platform, run.org_id, run.id)
 
 
-def _read(body: JsonObject) -> tuple[int, int, str | None]:
+class _Asked(NamedTuple):
+    agent_id: int
+    task_id: int
+    now: str | None
+    fault_seed: int
+
+
+def _read(body: JsonObject) -> _Asked:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
-    fields.refuse_unknown(("mode", "agent_id", "task_id", "task_ids", "now"))
+    fields.refuse_unknown(("mode", "agent_id", "task_id", "task_ids", "now", "fault_seed"))
     tasks = body.get("task_ids", [body["task_id"]] if "task_id" in body else None)
     task_id = tasks[0] if isinstance(tasks, list) and len(tasks) == 1 and is_id(tasks[0]) else None
     if task_id is None or ("task_id" in body and "task_ids" in body):
         fields.refuse("task_ids", "must be a list of one task id", '"task_ids": [7]')
     agent_id = fields.id("agent_id", "an agent")
     now = _simulated_now(fields)
+    fault_seed = int(read_fault_seed(fields, may_repeat=False))
     if problems or agent_id is None or task_id is None:
         raise Refused(problems, "the run")
-    return agent_id, task_id, now
+    return _Asked(agent_id, task_id, now, fault_seed)
 
 
 def _simulated_now(fields: Fields) -> str | None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pipelines.core.failure_rules import FaultSeed
 from pipelines.core.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
@@ -16,6 +17,7 @@ class Batch:
     dataset_id: int | None
     repeats: int
     concurrency: int
+    fault_seed: FaultSeed  # enters the draws of random failure rules
     status: str  # running, completed, cancelled
     created_at: str
     ended_at: str | None
@@ -29,6 +31,7 @@ class Batch:
             "dataset_id": self.dataset_id,
             "repeats": self.repeats,
             "concurrency": self.concurrency,
+            "fault_seed": self.fault_seed,
             "status": self.status,
             "created_at": self.created_at,
             "ended_at": self.ended_at,
@@ -44,13 +47,14 @@ def add_batch(
     dataset_id: int | None,
     repeats: int,
     concurrency: int,
+    fault_seed: FaultSeed = 0,
     now: str,
 ) -> int:
     return insert(
         connection,
-        "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, status,"
-        " created_at, unqueued_since) VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)",
-        (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, now, now),
+        "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, fault_seed,"
+        " status, created_at, unqueued_since) VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?, ?)",
+        (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, str(fault_seed), now, now),
     )
 
 
@@ -278,6 +282,7 @@ def _batch(row: Row) -> Batch:
         agent_version=row["agent_version"],
         dataset_id=row["dataset_id"],
         repeats=row["repeats"],
+        fault_seed="repeat" if row["fault_seed"] == "repeat" else int(row["fault_seed"]),
         concurrency=row["concurrency"],
         status=row["status"],
         created_at=row["created_at"],

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pipelines.core.failure_rules import MAX_FAULT_SEED
 from pipelines.core.json_text import JsonObject
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.wire.names import Role
@@ -116,6 +117,7 @@ TASK_ROWS = _upload(
     },
     {"type": "object", "required": ["file"], "properties": {"file": _FILE}},
 )
+_FAULT_SEED: JsonObject = {"type": "integer", "minimum": 0, "maximum": MAX_FAULT_SEED, "default": 0}
 RUN: JsonObject = {
     "oneOf": [
         {
@@ -128,6 +130,10 @@ RUN: JsonObject = {
                 "task_ids": {"type": "array", "items": _ID, "minItems": 1},
                 "repeats": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1},
                 "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000},
+                "fault_seed": {
+                    "description": 'what random failure rules draw; "repeat": each repeat its own draws',
+                    "oneOf": [_FAULT_SEED, {"const": "repeat"}],
+                },
                 "mode": {"const": "dispatch"},
             },
             "additionalProperties": False,
@@ -145,6 +151,7 @@ RUN: JsonObject = {
                     "format": "date-time",
                     "description": "the time in the run's world",
                 },
+                "fault_seed": _FAULT_SEED,
             },
             "additionalProperties": False,
         },
