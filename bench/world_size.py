@@ -87,8 +87,7 @@ def live_run(world: World) -> LiveRun:
         ledger=ledger,
         progress=RuleProgress((), ledger.is_flagged),
         seed="bench",
-        day="2026-05-01",
-        started_s=0,
+        began=("2026-05-01", 0),
         expires_at="9999",
         is_active=True,
     )

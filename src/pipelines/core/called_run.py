@@ -59,16 +59,14 @@ class CalledRun:
     ledger: Ledger
     progress: RuleProgress
     seed: str  # the task's fingerprint: what ids and chance are drawn under
-    day: str  # the world's date when the run began, and the seconds of that day
-    started_s: int
+    began: tuple[str, int]  # when, in its own world: the day, and the second of that day
     sequence: int = 0  # of the last row
     calls: int = 0  # that reached the failure rules
     last_occurred_at: str = ""
     replies: dict[str, KeptReply] = field(default_factory=dict)  # by Idempotency-Key
 
     def moment(self, call_number: int) -> Moment:
-        """Each call finds the world's clock a second later."""
-        return moment_of_call(self.seed, self.day, self.started_s, call_number)
+        return moment_of_call(self.seed, self.began, call_number)
 
     def arrive(self, tool_name: str) -> Arrival:
         """Count a call that reaches the failure rules."""

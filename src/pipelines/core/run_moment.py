@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import datetime, timedelta
+from typing import Any
 
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.simulation.simulator import Moment
@@ -17,12 +18,28 @@ def world_name(initial_state: JsonObject) -> str:
     return hashlib.sha256(dumps(initial_state)).hexdigest()
 
 
-def moment_of_call(seed: str, day: str, started_s: int, calls: int) -> Moment:
-    """Each call finds the world's clock a second later than the one before. `day` and the seconds of it are
-    when the run began."""
-    hour, rest = divmod(started_s + calls, 3600)
-    if hour < 24:
-        now = f"{day}T{hour:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
-    else:
-        now = (datetime.fromisoformat(day) + timedelta(seconds=started_s + calls)).isoformat() + "Z"
-    return Moment(seed=seed, call_number=calls, now=now)
+class MomentOfCall(Moment):
+    """The time is written out when a plan asks for it, which most never do. What stands in its place is the
+    day on which the run began and the seconds of that day."""
+
+    __slots__ = ()
+
+    @property
+    def now(self) -> str:  # type: ignore[override]  # a field of the tuple, computed here
+        began: Any = self[2]  # see moment_of_call
+        day, began_s = began
+        # Each call finds the world's clock a second later than the one before.
+        second = began_s + self.call_number
+        hour, rest = divmod(second, 3600)
+        if hour < 24:
+            return f"{day}T{hour:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
+        return (datetime.fromisoformat(day) + timedelta(seconds=second)).isoformat() + "Z"
+
+
+def moment_of_call(seed: str, began: tuple[str, int], call_number: int) -> Moment:
+    """`began` is the day and the second of the day when the run began, in its own world."""
+    return MomentOfCall(seed, call_number, began)  # type: ignore[arg-type]
+
+
+def began_at(moment: datetime) -> tuple[str, int]:
+    return moment.date().isoformat(), moment.hour * 3600 + moment.minute * 60 + moment.second

@@ -17,7 +17,7 @@ from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.json_text import loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.run_moment import seed_name
+from pipelines.core.run_moment import began_at, seed_name
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
@@ -205,7 +205,6 @@ class _Shared:
         toolbox, world = self.surroundings(connection, run)
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
-        began = datetime.fromisoformat(run.simulated_now)
         task = seed_name(run.odyssey_seed(), run.world_hash)
         return LiveRun(
             id=run.id,
@@ -218,8 +217,7 @@ class _Shared:
                 run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)
             ),
             seed=task,
-            day=began.date().isoformat(),
-            started_s=began.hour * 3600 + began.minute * 60 + began.second,
+            began=began_at(datetime.fromisoformat(run.simulated_now)),
             expires_at=run.expires_at,
             is_active=run.status is RunStatus.RUNNING,
         )

@@ -20,7 +20,7 @@ from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Refused
-from pipelines.core.run_moment import seed_name, world_name
+from pipelines.core.run_moment import began_at, seed_name, world_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.language import parse_plan
@@ -333,6 +333,5 @@ def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None, bega
         ledger=ledger,
         progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, 0)),
         seed=task,
-        day=began.date().isoformat(),
-        started_s=began.hour * 3600 + began.minute * 60 + began.second,
+        began=began_at(began),
     )
