@@ -25,7 +25,7 @@ class MomentOfCall(Moment):
     __slots__ = ()
 
     @property
-    def now(self) -> str:  # type: ignore[override]  # a field of the tuple, computed here
+    def now(self) -> str:  # a field of the tuple, computed here
         began: Any = self[2]  # see moment_of_call
         day, began_s = began
         # Each call finds the world's clock a second later than the one before.
