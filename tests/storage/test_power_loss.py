@@ -210,3 +210,13 @@ async def test_the_log_is_one_file_for_as_long_as_the_database_is_open(tmp_path:
     assert os.stat(f"{path}-wal").st_ino == first
     await database.close()
     assert sequences(path, 1) == list(range(1, 6))
+
+
+async def test_the_log_is_found_where_a_link_leads(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link.db"
+    os.mkdir(real)
+    os.symlink(real / "odyssey.db", link)
+    database = Database(SqliteStore(link))
+    await database.append(row(1, 1))
+    await database.close()
+    assert sequences(real / "odyssey.db", 1) == [1]
