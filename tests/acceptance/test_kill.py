@@ -156,11 +156,11 @@ async def check_run(workers: list[Worker]) -> None:
     assert ledger["state"]["order"]["7001"].get("notes", []) == notes
 
 
-async def survive(directory: Path, rounds: int, seed: int) -> Story:
+async def survive(directory: Path, rounds: int, seed: int, synchronous: str) -> Story:
     story = Story(directory, random.Random(seed))
     await story.begin()
     for _ in range(rounds):
-        server = Server(directory)
+        server = Server(directory, PIPELINES_SYNCHRONOUS=synchronous)
         try:
             async with visiting(server) as org:
                 await story.check(org)
@@ -176,15 +176,17 @@ async def survive(directory: Path, rounds: int, seed: int) -> Story:
     return story
 
 
-async def test_every_answer_survives_a_kill_at_any_moment(tmp_path: Path) -> None:
-    story = await survive(tmp_path / "data", rounds=5, seed=1)
+@pytest.mark.parametrize("synchronous", ["full", "normal"])
+async def test_every_answer_survives_a_kill_at_any_moment(tmp_path: Path, synchronous: str) -> None:
+    story = await survive(tmp_path / "data", rounds=5, seed=1, synchronous=synchronous)
     assert sum(len(worker.answers) for worker in story.workers) > 50
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("synchronous", ["full", "normal"])
 @pytest.mark.parametrize("seed", range(5))
-async def test_every_answer_survives_many_kills(tmp_path: Path, seed: int) -> None:
-    await survive(tmp_path / "data", rounds=25, seed=seed)
+async def test_every_answer_survives_many_kills(tmp_path: Path, seed: int, synchronous: str) -> None:
+    await survive(tmp_path / "data", rounds=25, seed=seed, synchronous=synchronous)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=str)

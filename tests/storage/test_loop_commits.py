@@ -22,7 +22,7 @@ from pipelines.storage.trace_rows import log_of_run
 from pipelines.wire.errors import StorageUnavailable
 
 pytestmark = pytest.mark.anyio
-PATIENCE_S = 30
+PATIENCE_S = 20
 SMALL_LOG = 200_000
 
 
@@ -110,7 +110,8 @@ async def test_a_callback_that_fails_keeps_nobody_else_from_hearing(
     database.store(row(1, 1), told.hears(1))
     database.store(row(1, 2), fails)
     database.store(row(1, 3), told.hears(3))
-    await database.append(row(1, 4))
+    async with asyncio.timeout(PATIENCE_S):
+        await database.append(row(1, 4))
     assert told.of == [(1, None), (3, None)]
     assert "of its own making" in caplog.text
 
@@ -354,11 +355,13 @@ async def test_the_log_begins_anew_under_load_that_never_pauses(database: Databa
 
     working = [asyncio.ensure_future(append(run_id)) for run_id in range(8)]
     working += [asyncio.ensure_future(read()) for _ in range(READERS)]
-    await until(lambda: log_size(path) > 0)
-    before = restarts_of(path)
-    await until(lambda: restarts_of(path) >= before + 3)
-    is_over = True
-    await asyncio.gather(*working)
+    try:
+        await until(lambda: log_size(path) > 0)
+        before = restarts_of(path)
+        await until(lambda: restarts_of(path) >= before + 3)
+    finally:
+        is_over = True
+        await asyncio.gather(*working)
 
 
 @pytest.mark.usefixtures("small_log")

@@ -152,20 +152,27 @@ class Told:
             assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-async def play(database: Database, told: Told, rows: int) -> None:
-    """Rows of eight runs, each told when it is stored, and changes between them."""
+async def play(database: Database, disk: Disk, told: Told) -> None:
+    """Rows of eight runs and changes between them; now and then a look at what a cut would leave just now."""
 
     async def append(run_id: int) -> None:
-        for sequence in range(1, rows + 1):
+        sequence = 0
+        while sequence < 150 or disk.checkpoints < 3:
+            sequence += 1
             await database.append(row(run_id, sequence, response="x" * 300 * run_id))
             told.rows[run_id] = sequence
+            if disk.chance.random() < 0.03:
+                told.check(disk.cut())
 
     async def change() -> None:
-        for _ in range(rows // 4):
+        for _ in range(40):
             await database.write(lambda connection: add_org(connection, "o", "now"))
             told.orgs += 1
+            if disk.chance.random() < 0.1:
+                told.check(disk.cut())
 
-    await asyncio.gather(change(), *(append(run_id) for run_id in range(8)))
+    async with asyncio.timeout(60):
+        await asyncio.gather(change(), *(append(run_id) for run_id in range(8)))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -174,24 +181,18 @@ async def test_what_was_told_survives_a_power_cut_at_any_moment(
 ) -> None:
     monkeypatch.setattr(sqlite_commits, "LOG_BYTES", SMALL_LOG)
     (tmp_path / "scratch").mkdir()
-    path, told, chance = tmp_path / "odyssey.db", Told(), random.Random(seed)
+    path, told = tmp_path / "odyssey.db", Told()
     await Database(SqliteStore(path)).close()  # the schema is in the file, the log is gone
-    disk = Disk(path, tmp_path / "scratch", chance)
+    disk = Disk(path, tmp_path / "scratch", random.Random(seed))
     monkeypatch.setattr(sqlite_commits, "sync_file", disk.sync)
     database = Database(SqliteStore(path))
     assert isinstance(database._commits, sqlite_commits.SqliteCommits)
     disk.watch(database._commits)
-    playing = asyncio.ensure_future(play(database, told, rows=150))
     try:
-        while not playing.done():
-            told.check(disk.cut())
-            await asyncio.wait([playing], timeout=chance.random() / 20)
+        await play(database, disk, told)
     finally:
-        await playing
-        told.check(disk.cut())
         await database.close()
     assert disk.cuts >= 10
-    assert disk.checkpoints >= 3
 
 
 async def test_the_log_is_one_file_for_as_long_as_the_database_is_open(tmp_path: Path) -> None:
@@ -210,3 +211,13 @@ async def test_the_log_is_one_file_for_as_long_as_the_database_is_open(tmp_path:
     assert os.stat(f"{path}-wal").st_ino == first
     await database.close()
     assert sequences(path, 1) == list(range(1, 6))
+
+
+async def test_the_log_is_found_where_a_link_leads(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link.db"
+    os.mkdir(real)
+    os.symlink(real / "odyssey.db", link)
+    database = Database(SqliteStore(link))
+    await database.append(row(1, 1))
+    await database.close()
+    assert sequences(real / "odyssey.db", 1) == [1]

@@ -42,8 +42,9 @@ class SqliteCommits:
         self._beside = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._beside.execute("PRAGMA synchronous = NORMAL")
         # SQLite removes a log only with the last connection to its file, and ours stay open.
-        self._log_file = os.open(f"{path}-wal", os.O_RDWR)
-        _sync_folder(path.parent)
+        file = path.resolve()  # where the path is a link, the log lies beside what it leads to
+        self._log_file = os.open(f"{file}-wal", os.O_RDWR)
+        _sync_folder(file.parent)
 
     def insert(self, rows: Sequence[TraceRow]) -> None:
         insert_rows(self._inserting, rows)
