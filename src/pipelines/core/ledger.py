@@ -84,7 +84,7 @@ def update_from_json(body: Mapping[str, Json]) -> LedgerUpdate:
 class World:
     """An initial state and the indexes over it, built when first asked for and then shared."""
 
-    __slots__ = ("_by_value", "_loose_ids", "derived", "entities", "flags")
+    __slots__ = ("_by_value", "_loose_ids", "derived", "entities", "flags", "sizes")
 
     def __init__(self, entities: Mapping[str, Mapping[str, Attributes]], flags: Iterable[str] = ()) -> None:
         self.entities = entities
@@ -93,6 +93,8 @@ class World:
         self._by_value: dict[tuple[str, str], dict[Json, list[str]]] = {}
         # What other modules derive once from the state and then share, under keys of their own.
         self.derived: dict[tuple[Hashable, ...], Any] = {}
+        # Of attributes as JSON, by their identity: the world keeps them, so that no other value has it.
+        self.sizes: dict[int, int] = {}
 
     @classmethod
     def from_initial_state(cls, state: Mapping[str, Json]) -> "World":

@@ -95,8 +95,8 @@ class Budget:
         if self.steps_left < 0:
             exhausted()
 
-    def size_of(self, kind: str, id: str, attrs: JsonObject) -> int:
-        """Of an entity's attributes as JSON."""
+    def size_of(self, kind: str, attrs: JsonObject) -> int:
+        """Of attributes that the ledger holds, as JSON."""
         return len(orjson.dumps(attrs))
 
 
@@ -264,6 +264,28 @@ def leave(value: Value, budget: Budget) -> Json:
     return None if left is MISSING else left
 
 
+def leave_attributes(kind: str, attrs: JsonObject, budget: Budget) -> JsonObject:
+    """`leave` for an entity that nothing has changed, of which only the attributes were looked at."""
+    budget.spend()
+    if budget.size_of(kind, attrs) > MAX_RESULT_BYTES:
+        _too_large()
+    return attrs
+
+
+def leave_all_attributes(kind: str, found: list[JsonObject], budget: Budget) -> list[JsonObject]:
+    """Likewise for a list of them."""
+    budget.spend()
+    room = MAX_RESULT_BYTES
+    for attrs in found:
+        if room < 0:
+            _too_large()
+        budget.spend()
+        room -= budget.size_of(kind, attrs)
+    if room < 0:
+        _too_large()
+    return found
+
+
 def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
     kind = value.__class__
     if kind is str:
@@ -276,9 +298,12 @@ def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
     budget.spend()
     if kind is Entity:
         # What the ledger holds, and what was written to it, is plain already; only its size is not known.
-        attrs = dict(value) if value.changed else value.base
-        room[0] -= budget.size_of(value.kind, value.id, attrs)
-        return attrs
+        if value.changed:
+            attrs = dict(value)
+            room[0] -= len(orjson.dumps(attrs))
+            return attrs
+        room[0] -= budget.size_of(value.kind, value.base)
+        return value.base
     if isinstance(value, list):
         return [None if (e := _leave(v, budget, room, depth + 1)) is MISSING else e for v in value]
     return _leave_mapping(value.items(), budget, room, depth)

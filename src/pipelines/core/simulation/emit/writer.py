@@ -25,6 +25,9 @@ STEP = "at"  # the number of the step that runs
 class Variable(NamedTuple):
     code: ast.expr  # how it is read
     known: Known = "value"
+    # Where only attributes are at hand, not an Entity (`emit.reading`): the type, and for one entity its id.
+    bare: ast.expr | None = None
+    id: ast.expr | None = None
 
 
 class Writer:
