@@ -62,7 +62,7 @@ def both(plan: Plan, arguments: JsonObject, ledger: Ledger, budget: int | None =
 
 
 def outcome_of(case: Case) -> str:
-    """In a word; then the same call again, after the changes of the first. The seeded state stays as it was."""
+    """In a word; then the same call again, after the changes of the first. What was seeded stays the same."""
     try:
         plan = parse_plan(case.body, origin="authored")
     except Refused:
