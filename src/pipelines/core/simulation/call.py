@@ -133,7 +133,10 @@ class Call(Budget):
         """From the ledger as it was to what the call made of it."""
         if not self._touched:
             return ()
-        return tuple(update for key in self._touched for update in self._sync(self.ledger, key))
+        found: list[LedgerUpdate] = []
+        for key in self._touched:
+            found += self._sync(self.ledger, key)
+        return tuple(found)
 
     def draw(self, purpose: str) -> int:
         """A number of 256 bits that only the seed, the call and the draws before decide."""

@@ -139,10 +139,18 @@ def _objects(
         return
     named = _entity(response, kinds, ledger)
     yield "", response, named
-    inside = [(key, part) for key, part in response.items() if isinstance(part, (dict, list)) and part]
-    if not inside or (named is None and _is_like_an_entity(response, kinds, ledger)):
+    inside = _inside(response, named, kinds, ledger)
+    first = next(inside, None)
+    if first is None or (named is None and _is_like_an_entity(response, kinds, ledger)):
         return
-    for key, part in inside:
+    yield first
+    yield from inside
+
+
+def _inside(
+    response: JsonObject, named: _Named | None, kinds: Mapping[str, str], ledger: Ledger
+) -> Iterator[tuple[str, JsonObject, _Named | None]]:
+    for key, part in response.items():
         if named is not None and key in named.attrs:
             continue
         if isinstance(part, list):

@@ -6,6 +6,7 @@ anything, is left out of mappings, and is an error in arithmetic.
 
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, NoReturn, TypeAlias
 
 import orjson
@@ -136,7 +137,15 @@ def is_number(value: Value) -> bool:
 
 def decimal(value: int | float | Decimal) -> Decimal:
     """Exactly the digits that JSON shows: 0.1 is one tenth."""
-    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if isinstance(value, float):
+        # Zero has two signs but one place in a cache.
+        return _digits_of(value) if value else Decimal(repr(value))
+    return value if value.__class__ is Decimal else Decimal(value)
+
+
+@lru_cache(maxsize=4096)  # a world has few different prices, and each is computed with often
+def _digits_of(value: float) -> Decimal:
+    return Decimal(repr(value))
 
 
 def equal(left: Value, right: Value, budget: Budget) -> bool:
@@ -257,6 +266,8 @@ def leave(value: Value, budget: Budget) -> Json:
         if len(value) + _QUOTES > MAX_RESULT_BYTES:
             _too_large()
         return value
+    if value.__class__ is Entity and not value.changed and value.base is not None:
+        return leave_attributes(value.kind, value.base, budget)
     room = [MAX_RESULT_BYTES]
     left = _leave(value, budget, room, 0)
     if room[0] < 0:

@@ -29,6 +29,7 @@ def constant(w: Writer, node: ast.Constant | Given) -> ast.expr:
 def name(w: Writer, node: ast.Name) -> ast.expr:
     if node.id in CONSTANTS:
         return nodes.own(CONSTANTS[node.id])
+    w.read.add(node.id)
     code = w.scope[node.id].code
     return code if isinstance(code, nodes.Name) else w.let(code)
 

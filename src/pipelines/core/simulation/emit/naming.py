@@ -32,15 +32,20 @@ class Naming:
             return nodes.entry(self._in_call, w.constant(name))
         return nodes.load(self._variables[name])
 
-    def prologue(self, w: Writer) -> None:
-        """What the call brings along, in variables."""
+    def prologue(self, w: Writer) -> list[ast.stmt]:
+        """What the plan uses of what the call brings along, in variables."""
         now = nodes.attribute(nodes.attribute(w.call, "moment"), "now")
-        w.add(nodes.assign(self._variables["args"], nodes.attribute(w.call, "arguments")))
-        w.add(nodes.assign(self._variables["now"], now))
-        today = nodes.entry(nodes.load(self._variables["now"]), w.constant(_TODAY))
-        w.add(nodes.assign(self._variables["today"], today))
+        given = {
+            "args": nodes.attribute(w.call, "arguments"),
+            "now": now,
+            "today": nodes.entry(now, w.constant(_TODAY)),
+        }
+        found = [
+            nodes.assign(self._variables[name], value) for name, value in given.items() if name in w.read
+        ]
         if self._places:
-            w.add(nodes.assign(self._in_call.id, nodes.attribute(w.call, "names")))
+            found.append(nodes.assign(self._in_call.id, nodes.attribute(w.call, "names")))
+        return found
 
     def bind_bare(self, w: Writer, name: str, id: ast.expr, attrs: ast.expr) -> None:
         """For one entity of which only the attributes are needed."""

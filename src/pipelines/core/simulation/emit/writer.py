@@ -41,6 +41,7 @@ class Writer:
         self._texts: dict[str, ast.expr] = {}
         self._by_identity: dict[int, ast.expr] = {}
         self._names = 0
+        self.read: set[str] = set()  # the plan's names that are read somewhere
         self.call = nodes.load(CALL)
         self.missing = self.constant(MISSING)
         left = nodes.attribute(self.call, "steps_left")
