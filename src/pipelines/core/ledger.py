@@ -84,7 +84,7 @@ def update_from_json(body: Mapping[str, Json]) -> LedgerUpdate:
 class World:
     """An initial state and the indexes over it, built when first asked for and then shared."""
 
-    __slots__ = ("_by_value", "_loose_ids", "derived", "entities", "flags")
+    __slots__ = ("_by_value", "_loose_ids", "derived", "entities", "flags", "sizes")
 
     def __init__(self, entities: Mapping[str, Mapping[str, Attributes]], flags: Iterable[str] = ()) -> None:
         self.entities = entities
@@ -93,6 +93,8 @@ class World:
         self._by_value: dict[tuple[str, str], dict[Json, list[str]]] = {}
         # What other modules derive once from the state and then share, under keys of their own.
         self.derived: dict[tuple[Hashable, ...], Any] = {}
+        # Of attributes as JSON, by their identity: the world keeps them, so that no other value has it.
+        self.sizes: dict[int, int] = {}
 
     @classmethod
     def from_initial_state(cls, state: Mapping[str, Json]) -> "World":
@@ -154,7 +156,10 @@ class Ledger:
         return of_type.get(id) if of_type is not None else None
 
     def entity_types(self) -> list[str]:
-        return list(dict.fromkeys([*self.world.entities, *self._changed]))
+        seeded = self.world.entities
+        if self._changed.keys() <= seeded.keys():
+            return list(seeded)
+        return list(dict.fromkeys([*seeded, *self._changed]))
 
     def changed(self, entity_type: str) -> Mapping[str, Attributes | None]:
         """What the run has changed of one type: new attributes by id, or None where it was removed."""
@@ -217,24 +222,24 @@ class Ledger:
     def apply(self, updates: Iterable[LedgerUpdate]) -> None:
         """Append to the world. The caller checks first (`Draft` does): a log is not applied by halves."""
         for update in updates:
-            if isinstance(update, SetFlag):
-                self._flags[update.flag] = update.value
-                continue
-            current = self.get(update.entity_type, update.id)
-            if isinstance(update, Add) == (current is not None):
-                state = "already exists" if isinstance(update, Add) else "does not exist"
-                raise InvalidUpdate(f"{update.entity_type} {update.id!r} {state}")
-            changed = self._changed.setdefault(update.entity_type, {})
-            match update:
-                case Add():
-                    changed[update.id] = update.attrs
-                case Remove():
-                    changed[update.id] = _REMOVED
-                case Update():
-                    merged = {**(current or {}), **update.set}
-                    for name in update.unset:
-                        merged.pop(name, None)
-                    changed[update.id] = merged
+            self._apply_one(update)
+
+    def _apply_one(self, update: LedgerUpdate) -> None:
+        if isinstance(update, SetFlag):
+            self._flags[update.flag] = update.value
+            return
+        current = self.get(update.entity_type, update.id)
+        if isinstance(update, Add) == (current is not None):
+            state = "already exists" if isinstance(update, Add) else "does not exist"
+            raise InvalidUpdate(f"{update.entity_type} {update.id!r} {state}")
+        changed = self._changed.setdefault(update.entity_type, {})
+        if isinstance(update, Update):
+            merged = {**(current or {}), **update.set}
+            for name in update.unset:
+                merged.pop(name, None)
+            changed[update.id] = merged
+        else:
+            changed[update.id] = update.attrs if isinstance(update, Add) else _REMOVED
 
     def draft(self) -> "Draft":
         return Draft(self)
@@ -262,7 +267,10 @@ class Draft(Ledger):
         return own[id] if own is not None and id in own else self._under.get(entity_type, id)
 
     def entity_types(self) -> list[str]:
-        return list(dict.fromkeys([*self._under.entity_types(), *self._changed]))
+        under = self._under.entity_types()
+        if self._changed.keys() <= self.world.entities.keys():
+            return under
+        return list(dict.fromkeys([*under, *self._changed]))
 
     def changed(self, entity_type: str) -> Mapping[str, Attributes | None]:
         under, own = self._under.changed(entity_type), self._changed.get(entity_type)
@@ -277,7 +285,7 @@ class Draft(Ledger):
 
     def apply(self, updates: Iterable[LedgerUpdate]) -> None:
         for update in updates:
-            super().apply([update])
+            self._apply_one(update)
             self.updates.append(update)
 
 

@@ -105,6 +105,7 @@ class _Maker:
         self.loop_names: set[str] = set()
         self.made = 0
         self.level = 0  # of blocks inside blocks
+        self.only_reads = self.chance(0.3)
 
     # -- choices
 
@@ -388,12 +389,15 @@ class _Maker:
     def plan(self) -> list[Json]:
         steps: list[Json] = [self._find_order(), self._find_user()]
         self.random.shuffle(steps)
+        if self.only_reads and self.chance(0.5):  # short: what is found is then read for its fields alone
+            return [*steps, self._find_some(), *self.block(1), self._ending()]
         return steps + self.block(self.random.randrange(2, 7)) + [self._ending()]
 
     def _ending(self) -> JsonObject:
         if self.chance(0.06):
             return {"let": {self.new_name(): self.any(2)}}
-        value = self.of([self.v("order"), self.v("orders"), self.json(3), self.json(3)])
+        whole = self.named("order") + self.named("user") + self.named("orders")
+        value = self.of([self.of(whole or ["1"]), self.v("orders"), self.json(3), self.json(3)])
         return {"return": value} | ({"status": 201} if self.chance(0.2) else {})
 
     def block(self, count: int) -> list[Json]:
@@ -401,8 +405,9 @@ class _Maker:
 
     def step(self) -> JsonObject:
         flat = [self._find_order, self._find_user, *[self._find_some, self._find_line, self._require] * 2]
-        flat += [*[self._let] * 3, self._let_place, *[self._set] * 4, self._append, self._unset, self._add]
-        flat += [self._remove, self._flag]
+        flat += [*[self._let] * 3, self._flag]
+        if not self.only_reads:
+            flat += [self._let_place, *[self._set] * 4, self._append, self._unset, self._add, self._remove]
         nested = [self._for, self._for, self._for, self._if, self._if] if self.level < 3 else []
         make: Callable[[], JsonObject] = self.of([*flat, *nested])
         return make()
@@ -586,7 +591,7 @@ class _Maker:
         name, home = self.new_name(), self._home()
         if home is not None and self.chance(0.5):
             body = self.inner({name: "line"})
-            if self.chance(0.7):
+            if self.chance(0.7) and not self.only_reads:
                 body.append(self.of([{"set": {f"{name}.price": "7"}}, {"remove": name},
                                                 {"unset": f"{name}.sku"}]))  # fmt: skip
             return {"for": name, "in": home, "do": body}

@@ -69,7 +69,8 @@ def all_of(kind: str, call: Call) -> list[Entity]:
 
 def scanned(kind: str, call: Call) -> Iterable[tuple[str, JsonObject]]:
     """Every entity of the type: what a search without an index looks at."""
-    return call.world().entities(kind)
+    ledger = call.world()
+    return ledger.entities(kind) if ledger.changed(kind) else ledger.world.entities.get(kind, {}).items()
 
 
 def narrowed(kind: str, reach: Reach, wanted: Value, call: Call) -> Iterable[tuple[str, JsonObject]]:
@@ -79,6 +80,34 @@ def narrowed(kind: str, reach: Reach, wanted: Value, call: Call) -> Iterable[tup
     if ids is None:
         return ledger.entities(kind)
     return [(id, attrs) for id in ids if (attrs := ledger.get(kind, id)) is not None]
+
+
+# -- likewise, where a plan only reads: attributes will do
+
+
+def attributes_by_id(kind: str, id: Value, call: Call) -> tuple[str, JsonObject | None]:
+    """In any spelling; the id in the ledger's."""
+    ledger, text = call.ledger, id_text(id)
+    if text is None:
+        return "", None
+    attrs = ledger.get(kind, text)
+    if attrs is not None:
+        return text, attrs
+    found = ledger.resolve_id(kind, text)
+    return (found, ledger.get(kind, found)) if found is not None else ("", None)
+
+
+def attributes_by_exact_id(kind: str, id: Value, call: Call) -> tuple[str, JsonObject | None]:
+    text = id_text(id)
+    return ("", None) if text is None else (text, call.ledger.get(kind, text))
+
+
+def attributes_of_all(kind: str, call: Call) -> list[JsonObject]:
+    found = []
+    for _, attrs in scanned(kind, call):
+        call.spend()
+        found.append(attrs)
+    return found
 
 
 # -- in a list or mapping inside an entity

@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
 from pipelines.core.simulation.values import MAX_INTEGER, Binary, Stopped, Value, decimal, is_number, kind_of
@@ -25,6 +26,11 @@ CONTEXT = d.Context(
 )
 # Rounding keeps every digit before the point, so it needs more room than computing does.
 _WIDE = d.Context(prec=400, traps=[d.InvalidOperation])
+
+
+_WHOLE = (int, int)
+# Pairs of classes that are computed with as decimals; true and false, and binary numbers, are not among them.
+_DECIMALS = frozenset((one, other) for one in (int, float, Decimal) for other in (int, float, Decimal))
 
 
 class Operation(NamedTuple):
@@ -56,8 +62,11 @@ MODULO = Operation("%", operator.mod, _modulo, operator.mod, divides=True)
 def compute(operation: Operation, left: Value, right: Value) -> Value:
     """The result of one operation on two numbers; anything else is an error that names what was there."""
     try:
-        if left.__class__ is int and right.__class__ is int and operation.exact is not None:
+        kinds = left.__class__, right.__class__
+        if kinds == _WHOLE and operation.exact is not None:
             return checked(operation.exact(left, right))
+        if kinds in _DECIMALS:
+            return operation.decimals(decimal(left), decimal(right))
         if not (is_number(left) and is_number(right)):
             _not_numbers(operation.sign, left, right)
         if left.__class__ is Binary or right.__class__ is Binary:
@@ -111,8 +120,14 @@ def rounded(value: Value, digits: int) -> Value:
     """
     if value.__class__ is Binary:
         return Binary(round(float(value), digits)) if digits > 0 else int(round(float(value), digits))
-    exact = decimal(value).quantize(Decimal(1).scaleb(-digits), d.ROUND_HALF_UP, context=_WIDE)
+    exact = decimal(value).quantize(_unit(digits), d.ROUND_HALF_UP, context=_WIDE)
     return int(exact) if digits <= 0 else exact
+
+
+@lru_cache(maxsize=64)
+def _unit(digits: int) -> Decimal:
+    """Of the last digit that is kept."""
+    return Decimal(1).scaleb(-digits)
 
 
 def whole(value: Value, rounding: str) -> int:

@@ -15,8 +15,6 @@ from pipelines.core.ledger import Add, Attributes, Draft, Ledger, LedgerUpdate, 
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.values import MAX_STEPS, MISSING, Budget, Entity, Value, entity_of
 
-_SIZES = ("sizes",)  # among what is derived from a world
-
 
 @dataclass(kw_only=True, slots=True)
 class Place:
@@ -135,7 +133,10 @@ class Call(Budget):
         """From the ledger as it was to what the call made of it."""
         if not self._touched:
             return ()
-        return tuple(update for key in self._touched for update in self._sync(self.ledger, key))
+        found: list[LedgerUpdate] = []
+        for key in self._touched:
+            found += self._sync(self.ledger, key)
+        return tuple(found)
 
     def draw(self, purpose: str) -> int:
         """A number of 256 bits that only the seed, the call and the draws before decide."""
@@ -143,19 +144,15 @@ class Call(Budget):
         seed = f"{self.moment.seed}\0{self.moment.call_number}\0{self.draws}\0{purpose}"
         return int.from_bytes(hashlib.sha256(seed.encode()).digest())
 
-    def size_of(self, kind: str, id: str, attrs: Attributes) -> int:
-        """Known from before where the world itself holds the attributes: they never change."""
-        world = self.ledger.world
-        sizes = world.derived.get(_SIZES)
-        if sizes is None:
-            sizes = world.derived[_SIZES] = {}
-        known = sizes.get((kind, id))
-        if known is not None and known[0] is attrs:
-            return known[1]  # type: ignore[no-any-return]
-        size = len(orjson.dumps(attrs))
-        if world.entities.get(kind, {}).get(id) is attrs:
-            sizes[kind, id] = (attrs, size)
-        return size
+    def size_of(self, kind: str, attrs: Attributes) -> int:
+        """Known from before where the world itself holds the attributes, which then never change."""
+        sizes = self.ledger.world.sizes
+        known = sizes.get(id(attrs))
+        if known is None:
+            known = len(orjson.dumps(attrs))
+            if not self.ledger.changed(kind):
+                sizes[id(attrs)] = known
+        return known
 
     def _sync(self, ledger: Ledger, key: tuple[str, str] | str) -> list[LedgerUpdate]:
         if isinstance(key, str):

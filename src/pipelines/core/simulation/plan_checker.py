@@ -29,7 +29,7 @@ _ERROR_WORD = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def constant(value: Value) -> Formula:
-    return Formula(Given(value), lambda call: value)
+    return Formula(Given(value=value), lambda call: value)
 
 
 NOTHING: Formula = constant(None)

@@ -139,15 +139,23 @@ def _objects(
         return
     named = _entity(response, kinds, ledger)
     yield "", response, named
-    inside = [(key, part) for key, part in response.items() if isinstance(part, (dict, list)) and part]
-    if not inside or (named is None and _is_like_an_entity(response, kinds, ledger)):
+    inside = _inside(response, named, kinds, ledger)
+    first = next(inside, None)
+    if first is None or (named is None and _is_like_an_entity(response, kinds, ledger)):
         return
-    for key, part in inside:
+    yield first
+    yield from inside
+
+
+def _inside(
+    response: JsonObject, named: _Named | None, kinds: Mapping[str, str], ledger: Ledger
+) -> Iterator[tuple[str, JsonObject, _Named | None]]:
+    for key, part in response.items():
         if named is not None and key in named.attrs:
             continue
         if isinstance(part, list):
             yield from _elements(part, f"/{key}", kinds, ledger)
-        elif isinstance(part, dict):
+        elif isinstance(part, dict) and not _names_nothing(part, kinds):
             yield f"/{key}", part, _entity(part, kinds, ledger)
 
 
@@ -155,8 +163,13 @@ def _elements(
     listed: list[Json], path: str, kinds: Mapping[str, str], ledger: Ledger
 ) -> Iterator[tuple[str, JsonObject, _Named | None]]:
     for index, element in enumerate(listed[:MAX_OBJECTS]):
-        if isinstance(element, dict):
+        if isinstance(element, dict) and not _names_nothing(element, kinds):
             yield f"{path}/{index}", element, _entity(element, kinds, ledger)
+
+
+def _names_nothing(value: JsonObject, kinds: Mapping[str, str]) -> bool:
+    """No key of it could be the id of an entity: there is nothing to compare it with."""
+    return "id" not in value and kinds.keys().isdisjoint(value)
 
 
 def _is_like_an_entity(value: JsonObject, kinds: Mapping[str, str], ledger: Ledger) -> bool:
@@ -182,6 +195,8 @@ def _entity(value: JsonObject, kinds: Mapping[str, str], ledger: Ledger) -> _Nam
 
     `{order_id, user_id, status}` names an order and its user; it is about the order, whose fields it has.
     """
+    if _names_nothing(value, kinds):
+        return None
     best: _Named | None = None
     most = -1
     for key, id in value.items():  # in the object's own order: of two that fit alike the first is meant
@@ -220,6 +235,8 @@ def _may_be_another(value: JsonObject, named: _Named, ledger: Ledger) -> bool:
 
 def _disagreements(path: str, value: JsonObject, named: _Named, computed: Collection[str]) -> list[Problem]:
     attrs = named.attrs
+    if value is attrs:
+        return []
     return [
         Problem(
             path=f"{path}/{name}",

@@ -6,6 +6,7 @@ anything, is left out of mappings, and is an error in arithmetic.
 
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, NoReturn, TypeAlias
 
 import orjson
@@ -95,8 +96,8 @@ class Budget:
         if self.steps_left < 0:
             exhausted()
 
-    def size_of(self, kind: str, id: str, attrs: JsonObject) -> int:
-        """Of an entity's attributes as JSON."""
+    def size_of(self, kind: str, attrs: JsonObject) -> int:
+        """Of attributes that the ledger holds, as JSON."""
         return len(orjson.dumps(attrs))
 
 
@@ -136,7 +137,15 @@ def is_number(value: Value) -> bool:
 
 def decimal(value: int | float | Decimal) -> Decimal:
     """Exactly the digits that JSON shows: 0.1 is one tenth."""
-    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if isinstance(value, float):
+        # Zero has two signs but one place in a cache.
+        return _digits_of(value) if value else Decimal(repr(value))
+    return value if value.__class__ is Decimal else Decimal(value)
+
+
+@lru_cache(maxsize=4096)  # a world has few different prices, and each is computed with often
+def _digits_of(value: float) -> Decimal:
+    return Decimal(repr(value))
 
 
 def equal(left: Value, right: Value, budget: Budget) -> bool:
@@ -257,11 +266,35 @@ def leave(value: Value, budget: Budget) -> Json:
         if len(value) + _QUOTES > MAX_RESULT_BYTES:
             _too_large()
         return value
+    if value.__class__ is Entity and not value.changed and value.base is not None:
+        return leave_attributes(value.kind, value.base, budget)
     room = [MAX_RESULT_BYTES]
     left = _leave(value, budget, room, 0)
     if room[0] < 0:
         _too_large()
     return None if left is MISSING else left
+
+
+def leave_attributes(kind: str, attrs: JsonObject, budget: Budget) -> JsonObject:
+    """`leave` for an entity that nothing has changed, of which only the attributes were looked at."""
+    budget.spend()
+    if budget.size_of(kind, attrs) > MAX_RESULT_BYTES:
+        _too_large()
+    return attrs
+
+
+def leave_all_attributes(kind: str, found: list[JsonObject], budget: Budget) -> list[JsonObject]:
+    """Likewise for a list of them."""
+    budget.spend()
+    room = MAX_RESULT_BYTES
+    for attrs in found:
+        if room < 0:
+            _too_large()
+        budget.spend()
+        room -= budget.size_of(kind, attrs)
+    if room < 0:
+        _too_large()
+    return found
 
 
 def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
@@ -276,9 +309,12 @@ def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
     budget.spend()
     if kind is Entity:
         # What the ledger holds, and what was written to it, is plain already; only its size is not known.
-        attrs = dict(value) if value.changed else value.base
-        room[0] -= budget.size_of(value.kind, value.id, attrs)
-        return attrs
+        if value.changed:
+            attrs = dict(value)
+            room[0] -= len(orjson.dumps(attrs))
+            return attrs
+        room[0] -= budget.size_of(value.kind, value.base)
+        return value.base
     if isinstance(value, list):
         return [None if (e := _leave(v, budget, room, depth + 1)) is MISSING else e for v in value]
     return _leave_mapping(value.items(), budget, room, depth)

@@ -4,10 +4,12 @@ A name that ever stands for a place inside an entity lives in `call.names`, wher
 reaches the others (`places`). Every other name is a variable of the emitted function.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipelines.core.simulation import steps
+from pipelines.core.simulation.emit.reading import bare_finds, changes_entities
 from pipelines.core.simulation.emit.writer import Known
 
 
@@ -20,18 +22,23 @@ class Bound(NamedTuple):
 class Names(NamedTuple):
     known: dict[str, Known]
     places: frozenset[str]
+    bare: dict[str, steps.Find]  # bound by these; only attributes are looked at, and the plan changes none
 
 
 def names_of(block: tuple[steps.Step, ...]) -> Names:
     known: dict[str, Known] = {}
     places = set()
-    for bound in _bound(block):
+    all_bound = list(_bound(block))
+    for bound in all_bound:
         # Bound twice, as different things: nothing is known of it.
         same = known.setdefault(bound.name, bound.known) == bound.known
         known[bound.name] = bound.known if same else "value"
         if bound.is_place:
             places.add(bound.name)
-    return Names(known, frozenset(places))
+    once = {name for name, times in Counter(bound.name for bound in all_bound).items() if times == 1}
+    bare = {} if changes_entities(block) else bare_finds(block)
+    bare = {name: step for name, step in bare.items() if name in once}
+    return Names(known, frozenset(places), bare)
 
 
 def _bound(block: tuple[steps.Step, ...]) -> Iterator[Bound]:

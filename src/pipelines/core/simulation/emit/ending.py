@@ -1,10 +1,12 @@
 """Ends of a plan as code: replies and failures, as pairs of a status and a response."""
 
+import ast
+
 from pipelines.core.simulation import actions, steps
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.writer import Writer
 from pipelines.core.simulation.syntax.compiler import Formula
-from pipelines.core.simulation.values import leave
+from pipelines.core.simulation.values import leave, leave_all_attributes, leave_attributes
 
 
 def failure(w: Writer, told: steps.Failure) -> None:
@@ -17,5 +19,12 @@ def failure(w: Writer, told: steps.Failure) -> None:
 
 
 def reply(w: Writer, status: int, body: Formula) -> None:
-    left = nodes.call(w.function(leave), w.value(body.tree), w.call)
-    w.add(nodes.give(nodes.pair(w.constant(status), left)))
+    w.add(nodes.give(nodes.pair(w.constant(status), _left(w, body.tree))))
+
+
+def _left(w: Writer, tree: ast.expr) -> ast.expr:
+    variable = w.scope.get(tree.id) if isinstance(tree, ast.Name) else None
+    if variable is None or variable.bare is None:
+        return nodes.call(w.function(leave), w.value(tree), w.call)
+    leave_it = leave_all_attributes if variable.known == "value" else leave_attributes
+    return nodes.call(w.function(leave_it), variable.bare, variable.code, w.call)

@@ -29,6 +29,7 @@ def constant(w: Writer, node: ast.Constant | Given) -> ast.expr:
 def name(w: Writer, node: ast.Name) -> ast.expr:
     if node.id in CONSTANTS:
         return nodes.own(CONSTANTS[node.id])
+    w.read.add(node.id)
     code = w.scope[node.id].code
     return code if isinstance(code, nodes.Name) else w.let(code)
 
@@ -42,15 +43,20 @@ def attribute(w: Writer, node: ast.Attribute) -> ast.expr:
         return _id(w, node.value)
     is_mapping, base = _is_known_mapping(w, node.value), w.held_value(node.value)
     key = w.constant(node.attr)
-    read = nodes.call(nodes.attribute(base, "get"), key, w.missing)
+    read = nodes.either(nodes.compare(key, "in", base), nodes.entry(base, key), w.missing)
     if is_mapping:
         return read
+    read = nodes.call(nodes.attribute(base, "get"), key, w.missing)
     is_mapping_now = nodes.call(w.function(isinstance), base, w.function(dict))
     return w.let(nodes.either(is_mapping_now, read, nodes.call(w.function(fields.no_field), base, key)))
 
 
 def _id(w: Writer, node: ast.expr) -> ast.expr:
-    return w.result(fields.id_field, w.value(node))
+    known = w.scope[node.id].id if isinstance(node, ast.Name) and node.id not in CONSTANTS else None
+    if known is None:
+        return w.result(fields.id_field, w.value(node))
+    key, attrs = w.constant("id"), w.held_value(node)
+    return nodes.either(nodes.compare(key, "in", attrs), nodes.entry(attrs, key), known)
 
 
 def subscript(w: Writer, node: ast.Subscript) -> ast.expr:

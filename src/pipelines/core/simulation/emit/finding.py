@@ -12,7 +12,7 @@ from pipelines.core.simulation.emit.ending import failure
 from pipelines.core.simulation.emit.naming import Naming
 from pipelines.core.simulation.emit.writer import Variable, Writer
 
-Hit: TypeAlias = Callable[[ast.expr], None]  # writes what is done with an entity that fits
+Hit: TypeAlias = Callable[[ast.expr, ast.expr], None]  # writes what is done with the id and attributes found
 
 
 def find(w: Writer, naming: Naming, step: steps.Find) -> None:
@@ -20,7 +20,9 @@ def find(w: Writer, naming: Naming, step: steps.Find) -> None:
         _find_inside(w, naming, step, step.inside)
         return
     kind = w.constant(step.entity_type)
-    if step.id is not None:
+    if step.name in naming.bare:
+        _find_bare(w, naming, step)
+    elif step.id is not None:
         _find_by_id(w, naming, step, step.id.tree)
     elif step.where is None:
         _bind_all(w, naming, step, w.result(actions.all_of, kind, w.call))
@@ -55,14 +57,18 @@ def _bind_all(w: Writer, naming: Naming, step: steps.Find, found: ast.expr) -> N
 
 def _bind_one(w: Writer, naming: Naming, step: steps.Find, found: ast.expr, wanted: ast.expr) -> None:
     if not step.optional:
-        with w.block() as nothing:
-            if step.otherwise is not None:
-                failure(w, step.otherwise)
-            else:
-                kind = w.constant(step.entity_type or step.name)
-                w.add(nodes.give(nodes.call(w.function(actions.not_found), kind, wanted)))
-        w.add(nodes.when(nodes.compare(found, "is", nodes.NONE), nothing))
+        _fail_without(w, step, found, wanted)
     naming.bind(w, step.name, found)
+
+
+def _fail_without(w: Writer, step: steps.Find, found: ast.expr, wanted: ast.expr) -> None:
+    with w.block() as nothing:
+        if step.otherwise is not None:
+            failure(w, step.otherwise)
+        else:
+            kind = w.constant(step.entity_type or step.name)
+            w.add(nodes.give(nodes.call(w.function(actions.not_found), kind, wanted)))
+    w.add(nodes.when(nodes.compare(found, "is", nodes.NONE), nothing))
 
 
 def _candidates(w: Writer, step: steps.Find) -> ast.expr:
@@ -73,11 +79,14 @@ def _candidates(w: Writer, step: steps.Find) -> ast.expr:
     return nodes.call(w.function(actions.narrowed), kind, w.constant(step.lookup.reach), wanted, w.call)
 
 
-def _all_matching(w: Writer, step: steps.Find, where: ast.expr) -> ast.expr:
+def _all_matching(w: Writer, step: steps.Find, where: ast.expr, are_bare: bool = False) -> ast.expr:
     found = w.let(nodes.list_of([]))
 
-    def hit(entity: ast.expr) -> None:
-        w.add(nodes.do(nodes.call(nodes.attribute(found, "append"), entity)))
+    def hit(id: ast.expr, attrs: ast.expr) -> None:
+        def keep(value: ast.expr) -> None:
+            w.add(nodes.do(nodes.call(nodes.attribute(found, "append"), value)))
+
+        keep(attrs) if are_bare else _as_entity(w, step, id, keep)
 
     _search(w, step, where, hit)
     return found
@@ -87,30 +96,72 @@ def _first_matching(w: Writer, step: steps.Find, where: ast.expr) -> ast.expr:
     found = w.new_name()
     w.add(nodes.assign(found, nodes.NONE))
 
-    def hit(entity: ast.expr) -> None:
+    def end(entity: ast.expr) -> None:
         w.add(nodes.assign(found, entity))
         w.add(nodes.BREAK)
 
-    _search(w, step, where, hit)
+    _search(w, step, where, lambda id, attrs: _as_entity(w, step, id, end))
     return nodes.load(found)
 
 
+def _as_entity(w: Writer, step: steps.Find, id: ast.expr, then: Callable[[ast.expr], None]) -> None:
+    entity = w.let(nodes.call(nodes.attribute(w.call, "entity"), w.constant(step.entity_type), id))
+    with w.block() as there:
+        then(entity)
+    w.add(nodes.when(nodes.compare(entity, "is not", nodes.NONE), there))
+
+
 def _search(w: Writer, step: steps.Find, where: ast.expr, hit: Hit) -> None:
-    kind, id, attrs = w.constant(step.entity_type), w.new_name("v"), w.new_name("v")
+    id, attrs = w.new_name("v"), w.new_name("v")
     candidates = w.let(_candidates(w, step))
-    entity = nodes.call(nodes.attribute(w.call, "entity"), kind, nodes.load(id))
     with w.block() as one_round:
         w.spend()
-        candidate = Variable(nodes.load(attrs), "mapping") if step.is_bare else Variable(w.let(entity))
+        candidate = Variable(nodes.load(attrs), "mapping")
+        if not step.is_bare:
+            kind = w.constant(step.entity_type)
+            candidate = Variable(w.let(nodes.call(nodes.attribute(w.call, "entity"), kind, nodes.load(id))))
         with w.names({step.name: candidate}):
             holds = w.value(where)
         with w.block() as fitting:
-            found = w.let(entity)
-            with w.block() as there:
-                hit(found)
-            w.add(nodes.when(nodes.compare(found, "is not", nodes.NONE), there))
+            hit(nodes.load(id), nodes.load(attrs))
         w.add(nodes.when(holds, fitting))
     w.add(nodes.loop((id, attrs), candidates, one_round))
+
+
+# -- entities of which only the attributes are needed
+
+
+def _find_bare(w: Writer, naming: Naming, step: steps.Find) -> None:
+    if step.id is not None:
+        _find_bare_by_id(w, naming, step, step.id.tree)
+    elif step.where is None:
+        found = w.result(actions.attributes_of_all, w.constant(step.entity_type), w.call)
+        _bind_all(w, naming, step, found)
+    elif step.all:
+        _bind_all(w, naming, step, _all_matching(w, step, step.where.tree, are_bare=True))
+    else:
+        found = w.scope[step.name].code
+        naming.bind_bare(w, step.name, nodes.NONE, nodes.NONE)
+
+        def hit(id: ast.expr, attrs: ast.expr) -> None:
+            naming.bind_bare(w, step.name, id, attrs)
+            w.add(nodes.BREAK)
+
+        _search(w, step, step.where.tree, hit)
+        _fail_without(w, step, found, nodes.NONE)
+
+
+def _find_bare_by_id(w: Writer, naming: Naming, step: steps.Find, id: ast.expr) -> None:
+    kind, wanted, found = w.constant(step.entity_type), w.held_value(id), w.scope[step.name].code
+    is_text = nodes.compare(nodes.attribute(wanted, "__class__"), "is", w.function(str))
+    get = nodes.attribute(nodes.attribute(w.call, "ledger"), "get")
+    naming.bind_bare(w, step.name, wanted, nodes.either(is_text, nodes.call(get, kind, wanted), nodes.NONE))
+    with w.block() as otherwise:
+        look = actions.attributes_by_exact_id if step.exact else actions.attributes_by_id
+        hit = w.result(look, kind, wanted, w.call)
+        naming.bind_bare(w, step.name, nodes.entry(hit, nodes.ZERO), nodes.entry(hit, nodes.ONE))
+        _fail_without(w, step, found, wanted)
+    w.add(nodes.when(nodes.compare(found, "is", nodes.NONE), otherwise))
 
 
 # -- in a list or mapping inside an entity

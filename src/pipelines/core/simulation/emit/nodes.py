@@ -232,4 +232,5 @@ def module(
         posonlyargs=[], args=[_arg(arg=parameter)], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
     whole = _FunctionDef(name=function, args=takes, body=[guarded], decorator_list=[])
+    whole.type_params = []  # type: ignore[attr-defined]  # which 3.12 asks for, and 3.11 does not know
     return ast.Module(body=[whole], type_ignores=[])

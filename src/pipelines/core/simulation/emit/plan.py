@@ -34,14 +34,14 @@ class _Emitter:
         self._w = Writer(VISITORS)
         self._paths: list[str] = []  # of the steps, by their numbers
         self._naming = Naming(self._w, block)
-        self._naming.prologue(self._w)
         self._block(block)
 
     def function(self) -> Code:
         w = self._w
         stopped, at = nodes.load(_ERROR), nodes.load(STEP)
         handler = nodes.do(nodes.call(w.function(_locate), stopped, w.constant(tuple(self._paths)), at))
-        tree = nodes.module(_FUNCTION, CALL, w.body, w.function(Stopped), _ERROR, [handler])
+        body = self._naming.prologue(w) + w.body
+        tree = nodes.module(_FUNCTION, CALL, body, w.function(Stopped), _ERROR, [handler])
         space: dict[str, object] = {"__builtins__": {}, **w.constants}
         exec(compiled(tree, "<plan>"), space)  # nothing in it is an author's text: see the package
         return space[_FUNCTION]  # type: ignore[return-value]

@@ -25,6 +25,9 @@ STEP = "at"  # the number of the step that runs
 class Variable(NamedTuple):
     code: ast.expr  # how it is read
     known: Known = "value"
+    # Where only attributes are at hand, not an Entity (`emit.reading`): the type, and for one entity its id.
+    bare: ast.expr | None = None
+    id: ast.expr | None = None
 
 
 class Writer:
@@ -38,6 +41,7 @@ class Writer:
         self._texts: dict[str, ast.expr] = {}
         self._by_identity: dict[int, ast.expr] = {}
         self._names = 0
+        self.read: set[str] = set()  # the plan's names that are read somewhere
         self.call = nodes.load(CALL)
         self.missing = self.constant(MISSING)
         left = nodes.attribute(self.call, "steps_left")

@@ -12,14 +12,8 @@ from pipelines.core.simulation.values import Value
 Evaluate: TypeAlias = Callable[[Call], Value]
 
 
-class Given(ast.expr):
+class Given(ast.Constant):
     """A value as JSON holds it: a number with a point stays a float, which in an expression is a decimal."""
-
-    _fields = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        super().__init__()
-        self.value = value
 
 
 class Formula(NamedTuple):
