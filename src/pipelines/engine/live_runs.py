@@ -122,7 +122,7 @@ class LiveRuns:
         """Drop the runs longest not asked for; one with rows under way would come back without them."""
         excess = len(self._by_token) - MAX_LIVE_RUNS
         if excess > 0:
-            idle = [live.id for live in self._by_token.values() if live.unstored == 0]
+            idle = [live.id for live in self._by_token.values() if not live.unstored and live.queue is None]
             self.forget(set(idle[:excess]))
 
     def _read(self, connection: Connection, token_hash: str) -> LiveRun | None:

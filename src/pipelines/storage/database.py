@@ -89,29 +89,37 @@ class Database:
         self.append(row).add_done_callback(lambda done: heard(done.exception()))  # type: ignore[arg-type]
 
     def complete(self, row: TraceRow, after: int, heard: Heard) -> None:
-        """Give a row that was stored as asked its outcome."""
+        """Give a row that was stored as asked its outcome. `after` is the last row of its run as far as this
+        process knows; one behind it that is not ours means that another process has gone on."""
+        group = self._next
 
         def change(connection: Connection) -> None:
+            # Rows of the same group go in first, also those that came later: they are ours all the same.
+            ours = [
+                other.sequence
+                for position, (other, _) in enumerate(group.rows)
+                if other.run_id == row.run_id and position not in group.lost
+            ]
             columns = ", ".join(f"{name} = ?" for name in TraceRow._fields)
             done = connection.execute(
                 f"UPDATE trace_rows SET {columns} WHERE run_id = ? AND sequence = ?"
                 " AND error_code = 'outcome_unknown' AND NOT EXISTS"
                 " (SELECT 1 FROM trace_rows later WHERE later.run_id = ? AND later.sequence > ?)",
-                (*row, row.run_id, row.sequence, row.run_id, after),
+                (*row, row.run_id, row.sequence, row.run_id, max([after, *ours])),
             )
             if done.rowcount != 1:
                 raise SequenceTaken
 
-        async def run() -> None:
-            try:
-                await self.write(change)
-            except Exception as error:  # noqa: BLE001
+        def told(done: asyncio.Future[Any]) -> None:
+            error: Any = done.exception()
+            if error is not None:
                 self.on_lost({row.run_id})
-                heard(error)
-            else:
-                heard(None)
+            heard(error)
 
-        self._completing = asyncio.ensure_future(run())
+        done: asyncio.Future[Any] = self._loop.create_future()
+        done.add_done_callback(told)
+        group.changes.append((change, done))
+        self._wake()
 
     async def write(self, change: Callable[[Connection], T]) -> T:
         """Run a change in one transaction of its own on the writer thread."""
