@@ -14,8 +14,9 @@ import httpx2
 import pytest
 from served import Server, running, visiting
 
-from desk import STATE, DrivenRun, Org, Row, answered, outage, refused
-from pipelines.core.failure_rules import draw
+from desk import STATE, TOOLS, DrivenRun, Org, Row, answered, outage, refused
+from pipelines.core.failure_rules import chance_of, draw
+from pipelines.odyssey.testing import odyssey_run
 
 pytestmark = pytest.mark.anyio
 RUNS = 8
@@ -31,6 +32,16 @@ RULES = [
         "error": {"code": 500, "message": "bad luck"},
     },
 ]
+TASK = {"user": "u", "state": STATE, "failure_rules": RULES}
+
+
+def chance() -> str:
+    """What the task's random rule draws from, on every server."""
+    with odyssey_run(tools_schema=TOOLS, **TASK) as run:
+        return chance_of(run._live.seed, 0)
+
+
+CHANCE = chance()
 
 
 def expected_rule(number: int) -> int | None:
@@ -38,7 +49,7 @@ def expected_rule(number: int) -> int | None:
     for index, (n, duration) in enumerate(WINDOWS):
         if n <= number < n + duration:
             return index
-    return len(WINDOWS) if draw(len(WINDOWS), number) < LUCK else None
+    return len(WINDOWS) if draw(CHANCE, len(WINDOWS), number) < LUCK else None
 
 
 @dataclass
@@ -74,7 +85,7 @@ class Story:
         with running(self.directory) as server:
             async with visiting(server) as org:
                 agent = await org.agent()
-                dataset = await org.dataset({"user": "u", "state": STATE, "failure_rules": RULES})
+                dataset = await org.dataset(TASK)
                 for number in range(RUNS):
                     run = await org.open_run(agent["id"], dataset["task_ids"][0])
                     self.workers += [Worker(run, f"{number}-{name}") for name in range(WORKERS)]
