@@ -735,6 +735,29 @@ async def test_a_row_that_came_in_behind_our_back_makes_a_call_that_asks_start_a
     assert [row["sequence"] for row in stored(house, caller.run.id)] == [1, 2, 3, 4]
 
 
+async def test_a_run_read_anew_as_an_outcome_is_being_stored_is_read_with_it(house: House) -> None:
+    """The outcome takes no number of its own, so nothing later would show that memory lacks it."""
+    caller = await caller_of(house, failure_rules=[late("refund_order", n=1)])
+    call = caller.call("refund_order", ORDER, key="k")
+    await caller.lines.until_put(1)
+    asking = caller.live.queue._calls[0].task if caller.live.queue is not None else None
+    assert asking is not None
+    aside = sqlite3.connect(house.settings.database_path, isolation_level=None)
+    aside.execute("BEGIN IMMEDIATE")  # what is handed to storage now is not stored before this ends
+    caller.lines.answer(0)
+    await asking
+    house.platform.live_runs.forget({caller.run.id})
+    loading = asyncio.ensure_future(caller.load())
+    await house.platform.database.read(lambda connection: None)
+    await house.platform.database.read(lambda connection: None)
+    aside.execute("COMMIT")
+    aside.close()
+    before = known(await loading)
+    assert (await told(call))["source"] == "odyssey"
+    assert before["state"]["order"]["4521"]["status"] == "refunded"
+    assert known(await read_anew(house, caller.run)) == before
+
+
 # -- another process
 
 
