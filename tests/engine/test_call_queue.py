@@ -810,3 +810,112 @@ async def test_a_server_that_closes_tells_everybody_and_asks_no_more(tmp_path: P
         reply = await run.call("search_inventory", MUGS, idempotency_key="k")
         assert (reply.status_code, reply.json()["error"]["code"]) == (502, "outcome_unknown")
         assert (await run.call("get_order", ORDER)).status_code == 200
+
+
+# -- all of it at once
+
+
+class Trouble:
+    """Calls, answers, losses of memory and refusals of the database, in an order of chance."""
+
+    def __init__(self, caller: Caller, chance: random.Random) -> None:
+        self.caller = caller
+        self.chance = chance
+        self.calls: dict[str, asyncio.Future[Any]] = {}
+        self.aside = sqlite3.connect(caller.house.settings.database_path, isolation_level=None)
+        self.is_refusing = False
+
+    async def play(self, steps: int) -> None:
+        doings = [self.calls_a_tool] * 6 + [self.answers] * 6 + [self.lets_time_pass] * 4
+        doings += [self.forgets, self.refuses, self.fails]
+        for _ in range(steps):
+            await self.chance.choice(doings)()
+        if self.is_refusing:
+            await self.refuses()
+        async with asyncio.timeout(60):
+            while not all(call.done() for call in self.calls.values()):
+                await self.answers()
+                await settled(self.caller.house)
+        self.aside.close()
+
+    async def calls_a_tool(self) -> None:
+        await self._loaded()
+        key = str(len(self.calls))
+        tool = self.chance.choice(["add_note", "add_note", "search_inventory", "get_order"])
+        arguments = {"add_note": note(key), "search_inventory": MUGS, "get_order": ORDER}[tool]
+        self.calls[key] = self.caller.call(tool, arguments, key=key)
+
+    async def answers(self) -> None:
+        out = [i for i, future in enumerate(self.caller.lines._answers) if not future.done()]
+        if out:
+            reply = self.chance.choice(["fine", Unusable(), AskFailed("Nobody is there.")])
+            self.caller.lines.answer(self.chance.choice(out), reply)
+
+    async def lets_time_pass(self) -> None:
+        for _ in range(self.chance.randrange(4)):
+            await asyncio.sleep(0)
+        if self.chance.random() < 0.3:
+            await settled(self.caller.house)
+
+    async def forgets(self) -> None:
+        self.caller.house.platform.live_runs.forget({self.caller.run.id})
+
+    async def refuses(self) -> None:
+        self.is_refusing = not self.is_refusing
+        for name in ("INSERT", "UPDATE"):
+            self.aside.execute(
+                f"CREATE TRIGGER no_{name} BEFORE {name} ON trace_rows BEGIN SELECT RAISE(ABORT, 'full'); END"
+                if self.is_refusing
+                else f"DROP TRIGGER no_{name}"
+            )
+
+    async def fails(self) -> None:
+        out = [i for i, future in enumerate(self.caller.lines._answers) if not future.done()]
+        if out:
+            self.caller.lines._answers[out[0]].set_result(ValueError("the simulator breaks over this"))
+
+    async def _loaded(self) -> None:
+        if self.caller.house.platform.live_runs.get(hash_of(self.caller.run.token)) is None:
+            await self.caller.load(live=("search_inventory",))
+
+
+async def survive(house: House, seed: int, steps: int) -> None:
+    rules = [
+        {"trigger": "random", "tool": "*", "probability": 0.4, "latency_ms": LONG_MS},
+        {"trigger": "random", "tool": "*", "probability": 0.1, "error": {"code": 500, "message": "x"}},
+    ]
+    caller = await live_caller(house, {"failure_rules": rules, "user": f"Task {seed}."})
+    trouble = Trouble(caller, random.Random(seed))
+    await trouble.play(steps)
+    answers = {key: await told(call) for key, call in trouble.calls.items()}
+    await settled(house)
+    before = known(await caller.load())
+    assert known(await read_anew(house, caller.run)) == before
+    rows = stored(house, caller.run.id)
+    assert [row["sequence"] for row in rows] == list(range(1, len(rows) + 1))
+    by_key = {row["idempotency_key"]: row for row in rows if row["idempotency_key"] is not None}
+    notes = []
+    for row in rows:
+        if row["tool_name"] == "add_note" and row["source"] == "odyssey":
+            notes.append(json.loads(row["arguments"])["text"])
+            assert json.loads(row["response"])["notes"] == notes
+    for key, answer in answers.items():
+        if answer == "outcome_unknown":
+            assert by_key[key]["error_code"] == "outcome_unknown", "a call that is unknown is on record"
+        elif answer == "storage_unavailable":
+            assert key not in by_key or by_key[key]["error_code"] == "outcome_unknown"
+        elif isinstance(answer, dict) and answer["source"] in ("odyssey", "passthrough", "injected"):
+            assert json.loads(by_key[key]["response"]) == answer["response"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_happens_memory_and_log_agree_and_everybody_is_answered(
+    house: House, seed: int
+) -> None:
+    await survive(house, seed, steps=120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 140))
+async def test_whatever_happens_for_long(house: House, seed: int) -> None:
+    await survive(house, seed, steps=400)
