@@ -31,6 +31,16 @@ AFTER_STATE_CHANGE = {
     "error": {"code": 200, "response": {"items": [], "stale": True}},
 }
 EXAMPLES = [AFTER_N_CALLS, RANDOM, AFTER_STATE_CHANGE]
+LATE = {"trigger": "random", "tool": "*", "probability": 0.05, "latency_ms": 2000}
+#: What goes beyond the seed format, each as it is written.
+OURS = {
+    "only late": LATE,
+    "late and down": AFTER_N_CALLS | {"latency_ms": 1},
+    "late and stale": AFTER_STATE_CHANGE | {"latency_ms": 300_000},
+    "a timeout": RANDOM | {"error": {"kind": "timeout", "after_ms": 250}},
+    "a reset": AFTER_STATE_CHANGE | {"error": {"kind": "reset"}},
+    "a late reset": AFTER_N_CALLS | {"error": {"kind": "reset"}, "latency_ms": 40},
+}
 
 
 def progress(*rules, flagged=()):
@@ -68,6 +78,75 @@ def on_flag(condition, duration=1, tool="a"):
 def test_the_three_documented_rules_are_read_and_written_alike():
     rules = parse_failure_rules(EXAMPLES, tools={"refund_order", "get_inventory"})
     assert [rule.as_json() for rule in rules] == EXAMPLES
+
+
+@pytest.mark.parametrize("rule", OURS.values(), ids=OURS)
+def test_latencies_and_faults_are_read_and_written_alike(rule):
+    (read,) = parse_failure_rules([rule], tools={"refund_order", "get_inventory"})
+    assert read.as_json() == rule
+    assert parse_failure_rules([read.as_json()], tools=None) == (read,)
+
+
+def test_a_timeout_holds_for_half_a_minute_unless_told_otherwise():
+    (read,) = parse_failure_rules([RANDOM | {"error": {"kind": "timeout"}}], tools=None)
+    assert read.as_json()["error"] == {"kind": "timeout", "after_ms": 30_000}
+
+
+FAULTS = {
+    "timeout": (504, "timeout"),
+    "reset": (502, "connection_reset"),
+}
+
+
+@pytest.mark.parametrize(("kind", "told"), FAULTS.items(), ids=FAULTS)
+def test_a_fault_has_a_status_and_a_body_for_whoever_asks_again(kind, told):
+    run = progress(RANDOM | {"error": {"kind": kind}, "probability": 1})
+    error = next_match(run, "a").error
+    assert (error.code, error.body()["error"]["code"]) == told
+
+
+def test_a_rule_that_is_only_late_hides_the_rules_behind_it():
+    rules = [LATE | {"tool": "a", "probability": 1}, after_n(1, tool="*")]
+    assert fired(rules, "aba") == [0, None, 0]
+    assert fired(rules, "ba") == [1, 0]
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=30), st.data())
+def test_calls_counted_on_arrival_are_matched_alike_whenever_their_turn_comes(history, data):
+    """Counting runs ahead of matching by as many calls as are out."""
+    some = [after_n(2, 2), after_n(3, tool="*"), RANDOM | {"probability": 0.3}]
+    run, out, seen = progress(*some), [], []
+    for call in history:
+        out.append((call, run.count(call)))
+        for _ in range(data.draw(st.integers(0, len(out)))):
+            seen.append(run.match(*out.pop(0)))
+    seen += [run.match(*left) for left in out]
+    assert [matched and matched.index for matched in seen] == fired(some, history)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "+"]), max_size=30), st.data())
+def test_a_window_opens_after_the_call_that_set_the_flag_however_many_have_arrived(history, data):
+    """ "+" is a call that sets the flag once it is settled; others behind it were counted long before."""
+    some = [on_flag("f", 2), on_flag("f", 1, tool="*")]
+
+    def settled(run, call, counts, seen):
+        matched = run.match(call, counts)
+        seen.append(matched and matched.index)
+        if call == "+":
+            run.flag_changed("f", True, counts)
+            run.flag_changed("f", False, counts)
+
+    at_once, in_order = progress(*some), []
+    for call in history:
+        settled(at_once, call, at_once.count(call), in_order)
+    run, out, seen = progress(*some), [], []
+    for call in history:
+        out.append((call, run.count(call)))
+        for _ in range(data.draw(st.integers(0, len(out)))):
+            settled(run, *out.pop(0), seen)
+    for left in out:
+        settled(run, *left, seen)
+    assert seen == in_order
 
 
 def test_duration_is_one_when_not_given():
@@ -132,6 +211,41 @@ REFUSALS = {
     "unknown field of error": (
         [RANDOM | {"error": {"code": 503, "message": "x", "body": 1}}],
         "/0/error/body",
+        "unknown field",
+    ),
+    "late by nothing": ([LATE | {"latency_ms": 0}], "/0/latency_ms", "from 1 to 300000"),
+    "late by more than five minutes": ([LATE | {"latency_ms": 300_001}], "/0/latency_ms", "300000"),
+    "late by a fraction": ([LATE | {"latency_ms": 1.5}], "/0/latency_ms", "1.5"),
+    "late by true": ([LATE | {"latency_ms": True}], "/0/latency_ms", "whole number"),
+    "late by text": ([LATE | {"latency_ms": "800"}], "/0/latency_ms", "string"),
+    "neither error nor latency": ([without(LATE, "latency_ms")], "/0/error", "missing"),
+    "a late error of no shape": ([LATE | {"error": {"message": "x"}}], "/0/error/code", "missing"),
+    "unknown kind": ([RANDOM | {"error": {"kind": "timout"}}], "/0/error/kind", "timout"),
+    "kind is a number": ([RANDOM | {"error": {"kind": 504}}], "/0/error/kind", "kind"),
+    "kind and code": ([RANDOM | {"error": {"kind": "reset", "code": 502}}], "/0/error/code", "unknown field"),
+    "a reset that holds": (
+        [RANDOM | {"error": {"kind": "reset", "after_ms": 5}}],
+        "/0/error/after_ms",
+        "unknown field",
+    ),
+    "a timeout at once": (
+        [RANDOM | {"error": {"kind": "timeout", "after_ms": 0}}],
+        "/0/error/after_ms",
+        "from 1 to 300000",
+    ),
+    "a timeout of six minutes": (
+        [RANDOM | {"error": {"kind": "timeout", "after_ms": 360_000}}],
+        "/0/error/after_ms",
+        "300000",
+    ),
+    "a timeout that is late": (
+        [RANDOM | {"error": {"kind": "timeout"}, "latency_ms": 5}],
+        "/0/latency_ms",
+        "never answers",
+    ),
+    "after_ms without a kind": (
+        [RANDOM | {"error": {"code": 504, "message": "x", "after_ms": 5}}],
+        "/0/error/after_ms",
         "unknown field",
     ),
 }

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from dataclasses import fields
 
 import pytest
@@ -235,6 +236,26 @@ def test_a_problem_inside_a_cell_says_where_in_both_forms():
     assert in_json.path == "/rows/0/state/order/4521"
 
 
+WRONG_EFFECTS = {
+    "late by nothing": ({"latency_ms": 0}, "/0/latency_ms", "from 1 to 300000"),
+    "unknown kind": ({"error": {"kind": "timout"}}, "/0/error/kind", "timout"),
+    "late timeout": ({"error": {"kind": "timeout"}, "latency_ms": 5}, "/0/latency_ms", "never answers"),
+    "nothing at all": ({}, "/0/error", "missing"),
+}
+
+
+@pytest.mark.parametrize(("effect", "place", "says"), WRONG_EFFECTS.values(), ids=WRONG_EFFECTS)
+def test_a_wrong_effect_of_a_rule_is_told_in_both_forms(effect, place, says):
+    wrong = [{"trigger": "after_n_calls", "tool": "refund_order", "n": 1} | effect]
+    cell = json.dumps(wrong).replace('"', '""')
+    (in_csv,) = problems(f'user,failure_rules\na,"{cell}"\n'.encode())
+    (in_json,) = problems([{"user": "a", "failure_rules": wrong}])
+    assert in_csv.path == f"row 1, column failure_rules, at {place}"
+    assert in_json.path == f"/rows/0/failure_rules{place}"
+    assert in_csv.message == in_json.message
+    assert says in in_json.message
+
+
 def test_messages_speak_of_columns_not_axes():
     (problem,) = problems([{"user": ""}])
     assert problem.message == "`user` is missing"
@@ -306,15 +327,13 @@ either = objects | st.lists(free, max_size=3)
 maybe = st.none() | texts
 rules = st.lists(
     st.builds(
-        lambda tool, n, response: {
-            "trigger": "after_n_calls",
-            "tool": tool,
-            "n": n,
-            "error": {"code": 200, "response": response},
-        },
+        lambda tool, n, effect: {"trigger": "after_n_calls", "tool": tool, "n": n} | effect,
         texts,
         st.integers(1, 9),
-        free,
+        st.builds(lambda response: {"error": {"code": 200, "response": response}}, free)
+        | st.builds(lambda ms: {"latency_ms": ms}, st.integers(1, 300_000))
+        | st.builds(lambda ms: {"error": {"kind": "timeout", "after_ms": ms}}, st.integers(1, 300_000))
+        | st.just({"error": {"kind": "reset"}, "latency_ms": 7}),
     ),
     max_size=2,
 ).map(lambda body: parse_failure_rules(body, tools=None))

@@ -5,7 +5,9 @@ import socket
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -84,6 +86,76 @@ def test_failures_are_injected() -> None:
         proxy_call("refund_order", ORDER)
     assert (raised.value.status, raised.value.source) == (503, "injected")
     assert [row["matched_rule_index"] for row in run.calls] == [0, None]
+
+
+FAULTS = {
+    "timeout": ({"kind": "timeout", "after_ms": 300_000}, 504, "timeout"),
+    "reset": ({"kind": "reset"}, 502, "connection_reset"),
+}
+
+
+@pytest.mark.parametrize(("error", "status", "code"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_of_the_wire_is_the_reply_that_stands_for_it(
+    error: dict[str, Any], status: int, code: str
+) -> None:
+    rule = {"trigger": "after_n_calls", "tool": "refund_order", "n": 1, "error": error}
+    with odyssey_run(tools_schema=TOOLS, state=STATE, failure_rules=[rule]) as run:
+        with pytest.raises(ToolFailed) as raised:
+            proxy_call("refund_order", ORDER)
+        assert run.ledger["order"]["4521"]["status"] == "shipped"
+        proxy_call("refund_order", ORDER)
+    assert (raised.value.status, raised.value.source) == (status, "injected")
+    assert raised.value.response["error"]["code"] == code
+    assert [(row["http_status"], row["matched_rule_index"]) for row in run.calls] == [
+        (status, 0),
+        (200, None),
+    ]
+
+
+def test_nobody_waits_for_a_late_reply() -> None:
+    """Five minutes each: the time stands in the row and is not spent."""
+    late = {"trigger": "after_n_calls", "tool": "*", "n": 1, "duration": 2, "latency_ms": 300_000}
+    slow = TOOLS[0] | {"simulation": {"latency_ms": 60_000, "steps": [{"return": {"slow": True}}]}}
+    rules = [late, outage("get_order", 3) | {"latency_ms": 7_000}]
+    began = time.monotonic()
+    with odyssey_run(tools_schema=[slow, *TOOLS[1:]], state=STATE, failure_rules=rules) as run:
+        assert proxy_call("get_order", ORDER) == {"slow": True}
+        proxy_call("add_note", {"order_id": "4521", "text": "x"})
+        proxy_call("get_order", ORDER)
+        with pytest.raises(ToolFailed):
+            proxy_call("get_order", ORDER)
+        proxy_call("add_note", {"order_id": "4521", "text": "y"})
+    assert time.monotonic() - began < 30
+    assert [row["matched_rule_index"] for row in run.calls] == [0, 0, None, 1, None]
+    # A rule's latency and the plan's add up, unless an error takes the plan's place.
+    seconds = [row["latency_ms"] // 1000 for row in run.calls]
+    assert seconds == [360, 300, 60, 7, 0]
+
+
+def test_a_call_that_comes_twice_after_a_fault_is_told_what_was_injected() -> None:
+    rule = {"trigger": "after_n_calls", "tool": "add_note", "n": 1, "error": {"kind": "reset"}}
+    with odyssey_run(tools_schema=TOOLS, state=STATE, failure_rules=[rule]) as run:
+        request = proxy_request(run.envelope, "tools/add_note", b'{"order_id": "4521", "text": "once"}', 1)
+        first, again = exchange(request), exchange(request)
+        assert (first.status, first) == (502, again)
+    assert len(run.calls) == 1
+
+
+def test_a_random_rule_fires_on_the_first_call_of_as_many_tasks_as_it_says() -> None:
+    """It used to draw alike in every task, so that a rule of 0.9 never fired on a first call."""
+    rule = {"trigger": "random", "tool": "*", "probability": 0.3, "error": {"code": 500, "message": "Luck"}}
+    tools = [TOOLS[-1]]
+
+    def fires(number: int) -> bool:
+        task = {"user": f"Task {number}.", "failure_rules": [rule]}
+        with odyssey_run(tools_schema=tools, **task) as run, suppress(ToolFailed):
+            proxy_call("raise_flag", {"flag": "x"})
+        return run.calls[0]["matched_rule_index"] == 0
+
+    fired = [fires(number) for number in range(300)]
+    # 90 of 300, with a standard deviation of 8; the draws are fixed, so this cannot flicker.
+    assert 66 < sum(fired) < 114
+    assert [fires(number) for number in range(0, 300, 30)] == fired[::30]
 
 
 def test_behaviour_is_enforced_and_what_is_not_understood_is_told() -> None:
@@ -254,6 +326,7 @@ CALLS: list[tuple[str, Any]] = [
     ("add_note", {"order_id": "4521", "text": "ünïcode", "actor_id": "an argument"}),
     ("get_order", ORDER),
 ]
+LATE_MS = 30
 TASKS: dict[str, dict[str, Any]] = {
     "plain": {"expected_state": {"order.4521.status": "refunded"}},
     "no world": {"state": {}},
@@ -276,6 +349,38 @@ TASKS: dict[str, dict[str, Any]] = {
             },
         ],
         "expected_calls": [{"tool": "cancel_order"}],
+    },
+    "late replies": {
+        "failure_rules": [
+            {"trigger": "after_n_calls", "tool": "get_order", "n": 1, "duration": 2, "latency_ms": LATE_MS},
+            outage("refund_order", 1) | {"latency_ms": LATE_MS},
+            {
+                "trigger": "after_state_change",
+                "tool": "*",
+                "condition": "maintenance",
+                "duration": 4,
+                "latency_ms": LATE_MS,
+            },
+            {"trigger": "random", "tool": "draw_ticket", "probability": 0.5, "latency_ms": LATE_MS},
+        ],
+    },
+    "faults of the wire": {
+        "failure_rules": [
+            {
+                "trigger": "after_n_calls",
+                "tool": "refund_order",
+                "n": 2,
+                "error": {"kind": "timeout", "after_ms": LATE_MS},
+            },
+            {"trigger": "after_n_calls", "tool": "create_order", "n": 1, "error": {"kind": "reset"}},
+            {
+                "trigger": "after_state_change",
+                "tool": "cancel_order",
+                "condition": "maintenance",
+                "error": {"kind": "reset"},
+                "latency_ms": LATE_MS,
+            },
+        ],
     },
 }
 COMPARED = (
@@ -327,7 +432,11 @@ def test_the_same_calls_are_answered_and_judged_as_on_the_server(name: str, api:
         replace(run.envelope, odyssey_proxy_url=opened["odyssey_proxy_url"], run_token=opened["run_token"])
     )
     assert here == there
-    assert compared(run.trace) == compared(api.trace(opened["id"]))
+    traced = api.trace(opened["id"])
+    assert compared(run.trace) == compared(traced)
+    for ours, theirs in zip(run.trace, traced, strict=True):
+        if ours["matched_rule_index"] is not None and name == "late replies":
+            assert min(ours["latency_ms"], theirs["latency_ms"]) >= LATE_MS
     assert run.ledger == api.get(f"/api/runs/{opened['id']}/ledger")["state"]
     api.post(f"/api/runs/{opened['id']}/finish", {"final_response": said})
     judged = api.get(f"/api/runs/{opened['id']}")

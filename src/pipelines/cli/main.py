@@ -67,9 +67,7 @@ def run_command(
     concurrency: Annotated[int | None, typer.Option(min=1, help="At most the agent's own.")] = None,
     fault_seed: Annotated[
         str | None,
-        typer.Option(
-            help='Other draws for random failure rules: a number, or "repeat".'
-        ),
+        typer.Option(help='Other draws for random failure rules: a number, or "repeat".'),
     ] = None,
     resume: Annotated[int | None, typer.Option(help="Go on with a batch that was stopped.")] = None,
     fail_under: Annotated[

@@ -1,5 +1,6 @@
 """`pipelines up`: prepare the data directory, say where things are, serve until told to stop."""
 
+import asyncio
 import fcntl
 import socket
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ stderr = Console(stderr=True, highlight=False)
 LOCK_FILE = "lock"
 EVERYWHERE = ("0.0.0.0", "::")
 GRACE_S = 5  # what is in flight at Ctrl-C may take this long to end
+PATIENCE_S = 4  # and a call that waits for something outside this long: then it is still told what happened
 
 
 def start(**flags: Any) -> None:
@@ -107,10 +109,21 @@ def _serve(app: App, listener: socket.socket) -> None:
         proxy_headers=False,  # PIPELINES_PUBLIC_URL says what agents should call; headers could be forged
         timeout_graceful_shutdown=GRACE_S,
     )
-    _Server(config).run(sockets=[listener])
+    _Server(config, app).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, app: App) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        giving_up = asyncio.get_running_loop().call_later(PATIENCE_S, self._app.give_up_asking)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            giving_up.cancel()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """uvicorn raises the signal again once it has stopped, which makes a clean stop look like a crash."""

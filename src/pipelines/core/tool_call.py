@@ -379,9 +379,17 @@ def asked(until: str, by: str) -> Decision:
 def reply_of(row: TraceRow, error: OdysseyError | None = None, fault: WireFault | None = None) -> Reply:
     """The reply to a call from its row, the first time and whenever it is asked for again."""
     if error is None and row.error_code is not None:  # only calls that were passed on are kept with an error
-        told = orjson.loads(row.response or "{}")["error"]["message"]
-        error = OutcomeUnknown() if row.error_code == OUTCOME_UNKNOWN else AskFailed(told)
+        error = _kept_error(row)
+        if row.error_code == OUTCOME_UNKNOWN:  # its row also says who asked: that is for other processes
+            row = row._replace(response=text_of({"error": error.as_json()}))
     return Reply(row.http_status, _envelope(row, error), row.source or "", error, fault)
+
+
+def _kept_error(row: TraceRow) -> AskFailed:
+    if row.error_code == OUTCOME_UNKNOWN:
+        return OutcomeUnknown()
+    told = orjson.loads(row.response or "{}")["error"]
+    return AskFailed(told["message"], details=told.get("details"))
 
 
 def _envelope(row: TraceRow, error: OdysseyError | None) -> bytes:

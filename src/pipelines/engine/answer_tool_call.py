@@ -63,11 +63,12 @@ class ToolCallAnswerer:
         arguments, received = receive(live, call, is_active=live.is_active and now < live.expires_at)
         if isinstance(received, Received):
             if live.queue is not None:
-                live.queue.add(Waiting(call, arguments, received, answered))
+                self._wait(live.queue, live, Waiting(call, arguments, received, answered), redos)
                 return
             decision = decide(live, received)
             if isinstance(decision, Ask):
-                self._queue_of(live).add(Waiting(call, arguments, received, answered, ask=decision))
+                waiting = Waiting(call, arguments, received, answered, ask=decision)
+                self._wait(self._queue_of(live), live, waiting, redos)
                 return
             arrival = received.arrival
         elif isinstance(received, KeptReply):
@@ -143,6 +144,12 @@ class ToolCallAnswerer:
             told(None)
         else:
             kept.waiting.append(told)
+
+    def _wait(self, queue: CallQueue, live: LiveRun, waiting: Waiting, redos: int) -> None:
+        queue.add(
+            waiting,
+            lambda error: self._not_stored(live, error, waiting.call, waiting.answered, redos),
+        )
 
     def _queue_of(self, live: LiveRun) -> CallQueue:
         live.queue = CallQueue(

@@ -29,7 +29,7 @@ from pipelines.core.tool_call import (
 from pipelines.core.trace_row import TraceRow
 from pipelines.engine.carry_out import CarryOut
 from pipelines.storage.database import Database, SequenceTaken
-from pipelines.wire.errors import InternalError, OutcomeUnknown, StorageUnavailable
+from pipelines.wire.errors import InternalError, OutcomeUnknown
 
 if TYPE_CHECKING:
     import asyncio
@@ -56,6 +56,7 @@ class Waiting:
     until: str = ""
     kept: KeptReply | None = None  # for those who ask the same again
     is_recorded: bool = False
+    given_up: Exception | None = None  # what it is answered with once it is known to be on record
     task: "asyncio.Task[None] | None" = None  # while its question is out
     has_reply: bool = False
     reply: object = None
@@ -80,8 +81,9 @@ class CallQueue:
         self._node = node
         self._calls: deque[Waiting] = deque()
 
-    def add(self, waiting: Waiting) -> None:
-        """Put a call on record, in the order of arrival; what it asks is asked once that is durable."""
+    def add(self, waiting: Waiting, not_stored: Callable[[Exception], None]) -> None:
+        """Put a call on record, in the order of arrival; what it asks is asked once that is durable.
+        `not_stored` is told where that failed: then nothing was asked."""
         if waiting.ask is None and not waits_its_turn(self._live, waiting.received):
             self._decided(waiting, decide(self._live, waiting.received))
         self._calls.append(waiting)
@@ -91,16 +93,29 @@ class CallQueue:
             waiting.kept = self._live.replies[row.idempotency_key]
             waiting.kept.waiting = []
         self._live.unstored += 1
-        self._database.store(row, lambda error: self._recorded(waiting, error))
+
+        def heard(error: Exception | None) -> None:
+            self._live.unstored -= 1
+            if error is None:
+                self._recorded(waiting)
+                return
+            not_stored(error)  # the run's memory is void, and this queue with it: `Database.on_lost`
+            if waiting.kept is not None:
+                waiting.kept.tell(error)
+
+        self._database.store(row, heard)
 
     def abandon(self, error: Exception) -> None:
-        """Nobody is answered any more but with this: the run has ended, or its memory is void."""
+        """Nobody is answered any more but with this: the run has ended, or its memory is void. Whether a call
+        that is just being put on record happened at all, storage will say."""
         calls, self._calls = self._calls, deque()
         self._live.queue = None
         for waiting in calls:
+            waiting.given_up = error
             if waiting.task is not None:
                 waiting.task.cancel()
-            self._answer(waiting, error)
+            if waiting.is_recorded:
+                self._answer(waiting, error)
 
     # -- a call's way through the queue
 
@@ -125,13 +140,11 @@ class CallQueue:
             max(occurred_at, self._live.last_occurred_at) if waiting.row is None else occurred_at,
         )
 
-    def _recorded(self, waiting: Waiting, error: Exception | None) -> None:
-        if waiting not in self._calls:  # abandoned meanwhile: it has its answer
-            return
-        if error is not None:  # the run's memory is void, and with it the calls behind this one
-            self.abandon(StorageUnavailable() if isinstance(error, SequenceTaken) else error)
-            return
+    def _recorded(self, waiting: Waiting) -> None:
         waiting.is_recorded = True
+        if waiting.given_up is not None:
+            self._answer(waiting, waiting.given_up)
+            return
         if waiting.ask is not None:
             self._put(waiting, waiting.ask)
         self._go_on()
@@ -151,8 +164,13 @@ class CallQueue:
     def _go_on(self) -> None:
         """Settle whoever is first, and next, as far as what they asked has come back."""
         try:
-            while self._calls and self._calls[0].is_recorded and self._is_settled(self._calls[0]):
-                self._complete(self._calls.popleft())
+            while self._calls and self._calls[0].is_recorded:
+                if self._now() >= self._calls[-1].until:  # another process may have gone on without them
+                    self.abandon(OutcomeUnknown())
+                elif self._is_settled(self._calls[0]):
+                    self._complete(self._calls[0])
+                else:
+                    break
         except Exception:  # our fault: logged, and what the run has in memory is not to be trusted
             log.exception("a call of run %s could not be settled", self._live.id)
             self.abandon(InternalError())
@@ -171,9 +189,27 @@ class CallQueue:
             return False
         self._decided(first, outcome)
         if isinstance(outcome, Ask):
+            self._prolong(outcome.question.longest_s)
             self._put(first, outcome)
             return False
         return True
+
+    def _prolong(self, longest_s: float) -> None:
+        """What is asked only now was not known of when its call was put on record. The last row speaks for
+        all before it, since another process goes on when none is out any more."""
+        last = self._calls[-1]
+        assert last.row is not None
+        until = _later(self._now(), longest_s + GRACE_S)
+        if until <= last.until:
+            return
+        last.until = until
+        last.row = self._row(last, asked(until, self._node), last.row.sequence, last.row.occurred_at)
+        self._live.fold(last.row, last.received.arrival)
+        self._live.unstored += 1
+        self._database.complete(last.row, self._live.sequence, self._prolonged)
+
+    def _prolonged(self, error: Exception | None) -> None:
+        self._live.unstored -= 1  # where it failed, the run was given up: `Database.on_lost`
 
     def _decided(self, waiting: Waiting, outcome: Decision | Ask) -> None:
         waiting.has_reply, waiting.reply = False, None
@@ -183,13 +219,9 @@ class CallQueue:
             waiting.ask, waiting.decision = None, outcome
 
     def _complete(self, waiting: Waiting) -> None:
-        """Its row gets its outcome. Past its time another process may have gone on without it."""
+        """Its row gets its outcome."""
         assert waiting.decision is not None
         assert waiting.row is not None
-        if self._now() >= waiting.until:
-            self._calls.appendleft(waiting)
-            self.abandon(OutcomeUnknown())
-            return
         decision = waiting.decision
         row = self._row(waiting, decision, waiting.row.sequence, waiting.row.occurred_at)
         self._live.fold(row, waiting.received.arrival, decision.updates)
@@ -198,7 +230,11 @@ class CallQueue:
             if row.idempotency_key is None:  # nothing came of it: who asks again may have more luck
                 del self._live.replies[waiting.call.idempotency_key or ""]
 
+        self._calls.popleft()
+        self._live.unstored += 1
+
         def heard(error: Exception | None) -> None:
+            self._live.unstored -= 1
             if error is None:
                 self._answer(waiting, reply_of(row, decision.error, decision.fault))
             else:
@@ -207,7 +243,6 @@ class CallQueue:
         self._database.complete(row, self._live.sequence, heard)
 
     def _answer(self, waiting: Waiting, answer: Reply | Exception) -> None:
-        self._live.unstored -= 1
         waiting.answered(answer)
         if waiting.kept is not None:
             waiting.kept.tell(answer if isinstance(answer, Exception) else None)

@@ -48,7 +48,11 @@ class CarryOut:
             reply = failed
         except TimeoutError:
             reply = AskFailed(f"No answer came within {question.longest_s:g} s.")
-        except Exception:  # our fault: logged, and the call is answered all the same
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # nobody waits for it any more; otherwise something inside the carrier was cancelled
+            # Our fault: logged, and the call is answered all the same.
             log.exception("a question could not be put: %s", type(question).__name__)
             reply = AskFailed()
         replied(reply)

@@ -77,6 +77,7 @@ class LiveRuns:
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
         self._loading: dict[str, asyncio.Future[bool]] = {}
+        self._unstored: set[str] = set()  # tokens of runs dropped while rows of them were under way
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
         self._shared = _Shared()
         database.on_lost = self.forget
@@ -109,6 +110,9 @@ class LiveRuns:
             self._ended.clear()
 
     async def _load(self, token_hash: str) -> bool:
+        if token_hash in self._unstored:
+            await self._database.write(lambda connection: None)  # groups are committed in order
+            self._unstored.discard(token_hash)
         live = await self._database.read(lambda connection: self._read(connection, token_hash))
         if live is None:
             return False
@@ -122,7 +126,7 @@ class LiveRuns:
         """Drop the runs longest not asked for; one with rows under way would come back without them."""
         excess = len(self._by_token) - MAX_LIVE_RUNS
         if excess > 0:
-            idle = [live.id for live in self._by_token.values() if live.unstored == 0]
+            idle = [live.id for live in self._by_token.values() if not live.unstored and live.queue is None]
             self.forget(set(idle[:excess]))
 
     def _read(self, connection: Connection, token_hash: str) -> LiveRun | None:
@@ -164,6 +168,8 @@ class LiveRuns:
         if token_hash is not None:
             live = self._by_token.pop(token_hash)
             live.is_forgotten = True
+            if live.unstored:
+                self._unstored.add(token_hash)
             live.abandon(OutcomeUnknown())
 
     def abandon_all(self) -> None:
@@ -183,8 +189,10 @@ class LiveRuns:
 
     def let_go(self, run_id: int) -> None:
         """It has ended and its row says so: what is read from now on is right, what is being read is not."""
+        token_hash = self._token_of.get(run_id, "")
         self.deactivate(run_id)
         self._drop(run_id)
+        self._unstored.discard(token_hash)  # no call will be decided on it any more
 
     async def close(self, run_id: int) -> None:
         """Deactivate a run and wait until every call it has answered is stored."""

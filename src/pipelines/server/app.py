@@ -60,6 +60,10 @@ class App:
         else:
             await self.api(scope, receive, send)
 
+    def give_up_asking(self) -> None:
+        """The server stops: tool calls that wait for something outside are answered now."""
+        self.proxy.give_up_asking()
+
 
 def _code_mode(settings: Settings) -> CodeMode:
     isolation: Literal["required", "preferred"] = "preferred" if settings.runs_unsafe_code else "required"

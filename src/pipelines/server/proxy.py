@@ -106,6 +106,10 @@ class Proxy:
                 self._live_runs.forget({live.id})
             await _send_error(send, InternalError())
 
+    def give_up_asking(self) -> None:
+        """Whoever waits for what a call has asked is told that its outcome is not known."""
+        self._live_runs.abandon_all()
+
     async def _loaded(self, token_hash: str) -> LiveRun:
         """The run of a token that is not in memory; asked again until it is there, or nowhere."""
         live = await self._live_runs.loaded(token_hash) if token_hash != _NO_TOKEN else None

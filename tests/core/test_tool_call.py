@@ -1,0 +1,301 @@
+"""Deciding a call: what is answered at once, what is asked first, and what comes of the answer."""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.core.called_run import CalledRun, KeptReply
+from pipelines.core.failure_rules import RuleProgress, parse_failure_rules
+from pipelines.core.ledger import Ledger, SetFlag, Update, World
+from pipelines.core.simulation.simulator import SimulatedReply, SimulationFailed, Wait
+from pipelines.core.tool_call import (
+    Ask,
+    Decision,
+    Received,
+    ToolCall,
+    asked,
+    decide,
+    receive,
+    reply_of,
+    row_of,
+    settle,
+    waits_its_turn,
+)
+from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.wire.errors import AskFailed, OutcomeUnknown
+from pipelines.wire.names import MAX_BODY_BYTES, Source
+
+ANYTHING = {"type": "object", "properties": {"n": {"type": "integer"}}}
+TOOLS = parse_tools_schema(
+    [
+        {"name": name, "description": "Does it.", "input_schema": ANYTHING}
+        for name in ("read", "write", "flag", "ask", "ask_world", "slow")
+    ],
+    ledger_schema=None,
+)
+
+
+class Toolbox(NamedTuple):
+    tools: Any
+    ledger_schema: None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    text: str
+    longest_s: float = 5
+
+
+@dataclass(kw_only=True)
+class Backend:
+    """`read` and `write` answer at once; `ask` and `ask_world` ask, `slow` answers late."""
+
+    latencies_ms: dict[str, int] = field(default_factory=lambda: {"slow": 40})
+    answers: int = 0
+
+    def reads_world(self, tool: str) -> bool:
+        return tool != "ask"
+
+    def answer(self, tool: str, arguments: Any, ledger: Any, moment: Any) -> Any:
+        self.answers += 1
+        count = ledger.as_state()["counter"]["one"]["count"]
+        if tool in ("ask", "ask_world"):
+            return Question(text=tool if tool == "ask" else f"{tool} at {count}")
+        if tool == "write":
+            change = Update(entity_type="counter", id="one", set={"count": count + 1})
+            return SimulatedReply(200, {"count": count + 1, "at": moment.now}, (change,))
+        if tool == "flag":
+            return SimulatedReply(200, {"flag": "storm"}, (SetFlag(flag="storm"),))
+        return SimulatedReply(200, {"count": count})
+
+    def settle(self, question: Any, reply: Any, ledger: Any, moment: Any) -> Any:
+        if reply == "bad":
+            return replace(question, text=question.text + ", once more")
+        if reply == "hopeless":
+            raise SimulationFailed("no_sense", "It makes no sense.")
+        if reply == "huge":
+            return SimulatedReply(200, {"text": "x" * MAX_BODY_BYTES})
+        return SimulatedReply(200, {"heard": reply}, engine="live", source=Source.PASSTHROUGH)
+
+
+def run_of(*rules: Any, **backend: Any) -> CalledRun:
+    ledger = Ledger(World.from_initial_state({"counter": {"one": {"count": 0}}}))
+    return CalledRun(
+        toolbox=Toolbox({tool.name: tool for tool in TOOLS}, None),
+        simulator=Backend(**backend),
+        ledger=ledger,
+        progress=RuleProgress(parse_failure_rules(list(rules), tools=None), ledger.is_flagged),
+        seed="a task",
+        day="2026-01-01",
+        started_s=0,
+    )
+
+
+def arrived(run: CalledRun, tool: str, key: str | None = None) -> tuple[ToolCall, str | None, Any]:
+    call = ToolCall(tool, b"{}", None, key, 0.0)
+    return call, *receive(run, call)
+
+
+def received(run: CalledRun, tool: str) -> Received:
+    found = arrived(run, tool)[2]
+    assert isinstance(found, Received)
+    return found
+
+
+def rule(tool: str, n: int = 1, **effect: Any) -> dict[str, Any]:
+    return {"trigger": "after_n_calls", "tool": tool, "n": n, **effect}
+
+
+def storm(tool: str, **effect: Any) -> dict[str, Any]:
+    return {"trigger": "after_state_change", "tool": tool, "condition": "storm", **effect}
+
+
+DOWN = {"error": {"code": 503, "message": "Down"}}
+RESET = {"error": {"kind": "reset"}}
+LATE = {"latency_ms": 25}
+
+FIRST = {
+    "plain": ("read", [], "odyssey"),
+    "forced": ("read", [rule("read", **DOWN)], "injected"),
+    "a fault": ("read", [rule("read", **RESET)], "injected"),
+    "a rule of another tool": ("read", [rule("write", **LATE)], "odyssey"),
+    "late": ("read", [rule("read", **LATE)], Wait(25)),
+    "late and forced": ("read", [rule("read", **LATE, **DOWN)], Wait(25)),
+    "a slow tool": ("slow", [], Wait(40)),
+    "a slow tool that is late": ("slow", [rule("slow", **LATE)], Wait(65)),
+    "a slow tool that is forced": ("slow", [rule("slow", **DOWN)], "injected"),
+    "a slow tool that is late and forced": ("slow", [rule("slow", **LATE, **DOWN)], Wait(25)),
+    "a question": ("ask", [], Question(text="ask")),
+    "a question of the world": ("ask_world", [], Question(text="ask_world at 0")),
+    "a late question": ("ask", [rule("ask", **LATE)], Wait(25)),
+    "a forced question": ("ask", [rule("ask", **DOWN)], "injected"),
+}
+
+
+@pytest.mark.parametrize(("tool", "rules", "first"), FIRST.values(), ids=FIRST)
+def test_what_a_call_gets_or_asks_first(tool: str, rules: list[Any], first: Any) -> None:
+    run = run_of(*rules)
+    outcome = decide(run, received(run, tool))
+    assert (outcome.question if isinstance(outcome, Ask) else outcome.source) == first
+
+
+TURNS = {
+    "a read": ("read", [], True),
+    "a forced read": ("read", [rule("read", **DOWN)], False),
+    "a late read": ("read", [rule("read", **LATE)], False),
+    "a read that may be in a window": ("read", [storm("read", **DOWN)], True),
+    "a late read that may be in a window": ("read", [storm("*", **DOWN), rule("read", **LATE)], True),
+    "a window of another tool": ("read", [storm("write", **DOWN), rule("read", **LATE)], False),
+    "a slow tool": ("slow", [], False),
+    "a question": ("ask", [], False),
+    "a question of the world": ("ask_world", [], True),
+    "a late question of the world": ("ask_world", [rule("*", **LATE)], False),
+}
+
+
+@pytest.mark.parametrize(("tool", "rules", "waits"), TURNS.values(), ids=TURNS)
+def test_who_waits_for_the_calls_before(tool: str, rules: list[Any], waits: bool) -> None:
+    run = run_of(*rules)
+    assert waits_its_turn(run, received(run, tool)) is waits
+
+
+def test_waiting_is_not_asking_and_what_comes_after_reads_the_world_as_it_is_then() -> None:
+    run = run_of(rule("ask_world", **LATE))
+    ask = decide(run, received(run, "ask_world"))
+    assert isinstance(ask, Ask)
+    assert (ask.asked, ask.reads_world) == (0, False)
+    run.ledger.apply((Update(entity_type="counter", id="one", set={"count": 7}),))
+    ask = settle(run, ask, None)
+    assert isinstance(ask, Ask)
+    assert (ask.question, ask.asked, ask.reads_world) == (Question(text="ask_world at 7"), 1, True)
+    decision = settle(run, ask, "hello")
+    assert isinstance(decision, Decision)
+    assert (decision.source, decision.matched_rule_index) == (Source.PASSTHROUGH, 0)
+
+
+ANSWERS = {
+    "an answer": (["hello"], Source.PASSTHROUGH, None),
+    "a better answer": (["bad", "hello"], Source.PASSTHROUGH, None),
+    "no better answer": (["bad", "bad"], Source.ERROR, "simulation_failed"),
+    "no sense": (["hopeless"], Source.ERROR, "simulation_failed"),
+    "too large": (["huge"], Source.ERROR, "reply_too_large"),
+    "nobody there": ([AskFailed("Nobody is there.")], Source.TRANSPORT_ERROR, "transport_error"),
+    "nobody there any more": (["bad", AskFailed()], Source.TRANSPORT_ERROR, "transport_error"),
+}
+
+
+@pytest.mark.parametrize(("replies", "source", "code"), ANSWERS.values(), ids=ANSWERS)
+def test_what_comes_of_the_answers(replies: list[Any], source: Source, code: str | None) -> None:
+    run = run_of()
+    outcome = decide(run, received(run, "ask"))
+    for reply in replies:
+        assert isinstance(outcome, Ask)
+        outcome = settle(run, outcome, reply)
+    assert isinstance(outcome, Decision)
+    assert outcome.source is source
+    assert (outcome.error.code if outcome.error is not None else None) == code
+    assert outcome.updates == ()
+
+
+KEPT = {"an answer": True, "nobody there": True, "no sense": False, "too large": False}
+
+
+@pytest.mark.parametrize(("name", "is_kept"), KEPT.items(), ids=KEPT)
+def test_a_key_is_kept_where_something_may_have_happened(name: str, is_kept: bool) -> None:
+    run = run_of()
+    call, text, got = arrived(run, "ask", "k")
+    outcome = decide(run, got)
+    assert isinstance(outcome, Ask)
+    decision = settle(run, outcome, ANSWERS[name][0][0])
+    assert isinstance(decision, Decision)
+    row = row_of(1, 1, call, text, decision, got.arrival, 1.0, "2026-01-01T00:00:00Z")
+    run.fold(row, got.arrival, decision.updates)
+    again = arrived(run, "ask", "k")[2]
+    assert isinstance(again, KeptReply) is is_kept
+    if is_kept:
+        assert reply_of(again.row).body == reply_of(row, decision.error).body
+
+
+def test_a_row_of_a_call_that_is_out_names_who_asked_and_its_reply_does_not() -> None:
+    run = run_of()
+    call, text, got = arrived(run, "ask", "k")
+    row = row_of(1, 1, call, text, asked("2026-01-01T00:01:00Z", "node 7"), got.arrival, 1.0, "2026-01-01")
+    assert json.loads(row.response or "")["error"]["details"] == {
+        "until": "2026-01-01T00:01:00Z",
+        "by": "node 7",
+    }
+    reply = reply_of(row)
+    assert isinstance(reply.error, OutcomeUnknown)
+    assert b"node 7" not in reply.body
+    assert json.loads(reply.body)["response"]["error"]["code"] == "outcome_unknown"
+
+
+steps = st.lists(st.sampled_from(["read", "write", "flag", "slow", "ask", "ask_world"]), max_size=14)
+RULES = [
+    rule("read", 2, **LATE),
+    storm("write", duration=2, **DOWN),
+    rule("*", 4, duration=3, **LATE),
+    {"trigger": "random", "tool": "*", "probability": 0.3, **LATE, **DOWN},
+]
+
+
+def at_once(names: list[str]) -> tuple[Any, ...]:
+    """Each call answered before the next arrives."""
+    run, rows = run_of(*RULES), []
+    for number, name in enumerate(names, start=1):
+        call, text, got = arrived(run, name)
+        outcome = decide(run, got)
+        while isinstance(outcome, Ask):
+            outcome = settle(
+                run, outcome, outcome.question if not isinstance(outcome.question, Wait) else None
+            )
+        row = row_of(1, number, call, text, outcome, got.arrival, 0.0, "2026-01-01T00:00:00Z")
+        run.fold(row, got.arrival, outcome.updates)
+        rows.append(row)
+    return rows, state_of(run)
+
+
+def state_of(run: CalledRun) -> tuple[Any, ...]:
+    return run.ledger.as_state(), run.calls, run.sequence, run.progress.counts(), run.progress._open_until
+
+
+@given(steps, st.data())
+def test_calls_that_arrive_while_others_are_out_are_answered_as_one_by_one(
+    names: list[str], data: Any
+) -> None:
+    """The queue without an engine: who may is decided on arrival, everybody is settled in order."""
+    run, rows, out = run_of(*RULES), [], []
+
+    def go_on() -> None:
+        number, call, text, got, outcome = out.pop(0)
+        outcome = outcome if outcome is not None else decide(run, got)
+        while isinstance(outcome, Ask):
+            outcome = settle(
+                run, outcome, outcome.question if not isinstance(outcome.question, Wait) else None
+            )
+        row = row_of(1, number, call, text, outcome, got.arrival, 0.0, "2026-01-01T00:00:00Z")
+        run.fold(row, got.arrival, outcome.updates)
+        rows.append(row)
+
+    for number, name in enumerate(names, start=1):
+        call, text, got = arrived(run, name)
+        outcome = None if waits_its_turn(run, got) else decide(run, got)
+        out.append((number, call, text, got, outcome))
+        for _ in range(data.draw(st.integers(0, len(out)))):
+            go_on()
+    while out:
+        go_on()
+    assert (rows, state_of(run)) == at_once(names)
+
+
+@given(steps)
+def test_the_log_read_back_is_the_run_that_wrote_it(names: list[str]) -> None:
+    rows, state = at_once(names)
+    again = run_of(*RULES)
+    for row in rows:
+        again.fold(row)
+    assert state_of(again) == state
