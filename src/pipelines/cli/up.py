@@ -14,7 +14,7 @@ from rich.markup import escape
 from pipelines.core.problems import Refused
 from pipelines.server.app import App
 from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare
-from pipelines.server.http_protocol import OneWriteProtocol
+from pipelines.server.lean_proxy import LeanProxyProtocol
 from pipelines.server.settings import Settings, load_settings
 
 stderr = Console(stderr=True, highlight=False)
@@ -98,7 +98,7 @@ def _listener(settings: Settings) -> socket.socket:
 def _serve(app: App, listener: socket.socket) -> None:
     config = uvicorn.Config(
         app,
-        http=OneWriteProtocol,
+        http=LeanProxyProtocol,
         loop="uvloop",
         ws="none",
         log_level="warning",
