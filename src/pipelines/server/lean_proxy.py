@@ -82,7 +82,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._proxy: Proxy = config.app.proxy  # type: ignore[union-attr]
         # What these ask for is done by ASGI's side of uvicorn alone.
-        self._is_lean = not (self.access_log or self.root_path or self.limit_concurrency is not None)
+        self._is_lean = not self.root_path and self.limit_concurrency is None
         self._lean = _LeanCycle()
         self._request: _Request  # the one being read or answered
         self._live: LiveRun
@@ -317,6 +317,8 @@ class LeanProxyProtocol(OneWriteProtocol):
         end = more if lean.keep_alive else more + _CLOSE
         head = b"%b%d\r\n%b%b\r\n" % (self._beginning(reply.status), len(reply.body), source, end)
         self.transport.write_now(head + reply.body)
+        if self.access_log:
+            self._log(reply.status)
         if not lean.keep_alive:
             self.transport.close()
         if self.pipeline or self.flow.read_paused:
@@ -324,6 +326,10 @@ class LeanProxyProtocol(OneWriteProtocol):
         else:
             self.server_state.total_requests += 1
             self._be_idle()
+
+    def _log(self, status: int) -> None:
+        client = "{}:{}".format(*self.client) if self.client else ""
+        self.access_logger.info('%s - "%s %s HTTP/%s" %d', client, "POST", self._request.path, "1.1", status)
 
     def _beginning(self, status: int) -> bytes:
         """Of a response, up to its length: it changes once a second, when uvicorn makes a new `date`."""
