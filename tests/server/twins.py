@@ -9,7 +9,7 @@ import re
 import shutil
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +19,8 @@ import uvloop
 
 from desk import STATE, TASK, Row, open_house, outage
 from pipelines.cli.up import server_config
+from pipelines.engine.answer_tool_call import ToolCall
+from pipelines.engine.live_runs import LiveRun
 from pipelines.server.app import App
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_proxy import LeanProxyProtocol
@@ -72,9 +74,49 @@ class Served:
 
         return self.loop.run(read())
 
+    def do(self, act: Callable[[], T]) -> T:
+        """On the server's own loop."""
+
+        async def acted() -> T:
+            return act()
+
+        return self.loop.run(acted())
+
+    @property
+    def tasks(self) -> int:
+        return len(self.server.server_state.tasks)
+
+    @property
+    def connections(self) -> int:
+        return len(self.server.server_state.connections)
+
     def stop(self) -> None:
         self.server.should_exit = True
         self.serving.result(PATIENCE_S)
+
+
+class HeldAnswers:
+    """Answers tool calls when it is told to: what is under way until then can be looked at."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._answerer = served.app.proxy.answerer
+        self._calls: list[tuple[LiveRun, ToolCall, Any]] = []
+        self._arrived = threading.Semaphore(0)
+        served.app.proxy.answerer = self  # type: ignore[assignment]
+
+    def answer(self, live: LiveRun, call: ToolCall, answered: Any) -> None:
+        self._calls.append((live, call, answered))
+        self._arrived.release()
+
+    def wait(self) -> None:
+        assert self._arrived.acquire(timeout=PATIENCE_S), "no call came in"
+
+    def release(self) -> None:
+        """Those that came in, and from now on all."""
+        self._served.app.proxy.answerer = self._answerer
+        calls, self._calls = self._calls, []
+        self._served.do(lambda: [self._answerer.answer(*call) for call in calls])
 
 
 class LoopThread:
@@ -100,14 +142,17 @@ class Twins(NamedTuple):
     lean: Served
     asgi: Served
     runs: Iterator[TwinRun]
+    key: str
+
+    def served(self, way: str) -> Served:
+        return self.lean if way == "lean" else self.asgi
 
     def fresh_run(self, *, is_warm: bool = True) -> TwinRun:
         """A run that nobody has called; a warm one is in memory on both sides."""
         run = next(self.runs)
         if is_warm:
-            for served in self:
-                if isinstance(served, Served):
-                    converse(served, [f"GET /api/odyssey-proxy/tools HTTP/1.1\r\n{auth(run)}\r\n".encode()])
+            for served in (self.lean, self.asgi):
+                converse(served, [f"GET /api/odyssey-proxy/tools HTTP/1.1\r\n{auth(run)}\r\n".encode()])
         return run
 
 
@@ -115,19 +160,24 @@ def auth(run: TwinRun) -> str:
     return f"Host: x\r\nAuthorization: Bearer {run.token}\r\n"
 
 
+def call_of(run: TwinRun, tool: str, body: bytes = b'{"order_id":"4521"}') -> bytes:
+    head = f"POST /api/odyssey-proxy/tools/{tool} HTTP/1.1\r\n{auth(run)}Content-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
 @contextmanager
 def twins(directory: Path, *, runs: int, **settings: Any) -> Iterator[Twins]:
     loop = LoopThread()
     try:
         first, second = directory / "lean", directory / "asgi"
-        opened = loop.run(_prepared(first, runs))
+        opened, key = loop.run(_prepared(first, runs))
         shutil.copytree(first, second)
         options = {"proxy_rate_limit": 0} | settings
         apps = [App(load_settings({}, data_dir=place, **options)) for place in (first, second)]
         lean = Served(apps[0], LeanProxyProtocol, loop)
         asgi = Served(apps[1], OneWriteProtocol, loop)
         try:
-            yield Twins(lean, asgi, itertools.cycle(opened))
+            yield Twins(lean, asgi, itertools.cycle(opened), key)
         finally:
             for served in (lean, asgi):
                 served.stop()
@@ -135,12 +185,12 @@ def twins(directory: Path, *, runs: int, **settings: Any) -> Iterator[Twins]:
         loop.close()
 
 
-async def _prepared(directory: Path, runs: int) -> list[TwinRun]:
+async def _prepared(directory: Path, runs: int) -> tuple[list[TwinRun], str]:
     async with open_house(directory) as house:
         agent = await house.owner.agent()
         dataset = await house.owner.dataset(RULED | {"state": STATE}, agent_id=agent["id"])
         made = [await house.owner.open_run(agent["id"], dataset["task_ids"][0]) for _ in range(runs)]
-        return [TwinRun(run.id, run.token, run.jti) for run in made]
+        return [TwinRun(run.id, run.token, run.jti) for run in made], house.owner.key
 
 
 def blanked(stream: bytes) -> bytes:
