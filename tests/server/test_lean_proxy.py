@@ -78,6 +78,9 @@ def request(
         half = len(body) // 2
         parts = [part for part in (body[:half], body[half:]) if part]
         body = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+    elif framing == "trailers":
+        lines.append("Transfer-Encoding: chunked\r\nTrailer: Idempotency-Key")
+        body = b"%x\r\n%b\r\n0\r\nIdempotency-Key: late\r\n\r\n" % (len(body), body)
     else:
         body = b""
     head = "\r\n".join(lines).replace("{base}", PROXY_BASE).replace("{runs}", f"{PROXY_BASE}/runs/{run.jti}")
@@ -163,6 +166,7 @@ ODD: dict[str, dict[str, Any]] = {
     "a body that ends a head": {"body": b"\r\n\r\n\r\n"},
     "a body like a request": {"body": b"POST /api/odyssey-proxy/tools/get_order HTTP/1.1\r\n\r\n"},
     "a chunked body": {"framing": "chunked"},
+    "a chunked body with a trailer": {"framing": "trailers"},
     "a chunked body that is empty": {"framing": "chunked", "body": b""},
     "a body just lean": {"body": ORDER + b" " * (64 * 1024 - len(ORDER))},
     "a body just not lean": {"body": ORDER + b" " * (64 * 1024 + 1 - len(ORDER))},

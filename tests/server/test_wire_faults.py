@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from twins import PATIENCE_S, Served, Twins, call_of, read_all, read_response, twins
+from twins import PATIENCE_S, HeldAnswers, Served, Twins, call_of, read_all, read_response, twins
 
 from desk import DrivenRun, House
 from nodes import eventually
@@ -117,6 +117,20 @@ def test_a_caller_that_hangs_up_is_not_held(pair: Twins, served: Served) -> None
         eventually(lambda: served.rows(run.id), "the call is stored")
         assert served.connections == 1
     eventually(lambda: served.connections == 0 and served.tasks == 0, "the connection is let go")
+
+
+@pytest.mark.parametrize("kind", ["timeout", "reset"])
+def test_a_fault_of_a_call_whose_caller_is_gone_harms_nobody(pair: Twins, served: Served, kind: str) -> None:
+    run = pair.fresh_run()
+    strike(served.app.proxy, Fault(kind, LONG_MS))  # type: ignore[arg-type]
+    held = HeldAnswers(served)
+    with served.connect() as connection:
+        connection.sendall(call_of(run, "cancel_order"))
+        held.wait()
+    eventually(lambda: served.connections == 0, "the server notices")
+    held.release()
+    eventually(lambda: served.tasks == 0, "nothing is left to wait for")
+    assert len(served.rows(run.id)) == 1
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -80,12 +80,12 @@ class OneWriteProtocol(HttpToolsProtocol):
         """Hold the connection, then close it; sooner where the client hangs up or the server stops."""
         if self._is_stopping:
             self._close_silently()
-        else:
+        elif self in self.connections:
             self._silence = self.loop.call_later(delay_s, self._close_silently)
 
     def reset(self) -> None:
         """As a host does that has crashed. A Unix socket knows no reset: its peer sees an end."""
-        connection = self.transport.get_extra_info("socket")
+        connection = self.transport.get_extra_info("socket") if self in self.connections else None
         if connection is not None and connection.family != socket.AF_UNIX:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self._give_up()

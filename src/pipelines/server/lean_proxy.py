@@ -6,9 +6,8 @@ this were not here, where `proxy` decides with the same functions.
 """
 
 import asyncio
-import re
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -18,40 +17,16 @@ from pipelines.engine.answer_call_soon import Reply
 from pipelines.engine.answer_tool_call import ToolCall
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.http_protocol import OneWriteProtocol
+from pipelines.server.lean_request import HeadReader, LeanRequest
 from pipelines.server.proxy import Proxy
-from pipelines.server.proxy_messages import (
-    Target,
-    WireReply,
-    check_target,
-    hash_of,
-    reply_with,
-    sent_headers,
-    source_header,
-    target_of,
-)
+from pipelines.server.proxy_messages import WireReply, check_target, reply_with, source_header
 from pipelines.wire.errors import OdysseyError
-from pipelines.wire.names import PROXY_BASE, Source
+from pipelines.wire.names import Source
 
-MAX_LEAN_BODY = 64 * 1024  # kept without a pause in reading, as uvicorn does; larger ones are ASGI's
 MAX_HEADS = 16  # remembered for each connection: an agent has some tools, and arguments of some lengths
 MAX_KEPT_HEAD = 2048
-#: A path that means what it says: nothing to decode, no query.
-_PLAIN_PATH = re.compile(rb"%b/[A-Za-z0-9_\-./]+" % re.escape(PROXY_BASE.encode()))
-_NOT_LEAN = frozenset({b"expect", b"upgrade", b"transfer-encoding"})
 _SOURCES = {source.value: b"%b: %b\r\n" % source_header(source.value) for source in Source}
 _CLOSE = b"connection: close\r\n"
-
-
-class _Request(NamedTuple):
-    """What a head says; the same bytes always say the same."""
-
-    tool_name: str
-    target: Target
-    path: str
-    token_hash: str
-    actor_id: str | None
-    idempotency_key: str | None
-    body_size: int
 
 
 class _NoEvent:
@@ -84,16 +59,15 @@ class LeanProxyProtocol(OneWriteProtocol):
         # What these ask for is done by ASGI's side of uvicorn alone.
         self._is_lean = not self.root_path and self.limit_concurrency is None
         self._lean = _LeanCycle()
-        self._request: _Request  # the one being read or answered
+        self._request: LeanRequest  # the one being read or answered
         self._live: LiveRun
         self._started = 0.0
         self._parts: list[bytes] = []
         self._is_reading = False  # its body
         self._is_waiting = False  # for its answer
         self._unheard: asyncio.Future[None] | None = None
-        self._url, self._path, self._target = b"", "", target_of("")
-        self._token, self._token_hash = b"", hash_of(b"")
-        self._known: dict[bytes, _Request] = {}
+        self._reader = HeadReader()
+        self._known: dict[bytes, LeanRequest] = {}
         self._is_between = self._is_lean  # the parser stands before a message, and the last one was lean
         self._data: bytes | None = None  # what is being parsed, where it begins with a message
         self._begun = 0  # messages in it
@@ -115,7 +89,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         super().data_received(data)
         self._data = None
 
-    def _is_answered_again(self, request: _Request, body: bytes) -> bool:
+    def _is_answered_again(self, request: LeanRequest, body: bytes) -> bool:
         """Whether a head that was parsed before says all there is to know.
 
         Its token belongs to one run for ever, so that the target it was checked against then is right now.
@@ -154,7 +128,8 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def on_headers_complete(self) -> None:
         started = time.perf_counter()
-        request = self._understood() if self._is_lean and self._is_free() else None
+        is_ours = self._is_lean and self._is_free()
+        request = self._reader.read(self.parser, self.url, self.headers) if is_ours else None
         live = self._run_of(request) if request is not None else None
         if request is None or live is None or self._proxy.wait_before_call(live, started):
             self._hand_over()
@@ -209,45 +184,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         is_answered = cycle is None or cycle.response_complete
         return is_answered and not self.flow.write_paused and not self.transport.is_closing()
 
-    def _understood(self) -> _Request | None:
-        parser, headers = self.parser, dict(self.headers)
-        if (
-            parser.get_method() != b"POST"
-            or parser.get_http_version() != "1.1"
-            or not parser.should_keep_alive()
-            or parser.should_upgrade()
-            or not _NOT_LEAN.isdisjoint(headers)
-        ):
-            return None
-        size = int(headers.get(b"content-length", -1))
-        if not 0 <= size <= MAX_LEAN_BODY or not self._has_plain_target():
-            return None
-        tool_name = self._target.name
-        if self._target.section != "tools" or tool_name is None:
-            return None
-        sent = sent_headers(self.headers)
-        if sent.token != self._token:
-            self._token, self._token_hash = sent.token, hash_of(sent.token)
-        return _Request(
-            tool_name,
-            self._target,
-            self._path,
-            self._token_hash,
-            sent.actor_id,
-            sent.idempotency_key,
-            size,
-        )
-
-    def _has_plain_target(self) -> bool:
-        url = self.url
-        if url != self._url:
-            if _PLAIN_PATH.fullmatch(url) is None:
-                return False
-            self._url, self._path = url, url.decode("ascii")
-            self._target = target_of(self._path)
-        return True
-
-    def _run_of(self, request: _Request) -> LiveRun | None:
+    def _run_of(self, request: LeanRequest) -> LiveRun | None:
         """None where it is not in memory or the call is refused: ASGI loads it, and tells why not."""
         live = self._proxy.live_runs.get(request.token_hash)
         if live is None:
@@ -260,11 +197,11 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     # The call
 
-    def _take(self, request: _Request, live: LiveRun, started: float) -> None:
+    def _take(self, request: LeanRequest, live: LiveRun, started: float) -> None:
         self._request, self._live, self._started = request, live, started
         lean = self._lean
         lean.response_complete = False
-        lean.keep_alive = not self._is_stopping
+        lean.keep_alive = True
         self.cycle = lean  # type: ignore[assignment]
 
     def _ask(self, body: bytes) -> None:
@@ -296,6 +233,8 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def _answered(self, outcome: Reply | Exception) -> None:
         self._is_waiting = False
+        if self._unheard is not None:
+            self.tasks.discard(self._unheard)
         if isinstance(outcome, Exception):
             reply = self._proxy.refusal(outcome, self._live, self._request.path)
             self._respond(reply, b"".join(b"%b: %b\r\n" % pair for pair in reply.more))
@@ -308,15 +247,14 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def _respond(self, reply: WireReply, more: bytes = b"") -> None:
         lean = self._lean
-        if self._unheard is not None:
-            self.tasks.discard(self._unheard)
         if lean.disconnected:
             return
         lean.response_complete = True
         source = _SOURCES[reply.source or ""]
         end = more if lean.keep_alive else more + _CLOSE
         head = b"%b%d\r\n%b%b\r\n" % (self._beginning(reply.status), len(reply.body), source, end)
-        self.transport.write_now(head + reply.body)
+        if not self.transport.is_closing():
+            self.transport.write_now(head + reply.body)
         if self.access_log:
             self._log(reply.status)
         if not lean.keep_alive:
