@@ -70,7 +70,6 @@ class LeanProxyProtocol(OneWriteProtocol):
         self._known: dict[bytes, LeanRequest] = {}
         self._is_between = self._is_lean  # the parser stands before a message, and the last one was lean
         self._data: bytes | None = None  # what is being parsed, where it begins with a message
-        self._begun = 0  # messages in it
         self._beginnings: dict[int, bytes] = {}  # of responses, by status
         self._default_headers: list[tuple[bytes, bytes]] | None = None
         self._idle_since: float | None = None
@@ -85,7 +84,7 @@ class LeanProxyProtocol(OneWriteProtocol):
             known = self._known.get(data[:end])
             if known is not None and self._is_answered_again(known, data[end:]):
                 return
-            self._data, self._begun = data, 0
+            self._data = data
         super().data_received(data)
         self._data = None
 
@@ -121,7 +120,6 @@ class LeanProxyProtocol(OneWriteProtocol):
         self.url = b""
         self.headers = []
         self._is_between = False
-        self._begun += 1
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name.lower(), value))
@@ -166,9 +164,12 @@ class LeanProxyProtocol(OneWriteProtocol):
         self._ask(parts[0] if len(parts) == 1 else b"".join(parts))
 
     def _remember(self) -> None:
-        """The head, where what was received is this one message and nothing else."""
+        """The head, where what was received is this one message and nothing else.
+
+        Its length says so: were this one the second, head and body of the first would make it longer.
+        """
         data, request = self._data, self._request
-        if data is None or self._begun != 1 or request.idempotency_key is not None:
+        if data is None or request.idempotency_key is not None:
             return  # a key is made for one call: its head will not come again
         end = data.find(b"\r\n\r\n") + 4
         if end + request.body_size == len(data) and end <= MAX_KEPT_HEAD and data.startswith(b"POST "):
