@@ -89,7 +89,7 @@ def test_a_call_whose_head_came_before_the_stop_is_answered(tmp_path: Path) -> N
         for served in (pair.lean, pair.asgi):
             with served.connect() as connection:
                 connection.sendall(whole + whole[:-5])
-                read_response(connection)
+                assert read_response(connection).startswith(b"HTTP/1.1 200")
                 connections = list(served.server.server_state.connections)
                 eventually(lambda them=connections: them[0].cycle.response_complete is False, "it is read")  # type: ignore[misc]
                 served.server.should_exit = True
@@ -134,7 +134,11 @@ def test_a_run_that_is_forgotten_between_head_and_body_is_read_anew(pair: Twins,
         (protocol,) = served.server.server_state.connections
         eventually(lambda: protocol.cycle.response_complete is False, "its head is read")  # type: ignore[union-attr]
         served.do(lambda: live_runs.forget({run.id}))
+        held = HeldAnswers(served)
         connection.sendall(whole[-5:])
+        held.wait()
+        assert [live.is_forgotten for live in held.lives] == [False]
+        held.release()
         assert read_response(connection).startswith(b"HTTP/1.1 200")
         served.do(lambda: live_runs.forget({run.id}))
         connection.sendall(whole)

@@ -3,12 +3,13 @@
 import json
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from twins import Served, TwinRun, Twins, blanked, converse, read_all, twins
+from twins import Served, TwinRun, Twins, blanked, converse, read_all, read_response, twins
 
 from desk import MEBIBYTE
 from pipelines.server.proxy import Proxy
@@ -47,6 +48,25 @@ def dripping(served: Served, requests: list[bytes]) -> list[bytes]:
         return [read_all(connection)]
 
 
+def head_by_head(served: Served, requests: list[bytes]) -> list[bytes]:
+    """In turn, the head of each by itself and read before its body comes, as many clients send them."""
+    answers = []
+    connection = served.connect()
+    for request in requests:
+        head, gap, body = request.partition(b"\r\n\r\n")
+        connection.sendall(head + gap)
+        served.do(lambda: None)  # the loop has been around: what was sent is read
+        served.do(lambda: None)
+        with suppress(OSError):  # it may have been answered, and closed, already
+            connection.sendall(body)
+        answers.append(read_response(connection))
+        if not answers[-1] or b"\r\nconnection: close\r\n" in answers[-1]:
+            connection.close()
+            connection = served.connect()
+    connection.close()
+    return answers
+
+
 def both_alike(pair: Twins, run: TwinRun, requests: list[bytes], speak: Speak) -> list[bytes]:
     """What the lean server said, once it is known that the other said the same and stored the same."""
     lean, asgi = (
@@ -79,8 +99,8 @@ def request(
         parts = [part for part in (body[:half], body[half:]) if part]
         body = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
     elif framing == "trailers":
-        lines.append("Transfer-Encoding: chunked\r\nTrailer: Idempotency-Key")
-        body = b"%x\r\n%b\r\n0\r\nIdempotency-Key: late\r\n\r\n" % (len(body), body)
+        lines.append("Transfer-Encoding: chunked\r\nTrailer: X-Late")
+        body = b"%x\r\n%b\r\n0\r\nX-Late: yes\r\n\r\n" % (len(body), body)
     else:
         body = b""
     head = "\r\n".join(lines).replace("{base}", PROXY_BASE).replace("{runs}", f"{PROXY_BASE}/runs/{run.jti}")
@@ -249,6 +269,8 @@ def test_one_oddity_among_usual_calls(pair: Twins, name: str) -> None:
     usual, odd = built(run, "the usual"), built(run, name)
     if name != "HEAD":  # whose length says nothing about what follows
         both_alike(pair, run, [usual, usual, odd, odd, usual], in_turn)
+    if name not in CLOSING and name != "HEAD" and len(odd) < MEBIBYTE:
+        both_alike(pair, run, [usual, usual, odd, odd, usual, odd], head_by_head)
     if name != "an upgrade":  # what follows it is not HTTP any more
         both_alike(pair, run, [usual, odd, usual], pipelined)
         both_alike(pair, run, [odd, usual], pipelined)
@@ -325,6 +347,35 @@ def test_heads_that_repeat_with_other_bodies_are_read_right(pair: Twins) -> None
     assert kept == [json.loads(body) for body in bodies] * 2
 
 
+@pytest.mark.parametrize("speak", [in_turn, head_by_head])
+def test_heads_that_differ_in_their_keys_alone_are_read_right(pair: Twins, speak: Speak) -> None:
+    run = pair.fresh_run()
+    keys = [
+        "a1b2",
+        "c3d4",
+        "a1b2",
+        "e5 6",
+        "e5-6",
+        "",
+        "    ",
+        "c3d4",
+        "c3d45",
+        "A1b2",
+        "zzzz",
+        "\xe9\xe9\xe9\xe9",
+    ]
+    path = "{base}/tools/add_note"
+    alone = [request(run, path, NOTE, f"Idempotency-Key: {key}", "Accept: */*") for key in keys]
+    twice = [request(run, path, NOTE, f"Idempotency-Key: {key}", "Idempotency-Key: last") for key in keys]
+    first = [request(run, path, NOTE, "Idempotency-Key: frst", f"Idempotency-Key: {key}") for key in keys]
+    other = [request(run, path, NOTE, f"X-Other: {key}", "Idempotency-Key: q9q9") for key in keys]
+    lower = [request(run, "{runs}/tools/get_order", ORDER, f"idempotency-key: {key}") for key in keys]
+    for calls in (alone, lower, twice, alone, first, other):
+        both_alike(pair, run, calls, speak)
+    stored = {row["idempotency_key"] for row in pair.lean.rows(run.id)}
+    assert {"a1b2", "c3d4", "e5-6", "c3d45", "zzzz", "last", "q9q9"} <= stored
+
+
 def test_a_head_sent_as_part_of_another_message_is_not_taken_for_one(pair: Twins) -> None:
     """Bytes that look like a head mean one only where the parser stands before a message."""
     run, other = pair.fresh_run(), pair.fresh_run()
@@ -337,7 +388,7 @@ def test_a_head_sent_as_part_of_another_message_is_not_taken_for_one(pair: Twins
         with served.connect() as connection:
             for piece in pieces:
                 connection.sendall(piece)
-                connection.settimeout(0.3 if piece.endswith(b"\r\n\r\n") else 20)
+                connection.settimeout(0.3 if piece.endswith((b"\r\n\r\n", b": ")) else 20)
                 try:
                     answers.append(connection.recv(65536))
                 except TimeoutError:
@@ -350,6 +401,10 @@ def test_a_head_sent_as_part_of_another_message_is_not_taken_for_one(pair: Twins
     both_alike(pair, run, [call, theirs, head, theirs, theirs, call, call + b"\r\n", call], in_pieces)
     assert pair.lean.rows(other.id) == pair.asgi.rows(other.id)
     assert len(pair.lean.rows(other.id)) == 2
+    padded = f"POST {PROXY_BASE}/tools/get_order HTTP/1.1\r\nX-Padding:\r\nX-More: ".encode()
+    both_alike(pair, run, [call, padded, theirs, theirs, call], in_pieces)
+    assert pair.lean.rows(other.id) == pair.asgi.rows(other.id)
+    assert [row["tool_name"] for row in pair.lean.rows(other.id)[2:]] == ["get_order", "add_note"]
 
 
 names = st.sampled_from([name for name in ODD if name not in ("an upgrade", "HEAD")])
@@ -403,6 +458,10 @@ def test_any_mix_of_requests_is_answered_alike(pair: Twins, wanted: list[Any], i
     run = pair.fresh_run(is_warm=is_warm)
     requests = [sent(run, one) for one in wanted]
     both_alike(pair, run, requests, in_turn)
+    if max(map(len, requests)) < MEBIBYTE and CLOSING.isdisjoint(
+        one for one in wanted if isinstance(one, str)
+    ):
+        both_alike(pair, run, requests, head_by_head)
     if CLOSING.isdisjoint(one for one in wanted if isinstance(one, str)):
         both_alike(pair, run, requests, pipelined)
 

@@ -109,6 +109,10 @@ class HeldAnswers:
         self._calls.append((live, call, answered))
         self._arrived.release()
 
+    @property
+    def lives(self) -> list[LiveRun]:
+        return [live for live, _, _ in self._calls]
+
     def wait(self) -> None:
         assert self._arrived.acquire(timeout=PATIENCE_S), "no call came in"
 

@@ -7,7 +7,7 @@ this were not here, where `proxy` decides with the same functions.
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -17,16 +17,23 @@ from pipelines.engine.answer_call_soon import Reply
 from pipelines.engine.answer_tool_call import ToolCall
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.http_protocol import OneWriteProtocol
-from pipelines.server.lean_request import HeadReader, LeanRequest
+from pipelines.server.lean_request import HeadReader, KnownHeads, LeanRequest
 from pipelines.server.proxy import Proxy
 from pipelines.server.proxy_messages import WireReply, check_target, reply_with, source_header
 from pipelines.wire.errors import OdysseyError
 from pipelines.wire.names import Source
 
-MAX_HEADS = 16  # remembered for each connection: an agent has some tools, and arguments of some lengths
-MAX_KEPT_HEAD = 2048
 _SOURCES = {source.value: b"%b: %b\r\n" % source_header(source.value) for source in Source}
 _CLOSE = b"connection: close\r\n"
+
+
+class _HeldHead(NamedTuple):
+    """One that is known, until its body is there."""
+
+    head: bytes
+    request: LeanRequest
+    key: str | None
+    started: float
 
 
 class _NoEvent:
@@ -60,6 +67,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         self._is_lean = not self.root_path and self.limit_concurrency is None
         self._lean = _LeanCycle()
         self._request: LeanRequest  # the one being read or answered
+        self._key: str | None = None
         self._live: LiveRun
         self._started = 0.0
         self._parts: list[bytes] = []
@@ -67,7 +75,8 @@ class LeanProxyProtocol(OneWriteProtocol):
         self._is_waiting = False  # for its answer
         self._unheard: asyncio.Future[None] | None = None
         self._reader = HeadReader()
-        self._known: dict[bytes, LeanRequest] = {}
+        self._known = KnownHeads()
+        self._held: _HeldHead | None = None
         self._is_between = self._is_lean  # the parser stands before a message, and the last one was lean
         self._data: bytes | None = None  # what is being parsed, where it begins with a message
         self._beginnings: dict[int, bytes] = {}  # of responses, by status
@@ -79,30 +88,55 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._idle_since = None
-        if self._is_between:
-            end = data.find(b"\r\n\r\n") + 4
-            known = self._known.get(data[:end])
-            if known is not None and self._is_answered_again(known, data[end:]):
+        if self._held is not None:
+            held, self._held = self._held, None
+            if self._is_answered_again(held.request, data, held.key, held.started):
                 return
+            data = held.head + data
+        elif self._is_between and self._is_known(data):
+            return
+        if self._is_between:
             self._data = data
         super().data_received(data)
         self._data = None
 
-    def _is_answered_again(self, request: LeanRequest, body: bytes) -> bool:
-        """Whether a head that was parsed before says all there is to know.
+    def _is_known(self, data: bytes) -> bool:
+        """Whether its head was parsed before, so that it says all there is to know."""
+        end = data.find(b"\r\n\r\n") + 4
+        known = self._known.find(data[:end])
+        if known is None:
+            return False
+        request, key = known
+        if end == len(data) and request.body_size:
+            return self._is_held(_HeldHead(data, request, key, time.perf_counter()))
+        return self._is_answered_again(request, data[end:], key, time.perf_counter())
 
-        Its token belongs to one run for ever, so that the target it was checked against then is right now.
-        """
+    def _is_held(self, held: _HeldHead) -> bool:
+        """Many clients send the body by itself: the head waits for it, if it is sure to be asked for."""
+        live = self._proxy.live_runs.get(held.request.token_hash)
+        if live is None or self._proxy.may_have_to_wait(live) or not self._is_free():
+            return False
+        self._unset_keepalive_if_required()
+        self._held = held
+        return True
+
+    def _is_answered_again(self, request: LeanRequest, body: bytes, key: str | None, started: float) -> bool:
+        """Its token belongs to one run for ever: the target that was checked then is right now."""
         if len(body) != request.body_size or not self._is_free():
             return False
-        started = time.perf_counter()
         live = self._proxy.live_runs.get(request.token_hash)
         if live is None or self._proxy.wait_before_call(live, started):
             return False
         self._unset_keepalive_if_required()
-        self._take(request, live, started)
+        self._take(request, key, live, started)
         self._ask(body)
         return True
+
+    def shutdown(self) -> None:
+        if self._held is not None:  # a request that has begun is answered before the end
+            held, self._held = self._held, None
+            super().data_received(held.head)
+        super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._idle_timer is not None:
@@ -134,7 +168,9 @@ class LeanProxyProtocol(OneWriteProtocol):
             return
         self._head_bytes = 0
         self._is_reading = True
-        self._take(request, live, started)
+        if self._data is not None:
+            self._known.add(self._data, request)
+        self._take(request, request.idempotency_key, live, started)
 
     def _hand_over(self) -> None:
         """To ASGI, as if uvicorn had heard it from the parser itself."""
@@ -160,22 +196,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         self._is_reading = False
         self._is_between = True
         parts, self._parts = self._parts, []
-        self._remember()
         self._ask(parts[0] if len(parts) == 1 else b"".join(parts))
-
-    def _remember(self) -> None:
-        """The head, where what was received is this one message and nothing else.
-
-        Its length says so: were this one the second, head and body of the first would make it longer.
-        """
-        data, request = self._data, self._request
-        if data is None or request.idempotency_key is not None:
-            return  # a key is made for one call: its head will not come again
-        end = data.find(b"\r\n\r\n") + 4
-        if end + request.body_size == len(data) and end <= MAX_KEPT_HEAD and data.startswith(b"POST "):
-            if len(self._known) >= MAX_HEADS:
-                self._known.clear()
-            self._known[data[:end]] = request
 
     # Is it ours?
 
@@ -198,8 +219,8 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     # The call
 
-    def _take(self, request: LeanRequest, live: LiveRun, started: float) -> None:
-        self._request, self._live, self._started = request, live, started
+    def _take(self, request: LeanRequest, key: str | None, live: LiveRun, started: float) -> None:
+        self._request, self._key, self._live, self._started = request, key, live, started
         lean = self._lean
         lean.response_complete = False
         lean.keep_alive = True
@@ -207,7 +228,7 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def _ask(self, body: bytes) -> None:
         request = self._request
-        call = ToolCall(request.tool_name, body, request.actor_id, request.idempotency_key, self._started)
+        call = ToolCall(request.tool_name, body, request.actor_id, self._key, self._started)
         self._is_waiting = True
         if self._live.is_forgotten:  # while its body was read
             task = self.loop.create_task(self._ask_when_loaded(call))

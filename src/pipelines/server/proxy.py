@@ -116,6 +116,10 @@ class Proxy:
         """0 when the call may go ahead (and is counted), else the whole seconds to wait."""
         return wait_before(live.recent_calls, now, self._rate_limit) if self._rate_limit else 0
 
+    def may_have_to_wait(self, live: LiveRun) -> bool:
+        """Whether the next call might be refused for its rate; nothing is counted."""
+        return self._rate_limit != 0 and len(live.recent_calls) >= self._rate_limit
+
     def refusal(self, error: Exception, live: LiveRun | None, path: str) -> WireReply:
         """What is said to an exception. One that is our fault is logged here and told to nobody."""
         if isinstance(error, OdysseyError):
