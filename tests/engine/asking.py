@@ -114,7 +114,7 @@ class Caller:
         self.house = house
         self.run = run
         self.lines = Lines()
-        answerer: ToolCallAnswerer = house.app.proxy._answerer
+        answerer: ToolCallAnswerer = house.app.proxy.answerer
         self.answerer = answerer
         answerer._carry_out = CarryOut({Wait: self.lines.carry, Dial: self.lines.carry})
         self.answers: list[asyncio.Future[Reply]] = []
@@ -151,7 +151,7 @@ class Clock:
     def __init__(self, house: House) -> None:
         self._passed = timedelta()
         self._real = house.platform.now
-        house.app.proxy._answerer._now = house.platform.live_runs._now = self
+        house.app.proxy.answerer._now = house.platform.live_runs._now = self
 
     def __call__(self) -> str:
         moment = datetime.fromisoformat(self._real()) + self._passed

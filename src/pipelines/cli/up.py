@@ -16,6 +16,7 @@ from pipelines.core.problems import Refused
 from pipelines.server.app import App
 from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare
 from pipelines.server.http_protocol import OneWriteProtocol
+from pipelines.server.lean_proxy import LeanProxyProtocol
 from pipelines.server.settings import Settings, load_settings
 
 stderr = Console(stderr=True, highlight=False)
@@ -98,9 +99,13 @@ def _listener(settings: Settings) -> socket.socket:
 
 
 def _serve(app: App, listener: socket.socket) -> None:
-    config = uvicorn.Config(
+    _Server(server_config(app), app).run(sockets=[listener])
+
+
+def server_config(app: App, protocol: type[OneWriteProtocol] = LeanProxyProtocol) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
-        http=OneWriteProtocol,
+        http=protocol,
         loop="uvloop",
         ws="none",
         log_level="warning",
@@ -109,7 +114,6 @@ def _serve(app: App, listener: socket.socket) -> None:
         proxy_headers=False,  # PIPELINES_PUBLIC_URL says what agents should call; headers could be forged
         timeout_graceful_shutdown=GRACE_S,
     )
-    _Server(config, app).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
