@@ -259,6 +259,19 @@ async def test_an_outcome_waits_for_the_row_that_another_node_is_storing(
     assert [each.error_code for each in log] == ["outcome_unknown", None]
 
 
+async def test_a_run_that_has_ended_takes_no_outcome(database: Database):
+    """Its verdict was given on the log as it was."""
+    _, (run_id,) = await stored_runs(database, 1)
+    await database.write(claim(run_id, "one", "t"))
+    await database.append(unknown(run_id, 1))
+    ending = Ending(status=RunStatus.CANCELLED)
+    assert await database.write(
+        lambda connection: runs.end_run(connection, run_id=run_id, ending=ending, now=LATER)
+    )
+    assert isinstance(await completed(database, row(run_id, 1), after=1), SequenceTaken)
+    assert await database.read(lambda connection: log_of_run(connection, run_id)) == [unknown(run_id, 1)]
+
+
 async def test_a_change_is_whole_or_not_at_all(database: Database):
     def half(connection: Connection) -> None:
         place(connection)

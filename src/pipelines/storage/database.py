@@ -9,7 +9,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -36,12 +36,12 @@ class _Group:
 
     rows: list[TraceRow] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)  # one per row
-    completions: dict[int, int] = field(default_factory=dict)  # position in rows -> last sequence known then
     changes: list[tuple[Callable[[Connection], Any], asyncio.Future[Any]]] = field(default_factory=list)
+    completions: dict[int, int] | None = None  # position in rows -> last sequence known then
     restarts_log: bool = False
     is_inserted: bool = False  # its rows are, and only have to be synced
-    lost: dict[int, Exception] = field(default_factory=dict)  # position in rows -> why it is not stored
-    results: list[tuple[bool, Any]] = field(default_factory=list)  # one (succeeded, value) per change
+    lost: dict[int, Exception] | None = None  # position in rows -> why it is not stored
+    results: Sequence[tuple[bool, Any]] = ()  # one (succeeded, value) per change
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.changes or self.restarts_log)
@@ -92,6 +92,8 @@ class Database:
 
         SequenceTaken when it is none any more, or when the log goes on behind `after`, the last known row.
         """
+        if self._next.completions is None:
+            self._next.completions = {}
         self._next.completions[len(self._next.rows)] = after
         self.store(row, heard)
 
@@ -169,12 +171,13 @@ class Database:
         group, self._next = self._next, _Group()
         group.is_inserted = self._is_inserted(group)
         if group.is_inserted and self._commits is not None and not self._commits.must_sync:
-            rows, group = group, _Group(changes=group.changes, restarts_log=group.restarts_log)
-            _tell(rows.outcomes())
+            _tell(group.outcomes())
             self._checkpoint_long_log()
-        if group:
-            self._busy = True
-            self._groups.put(group)
+            if not (group.changes or group.restarts_log):
+                return
+            group = _Group(changes=group.changes, restarts_log=group.restarts_log)
+        self._busy = True
+        self._groups.put(group)
 
     def _is_inserted(self, group: _Group) -> bool:
         """Commit the rows here and now; whatever is in the way, the writer thread has the patience for."""
@@ -193,26 +196,28 @@ class Database:
         self._checkpoint_long_log()
         if group.is_inserted:  # the next group is synced while those who wait for this one are told
             self._end_turn()
-        _tell(chain(group.outcomes(), self._void_runs(group)) if group.lost else group.outcomes())
+        voided = self._void_runs(group.rows, group.lost) if group.lost else ()
+        _tell(chain(group.outcomes(), voided))
         for (succeeded, value), (_, done) in zip(group.results, group.changes, strict=True):
             if not done.done():
                 done.set_result(value) if succeeded else done.set_exception(value)
         self._end_turn()
 
-    def _void_runs(self, group: _Group) -> list[tuple[Heard, Exception | None]]:
+    def _void_runs(
+        self, rows: Sequence[TraceRow], lost: dict[int, Exception]
+    ) -> list[tuple[Heard, Exception | None]]:
         """A row that follows a lost one would leave a gap in its run's log: it is lost with it."""
-        reasons = {group.rows[position].run_id: error for position, error in group.lost.items()}
+        reasons = {rows[position].run_id: error for position, error in lost.items()}
         _tell([(lambda _: self.on_lost(set(reasons)), None)])
-        waiting, self._next = (
-            self._next,
-            _Group(changes=self._next.changes, restarts_log=self._next.restarts_log),
-        )
+        waiting = self._next
+        self._next = _Group(changes=waiting.changes, restarts_log=waiting.restarts_log)
+        after = waiting.completions or {}
         voided: list[tuple[Heard, Exception | None]] = []
         for position, (row, heard) in enumerate(zip(waiting.rows, waiting.heard, strict=True)):
             if row.run_id in reasons:
                 voided.append((heard, reasons[row.run_id]))
-            elif position in waiting.completions:
-                self.complete(row, waiting.completions[position], heard)
+            elif position in after:
+                self.complete(row, after[position], heard)
             else:
                 self.store(row, heard)
         return voided
@@ -237,7 +242,7 @@ class Database:
                     store=self._store,
                     connection=self._writing,
                     rows=group.rows,
-                    completions=group.completions,
+                    completions=group.completions or {},
                 ).store_in_order()
             group.results = [make_change(self._store, self._writing, change) for change, _ in group.changes]
             if self._commits is not None:

@@ -32,8 +32,10 @@ def insert_rows(connection: Connection, rows: Sequence[TraceRow]) -> None:
 
 
 def complete_row(connection: Connection, row: TraceRow, after: int) -> bool:
-    """Give a call its outcome whose outcome was not known; not once the run's log goes on behind `after`."""
-    done = connection.execute(_COMPLETE, (*row, row.run_id, row.sequence, OUTCOME_UNKNOWN, row.run_id, after))
+    """Give a call its outcome whose outcome was not known; not once the run's log goes on behind `after`, nor
+    once the run has ended: its verdict rests on the row as it was."""
+    where = (row.run_id, row.sequence, OUTCOME_UNKNOWN, row.run_id, after, row.run_id)
+    done = connection.execute(_COMPLETE, (*row, *where))
     return done.rowcount > 0
 
 
@@ -92,6 +94,7 @@ _COMPLETE = (
     + ", ".join(f"{name} = ?" for name in _NAMES)
     + " WHERE run_id = ? AND sequence = ? AND error_code = ?"
     " AND NOT EXISTS (SELECT 1 FROM trace_rows AS later WHERE later.run_id = ? AND later.sequence > ?)"
+    " AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = ? AND runs.status <> 'running')"
 )
 
 
