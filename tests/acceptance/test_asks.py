@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from served import running, visiting
+from served import Server, running, visiting
 
 from desk import DrivenRun, Row, answered, outage, refused
 
@@ -27,6 +27,15 @@ def note(text: str) -> Row:
     return {"order_id": "7001", "text": text}
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """For tests that leave it running. It stops as it should, with nothing to say."""
+    with running(tmp_path_factory.mktemp("lasting") / "data") as server:
+        yield server
+        assert server.stop() == 0
+        assert server.errors.read_text() == ""
+
+
 async def until(look: Callable[[], Awaitable[Any]]) -> Any:
     async with asyncio.timeout(PATIENCE_S):
         while not (found := await look()):
@@ -34,23 +43,20 @@ async def until(look: Callable[[], Awaitable[Any]]) -> Any:
     return found
 
 
-async def test_late_replies_keep_the_order_and_come_late(tmp_path: Path) -> None:
+async def test_late_replies_keep_the_order_and_come_late(lasting: Server) -> None:
     rules = [
         late("get_order", n=1, ms=150),
         late("add_note", n=2, ms=30, duration=3),
         outage("add_note", n=8),
         late("add_note", n=12, ms=10, code=503, message="Late and down"),
     ]
-    with running(tmp_path / "data") as server:
-        async with visiting(server) as org:
-            run = await org.run(failure_rules=rules)
-            calls = [run.call("get_order", ORDER)]
-            calls += [run.call("add_note", note(str(n)), idempotency_key=str(n)) for n in range(20)]
-            calls += [run.call("get_orders", ORDER), run.event("thinking", {})]
-            replies = [reply.json() for reply in await asyncio.gather(*calls)]
-            rows = await run.trace(limit=500)
-        assert server.stop() == 0
-    assert server.errors.read_text() == ""
+    async with visiting(lasting) as org:
+        run = await org.run(failure_rules=rules)
+        calls = [run.call("get_order", ORDER)]
+        calls += [run.call("add_note", note(str(n)), idempotency_key=str(n)) for n in range(20)]
+        calls += [run.call("get_orders", ORDER), run.event("thinking", {})]
+        replies = [reply.json() for reply in await asyncio.gather(*calls)]
+        rows = await run.trace(limit=500)
     assert sorted(row["sequence"] for row in rows) == list(range(1, 24))
     calls_made = sorted((r for r in rows if r["kind"] == "tool_call"), key=lambda row: row["sequence"])
     notes: list[str] = []
@@ -144,24 +150,20 @@ async def test_a_stop_in_the_middle_of_a_late_call_does_not_wait_for_it(tmp_path
             assert answered(await run.call("get_order", ORDER), 200)["response"]["status"] == "shipped"
 
 
-async def test_a_caller_that_hangs_up_does_not_undo_its_call(tmp_path: Path) -> None:
-    with running(tmp_path / "data") as server:
-        async with visiting(server) as org:
-            run = await org.run(failure_rules=[late("refund_order", n=1, ms=300)])
-            out = await a_call_that_is_out(run)
-            out.cancel()
-            reply = answered(await run.call("refund_order", ORDER, idempotency_key="k"), 200)
-            assert (reply["source"], reply["matched_rule_index"]) == ("odyssey", 0)
-            assert (await run.ledger())["state"]["order"]["4521"]["status"] == "refunded"
-            assert len(await run.trace()) == 1
+async def test_a_caller_that_hangs_up_does_not_undo_its_call(lasting: Server) -> None:
+    async with visiting(lasting) as org:
+        run = await org.run(failure_rules=[late("refund_order", n=1, ms=300)])
+        out = await a_call_that_is_out(run)
+        out.cancel()
+        reply = answered(await run.call("refund_order", ORDER, idempotency_key="k"), 200)
+        assert (reply["source"], reply["matched_rule_index"]) == ("odyssey", 0)
+        assert (await run.ledger())["state"]["order"]["4521"]["status"] == "refunded"
+        assert len(await run.trace()) == 1
 
 
-async def test_cancelling_a_run_answers_its_late_calls_at_once(tmp_path: Path) -> None:
-    with running(tmp_path / "data") as server:
-        async with visiting(server) as org:
-            run = await org.run(failure_rules=[late("refund_order", n=1, ms=NEVER_MS)])
-            out = await a_call_that_is_out(run)
-            answered(await org.client.post(f"/api/runs/{run.id}/cancel"))
-            refused(await out, 409, "run_not_active")
-        assert server.stop() == 0
-    assert server.errors.read_text() == ""
+async def test_cancelling_a_run_answers_its_late_calls_at_once(lasting: Server) -> None:
+    async with visiting(lasting) as org:
+        run = await org.run(failure_rules=[late("refund_order", n=1, ms=NEVER_MS)])
+        out = await a_call_that_is_out(run)
+        answered(await org.client.post(f"/api/runs/{run.id}/cancel"))
+        refused(await out, 409, "run_not_active")
