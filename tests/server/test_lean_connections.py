@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from twins import (
@@ -99,6 +100,32 @@ def test_a_call_whose_head_came_before_the_stop_is_answered(tmp_path: Path) -> N
                 served.serving.result(PATIENCE_S)
     assert answers[0] == answers[1]
     assert answers[0].startswith(b"HTTP/1.1 200")
+
+
+def test_a_call_of_which_the_head_alone_came_before_the_stop_is_answered(tmp_path: Path) -> None:
+    answers = []
+    with twins(tmp_path, runs=1) as pair:
+        run = pair.fresh_run()
+        head, gap, body = call_of(run, "get_order").partition(b"\r\n\r\n")
+        for served in (pair.lean, pair.asgi):
+            with served.connect() as connection:
+                connection.sendall(head + gap + body)
+                assert read_response(connection).startswith(b"HTTP/1.1 200")
+                connection.sendall(head + gap)
+                (protocol,) = served.server.server_state.connections
+                eventually(lambda it=protocol: is_under_way(it), "the head is read")  # type: ignore[misc]
+                served.server.should_exit = True
+                eventually(lambda server=served.server: not server.servers[0].is_serving(), "it stops")  # type: ignore[misc]
+                connection.sendall(body)
+                answers.append(blanked(read_all(connection)))
+                served.serving.result(PATIENCE_S)
+    assert answers[0] == answers[1]
+    assert answers[0].startswith(b"HTTP/1.1 200")
+    assert b"\r\nconnection: close\r\n" in answers[0]
+
+
+def is_under_way(protocol: Any) -> bool:
+    return not protocol.cycle.response_complete or getattr(protocol, "_held", None) is not None
 
 
 def test_a_connection_is_closed_when_nothing_was_asked_for_long_enough(tmp_path: Path) -> None:
