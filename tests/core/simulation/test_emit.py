@@ -254,3 +254,17 @@ def test_a_plan_too_deep_for_pythons_compiler_is_interpreted():
     plan = parse_plan([{"return": f"[x0 {loops}]"}], origin="authored")
     assert emitted(plan.steps) is None
     assert run(plan, {}, Ledger(World({})), MOMENT).response == [1]
+
+
+def test_a_budget_that_ends_anywhere_ends_both_at_the_same_step():
+    plan = parse_plan(
+        [
+            {"find": {"as": "all", "in": "order", "where": "all.status == 'open'", "all": True}},
+            {"for": "n", "in": "[1, 2, 3]", "do": [{"if": "n > 1", "then": [{"let": {"m": "n * 2"}}]}]},
+            {"for": "a, b", "in": "[[1, 2], [1]]", "do": [{"let": {"m": "[x for x in [a, b]]"}}]},
+        ],
+        origin="authored",
+    )
+    ledger = Ledger(World.from_initial_state({"order": {str(n): {"status": "open"} for n in range(5)}}))
+    ends = {both(plan, {}, ledger, budget)[:2] for budget in range(40)}
+    assert len(ends) > 6  # each step at least, and the pair that is none
