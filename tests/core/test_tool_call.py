@@ -90,8 +90,7 @@ def run_of(*rules: Any, **backend: Any) -> CalledRun:
         ledger=ledger,
         progress=RuleProgress(parse_failure_rules(list(rules), tools=None), ledger.is_flagged),
         seed="a task",
-        day="2026-01-01",
-        started_s=0,
+        began=("2026-01-01", 0),
     )
 
 

@@ -11,7 +11,7 @@ from pipelines.core.failure_rules import Counts, RuleProgress
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import Ledger, LedgerUpdate, SetFlag, update_from_json
 from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.run_moment import moment_of_call
+from pipelines.core.run_moment import MomentOfCall
 from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
@@ -66,12 +66,12 @@ class CalledRun:
     replies: dict[str, KeptReply] = field(default_factory=dict)  # by Idempotency-Key
 
     def moment(self, call_number: int) -> Moment:
-        return moment_of_call(self.seed, self.began, call_number)
+        return tuple.__new__(MomentOfCall, (self.seed, call_number, self.began))
 
     def arrive(self, tool_name: str) -> Arrival:
         """Count a call that reaches the failure rules."""
-        self.calls += 1
-        return Arrival(self.calls, self.progress.count(tool_name))
+        self.calls = number = self.calls + 1
+        return tuple.__new__(Arrival, (number, self.progress.count(tool_name)))
 
     def fold(
         self,

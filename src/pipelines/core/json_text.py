@@ -39,7 +39,7 @@ def loads_and_text(data: bytes) -> tuple[Json, bytes]:
         raise InvalidJson(_reason(data, error)) from None
     # Depth cannot pass the limit while there are fewer brackets than that; likewise a document without
     # a repeated key has as many quotes as its own rewriting. Only the doubtful ones are walked.
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _is_too_deep(data):
+    if len(data) > MAX_DEPTH and data.count(b"{") + data.count(b"[") > MAX_DEPTH and _is_too_deep(data):
         raise InvalidJson(f"nested deeper than {MAX_DEPTH} levels")
     text = orjson.dumps(value)
     if b"\\u" in data or text.count(b'"') != data.count(b'"'):

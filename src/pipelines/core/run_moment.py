@@ -26,7 +26,7 @@ class MomentOfCall(Moment):
 
     @property
     def now(self) -> str:  # a field of the tuple, computed here
-        began: Any = self[2]  # see moment_of_call
+        began: Any = self[2]
         day, began_s = began
         # Each call finds the world's clock a second later than the one before.
         second = began_s + self.call_number
@@ -36,10 +36,6 @@ class MomentOfCall(Moment):
         return (datetime.fromisoformat(day) + timedelta(seconds=second)).isoformat() + "Z"
 
 
-def moment_of_call(seed: str, began: tuple[str, int], call_number: int) -> Moment:
-    """`began` is the day and the second of the day when the run began, in its own world."""
-    return MomentOfCall(seed, call_number, began)  # type: ignore[arg-type]
-
-
 def began_at(moment: datetime) -> tuple[str, int]:
+    """The day and the second of the day: what a MomentOfCall goes on from."""
     return moment.date().isoformat(), moment.hour * 3600 + moment.minute * 60 + moment.second

@@ -18,7 +18,7 @@ from pipelines.engine.live_runs import LiveRun
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_request import HeadReader, KnownHeads, LeanRequest
 from pipelines.server.proxy import Proxy
-from pipelines.server.proxy_messages import WireReply, check_target, reply_with, source_header
+from pipelines.server.proxy_messages import check_target, source_header, status_of_reply
 from pipelines.wire.errors import OdysseyError
 from pipelines.wire.names import Source
 
@@ -257,27 +257,27 @@ class LeanProxyProtocol(OneWriteProtocol):
         if self._unheard is not None:
             self.tasks.discard(self._unheard)
         if isinstance(outcome, Exception):
-            reply = self._proxy.refusal(outcome, self._live, self._request.path)
-            self._respond(reply, b"".join(b"%b: %b\r\n" % pair for pair in reply.more))
+            refusal = self._proxy.refusal(outcome, self._live, self._request.path)
+            more = b"".join(b"%b: %b\r\n" % pair for pair in refusal.more)
+            self._respond(refusal.status, refusal.body, refusal.source or "", more)
         elif outcome.fault is None:
-            self._respond(reply_with(outcome))
+            self._respond(status_of_reply(outcome), outcome.body, outcome.source)
         elif outcome.fault.kind == "reset":
             self.reset()
         else:
             self.close_silently_after(outcome.fault.after_ms / 1000)
 
-    def _respond(self, reply: WireReply, more: bytes = b"") -> None:
+    def _respond(self, status: int, body: bytes, source: str, more: bytes = b"") -> None:
         lean = self._lean
         if lean.disconnected:
             return
         lean.response_complete = True
-        source = _SOURCES[reply.source or ""]
         end = more if lean.keep_alive else more + _CLOSE
-        head = b"%b%d\r\n%b%b\r\n" % (self._beginning(reply.status), len(reply.body), source, end)
+        head = b"%b%d\r\n%b%b\r\n" % (self._beginning(status), len(body), _SOURCES[source], end)
         if not self.transport.is_closing():
-            self.transport.write_now(head + reply.body)
+            self.transport.write_now(head + body)
         if self.access_log:
-            self._log(reply.status)
+            self._log(status)
         if not lean.keep_alive:
             self.transport.close()
         if self.pipeline or self.flow.read_paused:

@@ -91,9 +91,12 @@ def check_target(target: Target, live: LiveRun, *, method: str, path: str) -> No
         raise MethodNotAllowed(f"{path[:200]} does not take {method}.")
 
 
+def status_of_reply(reply: Reply) -> int:
+    return reply.http_status or (status_of(type(reply.error)) if reply.error is not None else 200)
+
+
 def reply_with(reply: Reply) -> WireReply:
-    status = reply.http_status or (status_of(type(reply.error)) if reply.error is not None else 200)
-    return WireReply(status, reply.body, reply.source)
+    return WireReply(status_of_reply(reply), reply.body, reply.source)
 
 
 def refuse_with(error: OdysseyError, retry_after_s: int = 1) -> WireReply:

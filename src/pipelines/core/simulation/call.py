@@ -30,15 +30,14 @@ class Call(Budget):
         "_draft",
         "_entities",
         "_flags",
+        "_names",
         "_touched",
         "arguments",
         "draws",
         "ledger",
         "moment",
-        "names",
         "places",
     )
-    names: dict[str, Value]
 
     def __init__(self, arguments: JsonObject, ledger: Ledger, moment: Moment) -> None:
         self.steps_left = MAX_STEPS
@@ -52,14 +51,15 @@ class Call(Budget):
         self._touched: dict[tuple[str, str] | str, bool] = {}
         self._flags: dict[str, bool] = {}
         self._draft: Draft | None = None
+        self._names: dict[str, Value] | None = None
 
-    def __getattr__(self, name: str) -> dict[str, Value]:
-        """`names` when it is first asked for: emitted code keeps most of them in variables of its own."""
-        if name != "names":
-            raise AttributeError(name)
-        now = self.moment.now
-        self.names = {"args": self.arguments, "now": now, "today": now[:10]}
-        return self.names
+    @property
+    def names(self) -> dict[str, Value]:
+        """Made when it is first asked for: emitted code keeps most names in variables of its own."""
+        if self._names is None:
+            now = self.moment.now
+            self._names = {"args": self.arguments, "now": now, "today": now[:10]}
+        return self._names
 
     def entity(self, kind: str, id: str) -> Entity | None:
         """The entity as this call sees it; the same object however often it is asked for."""
