@@ -4,26 +4,30 @@ jsonschema-rs holds the interpreter while it checks, so the work is bounded befo
 most with one value and with one character is known beforehand, and a value has at most so many of them.
 """
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
 import jsonschema_rs
 
 from pipelines.core.json_text import Json, JsonObject, depth, dumps
-from pipelines.core.schema_cost import SchemaNodes
+from pipelines.core.schema_cost import APPLYING, SchemaNodes
 
 LARGEST_VALUE = 1024 * 1024  # bytes of a tool call or its reply: what fits this needs no limit
+MOST_WALKED = 20_000  # values, where texts under patterns are looked for: some 50 ms
 MOST_STEPS = 12_000_000  # about 100 ms: one keyword looking at one value takes some 8 ns
 MOST_PATTERN_WORK = 2**30  # bytes of a compiled pattern times bytes of text, measured: about 150 ms
-LARGEST_PATTERN = 2**21  # bytes, compiled: `^[\p{L} ]{1,100}$` has about a million
+LARGEST_PATTERN = 10 * 2**20  # bytes, compiled: `^[\p{L} ]{1,100}$` has several million
 LONGEST_PATTERN = 2_000  # characters
-ALWAYS_CHECKED = 4_096  # bytes that any schema takes which could be registered
+ALWAYS_CHECKED = 256  # bytes under patterns that any schema takes which could be registered
 #: Bytes under a pattern with lookaround or backreferences, where the engine may look through the whole text
 #: from each of its characters. Of several such patterns, less by the square root of their number.
-MOST_BACKTRACKED = 12_000
-_PATTERN_SIZES = (2**10, 2**12, 2**14, 2**16, 2**18, LARGEST_PATTERN)
+MOST_BACKTRACKED = 8_192
+_PATTERN_SIZES = (2**10, 2**12, 2**14, 2**16, 2**18, 2**21, LARGEST_PATTERN)
 _ANY_DEPTH = 10_000
 _DEPTHS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 128)
+
+_CLASS = re.compile(r"\\[pP]\{[^}]*\}|\\[wWdDsS]|(?<=\[)\^")
 
 # By measure, in steps.
 _FRACTION_STEPS = 80  # `multipleOf` that is no whole number is decided by exact fractions
@@ -43,27 +47,63 @@ class Work(NamedTuple):
     backtracking: int = 0  # patterns
     names: int = 0  # of required members: each that is missing is an error of its own
 
-    def plus(self, other: "Work") -> "Work":
-        return Work(*(left + right for left, right in zip(self, other, strict=True)))
-
-    def times(self, factor: int) -> "Work":
-        return Work(*(part * factor for part in self))
+    def plus(self, other: "Work", times: int = 1) -> "Work":
+        return Work(
+            self[0] + times * other[0],
+            self[1] + times * other[1],
+            self[2] + times * other[2],
+            self[3] + times * other[3],
+        )
 
     def or_more(self, other: "Work") -> "Work":
-        return Work(*map(max, self, other))
+        return Work(
+            max(self[0], other[0]), max(self[1], other[1]), max(self[2], other[2]), max(self[3], other[3])
+        )
 
     def most_bytes(self) -> int:
         """Of a value, written as JSON, whatever it holds: it has at most half as many values as bytes."""
         limits = [2 * MOST_STEPS // max(self.steps, 1), MOST_PATTERN_WORK // max(self.pattern_bytes, 1)]
         limits += [int(MOST_BACKTRACKED / self.backtracking**0.5)] if self.backtracking else []
-        return min(limits)
+        return max(min(limits), 1)
 
-    def allows(self, text: bytes) -> bool:
+    def checks(self, text: bytes) -> bool:
+        """Whether a value of this text is checked in time, its patterns aside."""
         # Every value but the first follows one of these; in strings they only make the estimate higher.
         values = 1 + text.count(b",") + text.count(b"[") + text.count(b"{")
-        is_short = not self.backtracking or len(text) <= MOST_BACKTRACKED / self.backtracking**0.5
-        is_searched = len(text) * self.pattern_bytes <= MOST_PATTERN_WORK or len(text) <= ALWAYS_CHECKED
-        return values * self.steps <= MOST_STEPS and is_searched and is_short
+        return values * self.steps <= MOST_STEPS
+
+    def searches(self, length: int) -> bool:
+        """Whether all its patterns can be searched for in a text of this length."""
+        is_short = self.backtracking * length**2 <= MOST_BACKTRACKED**2
+        return is_short and (length * self.pattern_bytes <= MOST_PATTERN_WORK or length <= ALWAYS_CHECKED)
+
+
+class Searched:
+    """How much is searched for patterns, counted text by text."""
+
+    def __init__(self) -> None:
+        self._plain = 0
+        self._backtracked = 0
+
+    def meet(self, schema: JsonObject, node: Json) -> None:
+        pattern = schema.get("pattern")
+        if isinstance(node, str) and isinstance(pattern, str):
+            self._add(_pattern_work(pattern), len(node.encode()))
+        patterns = schema.get("patternProperties")
+        if isinstance(node, dict) and isinstance(patterns, dict):
+            length = sum(len(key.encode()) for key in node)
+            for each in patterns:
+                self._add(_pattern_work(each), length)
+
+    def _add(self, work: Work, length: int) -> None:
+        self._plain += work.pattern_bytes * length if length > ALWAYS_CHECKED else 0
+        self._plain += min(work.pattern_bytes, MOST_PATTERN_WORK // ALWAYS_CHECKED) * min(
+            length, ALWAYS_CHECKED
+        )
+        self._backtracked += work.backtracking * length**2
+
+    def is_in_time(self) -> bool:
+        return self._plain <= MOST_PATTERN_WORK and self._backtracked <= MOST_BACKTRACKED**2
 
 
 class CheckLimits:
@@ -82,10 +122,24 @@ class CheckLimits:
 
     def allows(self, value: Json) -> bool:
         text = dumps(value)
-        if not self.is_recursive:
-            return self.work.allows(text)
         # Walking a value takes longer than checking it: only what the plainest reading allows is walked.
-        return self.work.allows(text) and self._work(depth(value)).allows(text)
+        if not self.work.checks(text):
+            return False
+        work = self.work_at(value)
+        return work.checks(text) and (work.searches(len(text)) or self._searches_what_it_meets(value))
+
+    def _searches_what_it_meets(self, value: Json) -> bool:
+        """The same with only those texts counted that a pattern is applied to."""
+        searched = Searched()
+        pending: list[tuple[Json, Json]] = [(self._schema, value)]
+        for _ in range(MOST_WALKED):
+            if not pending:
+                return searched.is_in_time()
+            schema, node = pending.pop()
+            if isinstance(schema, dict):
+                searched.meet(schema, node)
+                pending.extend(self._nodes.met(schema, node))
+        return False
 
     def work_at(self, value: Json) -> Work:
         return self._work(depth(value)) if self.is_recursive else self.work
@@ -129,14 +183,14 @@ class _Reader:
 
     def _read(self, schema: JsonObject, levels: int) -> tuple[Work, Work, Work]:
         here, of_items, of_members = own_work(schema), Work(), Work()
+        if APPLYING.isdisjoint(schema):
+            return here, of_items, of_members
         # What is unevaluated is found by looking at the value once more.
         factor = 1 + ("unevaluatedProperties" in schema) + ("unevaluatedItems" in schema)
         for same in self._nodes.at_same_value(schema):
             parts = self._parts(same, levels)
-            here, of_items, of_members = (
-                sum_.plus(part.times(factor))
-                for sum_, part in zip((here, of_items, of_members), parts, strict=True)
-            )
+            here = here.plus(parts[0], factor)
+            of_items, of_members = of_items.plus(parts[1], factor), of_members.plus(parts[2], factor)
         looked_again = Work(here.steps) if factor > 1 else Work()
         if levels > 0:
             of_items = of_items.plus(self._below(self._nodes.of_items(schema), levels))
@@ -210,10 +264,21 @@ def _pattern_work(pattern: str) -> Work:
 
 @lru_cache(maxsize=4096)
 def pattern_size(pattern: str) -> int | None:
-    """How large a pattern is for the engine without backtracking, rounded up; None if it cannot be used."""
+    """How large a pattern is for the engine without backtracking, rounded up; None if it cannot be used.
+
+    A class such as `\\p{L}` has thousands of states, of which few are ever active at once: it counts as two.
+    """
+    whole = _compiled_size(pattern)
+    plainer = _CLASS.sub("a", pattern)
+    if whole is None or plainer == pattern:
+        return whole
+    by_letters = _compiled_size(plainer)
+    return min(whole, 2 * by_letters) if by_letters is not None else whole
+
+
+def _compiled_size(pattern: str) -> int | None:
     for size in _PATTERN_SIZES:
-        options = jsonschema_rs.RegexOptions(size_limit=size, dfa_size_limit=2**21)
-        if _compiles(pattern, options):
+        if _compiles(pattern, jsonschema_rs.RegexOptions(size_limit=size, dfa_size_limit=2**21)):
             return size
     return None
 

@@ -14,9 +14,8 @@ from jsonschema_rs import ReferencingError, ValidationError, ValidationErrorKind
 
 from pipelines.core.authored import did_you_mean, kind, quoted
 from pipelines.core.check_limits import (
-    ALWAYS_CHECKED,
     BACKTRACKING,
-    MOST_PATTERN_WORK,
+    LARGEST_PATTERN,
     CheckLimits,
     is_pattern,
     size,
@@ -25,6 +24,7 @@ from pipelines.core.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.problems import Problem
 from pipelines.core.schema_cost import REFERENCES, schema_cost
 
+MOST_TOGETHER = 2 * LARGEST_PATTERN  # bytes of the patterns that one text is searched for, compiled
 MOST_PROBLEMS = 20  # of one value: a list of ten thousand wrong items has one cause
 AND_MORE = "more is wrong than is listed here"
 LONGEST_MESSAGE = 300  # jsonschema-rs quotes the whole value it complains about
@@ -44,6 +44,7 @@ TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 # half a million wrong items under `anyOf` took 21 s and 3 GB. So it is asked only where there can be few.
 MOST_NODES = 1_000_000
 MOST_EXPLAINED = 20_000  # steps of the schema over the whole value: at most 0.1 s and 50 MB
+LONGEST_SEARCHED_AGAIN = 4_096  # characters under a pattern that needs backtracking
 MOST_SCHEMA_EXPLAINED = 5_000  # values in a schema that is wrong
 LARGEST_EXPLAINED = 256 * 1024  # bytes of a value of which the first error alone is asked for
 
@@ -75,7 +76,8 @@ class CompiledSchema:
             return []
         if _is_explainable(value, limits):
             return _first_of([p for error in self._validator.iter_errors(value) for p in _explained(error)])
-        if limits.is_alternative or len(dumps(value)) > LARGEST_EXPLAINED:
+        is_costly = limits.is_alternative or limits.work.backtracking
+        if is_costly or len(dumps(value)) > LARGEST_EXPLAINED:
             return [Problem(path="", message="does not match the schema; it is too much to say where")]
         return [*islice(self._at_the_beginning(value), MOST_PROBLEMS - 1), Problem(path="", message=AND_MORE)]
 
@@ -94,6 +96,8 @@ class CompiledSchema:
 
 def _is_explainable(value: Json, limits: CheckLimits) -> bool:
     work = limits.work_at(value)
+    if work.backtracking and size(value, MOST_EXPLAINED) > LONGEST_SEARCHED_AGAIN // 16:
+        return False  # each error would be found at the price of one more search
     steps = (work.steps + work.names) * (1 + limits.largest_listed // 100)
     return size(value, MOST_EXPLAINED) * steps <= MOST_EXPLAINED
 
@@ -171,7 +175,7 @@ def _compile_problems(schema: JsonObject, path: str, what: str) -> list[Problem]
 
 def _work_problems(schema: JsonObject, path: str, what: str) -> list[Problem]:
     work = _compiled(json.dumps(schema, sort_keys=True))[1].work
-    if work.pattern_bytes <= MOST_PATTERN_WORK // ALWAYS_CHECKED * 8:
+    if work.pattern_bytes <= MOST_TOGETHER:
         return []
     message = f"{what} applies patterns to one text that are too large together"
     return [Problem(path=path, message=message, hint="use smaller counts in `{…}`, or fewer patterns")]

@@ -34,6 +34,23 @@ def schema_cost(schema: JsonObject) -> SchemaCost:
     return SchemaCost(nodes, measure.is_recursive and measure.multiplies)
 
 
+#: Keywords by which a schema applies another one.
+APPLYING = _MULTIPLYING.union(
+    (
+        "then",
+        "else",
+        "dependencies",
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "contains",
+        "unevaluatedItems",
+    ),
+    ("properties", "additionalProperties", "propertyNames", "uniqueItems"),
+    REFERENCES,
+)
+
+
 class SchemaNodes:
     """A schema's subschemas by what they are applied to, references followed."""
 
@@ -66,6 +83,23 @@ class SchemaNodes:
         by_name = [*_named(schema.get("properties")), schema.get("additionalProperties")]
         by_pattern = [[each] for each in _named(schema.get("patternProperties"))]
         return [by_name, *by_pattern, [schema.get("propertyNames")], [schema.get("unevaluatedProperties")]]
+
+    def met(self, schema: JsonObject, value: Json) -> Iterator[tuple[Json, Json]]:
+        """The subschemas applied to a value, its items and members, each with what it is applied to."""
+        if APPLYING.isdisjoint(schema):
+            return
+        yield from ((same, value) for same in self.at_same_value(schema))
+        if isinstance(value, list):
+            below = [each for group in self.of_items(schema) for each in group if isinstance(each, dict)]
+            yield from ((each, item) for item in value for each in below)
+        elif isinstance(value, dict):
+            named = schema.get("properties")
+            by_name = named if isinstance(named, dict) else {}
+            others = [each for group in self.of_members(schema | {"properties": None}) for each in group]
+            below = [each for each in others if isinstance(each, dict)]
+            for key, member in value.items():
+                yield from ((by_name[key], member) for _ in (key,) if key in by_name)
+                yield from ((each, node) for each in below for node in (key, member))
 
 
 def _listed(value: Json) -> list[Json]:
