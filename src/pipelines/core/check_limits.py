@@ -117,6 +117,7 @@ class CheckLimits:
         #: At depth 4 if it contains itself: how much it does then depends on the value.
         self.work = self._work(4)
         self.is_alternative = self._nodes.is_alternative  # errors may hold other errors
+        self.is_conditional = self._nodes.is_conditional
         self.largest_listed = _largest_listed(schema)
         self.is_needed = self.is_recursive or self.work.most_bytes() < LARGEST_VALUE
 

@@ -5,7 +5,7 @@ default, so that a draft named in `$schema` does not change what a tool accepts.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 
@@ -76,22 +76,26 @@ class CompiledSchema:
             return []
         if _is_explainable(value, limits):
             return _first_of([p for error in self._validator.iter_errors(value) for p in _explained(error)])
-        is_costly = limits.is_alternative or limits.work.backtracking
-        if is_costly or len(dumps(value)) > LARGEST_EXPLAINED:
+        few = [] if len(dumps(value)) > LARGEST_EXPLAINED else self._at_the_beginning(value)
+        if not few:
             return [Problem(path="", message="does not match the schema; it is too much to say where")]
-        return [*islice(self._at_the_beginning(value), MOST_PROBLEMS - 1), Problem(path="", message=AND_MORE)]
+        return [*few[: MOST_PROBLEMS - 1], Problem(path="", message=AND_MORE)]
 
-    def _at_the_beginning(self, value: Json) -> Iterator[Problem]:
+    def _at_the_beginning(self, value: Json) -> list[Problem]:
         """What is wrong with the first items of each array, or else the first error that there is."""
         beginning, cut = _beginning(value)
-        errors = self._validator.iter_errors(beginning) if _is_explainable(beginning, self._limits) else ()
-        places = [error for error in errors if not any(_is_within(path, error) for path in cut)]
-        if not places:
+        errors: Iterable[ValidationError] = ()
+        # With `if`, what is cut away may decide what is asked of the rest.
+        if not self._limits.is_conditional and _is_explainable(beginning, self._limits):
+            errors = self._validator.iter_errors(beginning)
+        certain = [error for error in errors if not any(_is_within(path, error) for path in cut)]
+        # The first error of an alternative would hold all errors of all its branches.
+        if not certain and not self._limits.is_alternative and not self._limits.work.backtracking:
             try:
                 self._validator.validate(value)
             except ValidationError as error:
-                places = [error]
-        return (problem for error in places for problem in _explained(error))
+                certain = [error]
+        return [problem for error in certain for problem in _explained(error)]
 
 
 def _is_explainable(value: Json, limits: CheckLimits) -> bool:

@@ -59,6 +59,7 @@ class SchemaNodes:
         self._measure.nodes(schema, 0)
         self.is_recursive = self._measure.is_recursive
         self.is_alternative = self._measure.multiplies
+        self.is_conditional = self._measure.has_conditions
 
     def at_same_value(self, schema: JsonObject) -> list[Json]:
         """Those that look at the very value the schema looks at."""
@@ -114,6 +115,7 @@ class _Measure:
     def __init__(self, root: JsonObject) -> None:
         self.is_recursive = False
         self.multiplies = False
+        self.has_conditions = False
         self._root = root
         self._anchors = dict(_anchored(root))
         self._known: dict[int, int | None] = {}  # by identity of the node; None while it is being counted
@@ -131,6 +133,7 @@ class _Measure:
         self.multiplies = self.multiplies or not _MULTIPLYING.isdisjoint(
             node if isinstance(node, dict) else ()
         )
+        self.has_conditions = self.has_conditions or (isinstance(node, dict) and "if" in node)
         below = [*(node.values() if isinstance(node, dict) else node), *self.targets(node)]
         total = 1 + sum(self.nodes(child, depth + 1) for child in below)
         self._known[id(node)] = min(total, _MOST_COUNTED)
