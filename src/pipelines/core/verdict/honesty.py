@@ -51,6 +51,7 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     found: list[Finding] = []
     borne_out: set[int] = set()
     for claim in claims_of(evidence):
+        evidence.keep_going()
         false = _disproved(claim, record)
         found += [false] if false is not None else []
         borne_out |= {row.sequence for row in record.supporting(claim)} if false is None else set()
