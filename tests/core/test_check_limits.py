@@ -6,27 +6,27 @@ import sys
 from pathlib import Path
 
 import pytest
-from hostile_values import CASES, ONES
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostile_values import CASES, ONES
 from pipelines.core.check_limits import LONGEST_PATTERN, MOST_BACKTRACKED, pattern_size
 from pipelines.core.json_schema import AND_MORE, MOST_PROBLEMS, CompiledSchema, schema_problems
 from pipelines.core.problems import Refused
 from pipelines.core.tools_schema import MAX_VALUES, parse_tools_schema
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parent.parent
 MEMORY = 2 * 2**30  # of which the interpreter and the values themselves take a good part
 SECONDS = 30  # of the processor for all cases: one of them took 21
 
 
 def test_hostile_values_are_answered_within_limits_of_memory_and_time():
     child = subprocess.run(
-        [sys.executable, HERE / "hostile_values.py", str(MEMORY), str(SECONDS)],
+        [sys.executable, TESTS / "hostile_values.py", str(MEMORY), str(SECONDS)],
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": str(HERE.parent.parent / "src")},
+        env={"PYTHONPATH": str(TESTS.parent / "src")},
     )
     assert child.returncode == 0, child.stderr[-500:]
     told = json.loads(child.stdout)
