@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import jsonschema_rs
 
-from pipelines.core.json_text import Json, JsonObject, depth, dumps
+from pipelines.core.json_text import Json, JsonObject, dumps, text_depth
 from pipelines.core.schema_cost import APPLYING, SchemaNodes
 
 LARGEST_VALUE = 1024 * 1024  # bytes of a tool call or its reply: what fits this needs no limit
 MOST_WALKED = 20_000  # values, where texts under patterns are looked for: some 50 ms
 MOST_STEPS = 12_000_000  # about 100 ms: one keyword looking at one value takes some 8 ns
-MOST_PATTERN_WORK = 2**30  # bytes of a compiled pattern times bytes of text, measured: about 150 ms
+MOST_PATTERN_WORK = 2**29  # bytes of a compiled pattern times bytes of text, measured: up to 100 ms
 LARGEST_PATTERN = 10 * 2**20  # bytes, compiled: `^[\p{L} ]{1,100}$` has several million
 LONGEST_PATTERN = 2_000  # characters
 ALWAYS_CHECKED = 256  # bytes under patterns that any schema takes which could be registered
@@ -123,10 +123,7 @@ class CheckLimits:
 
     def allows(self, value: Json) -> bool:
         text = dumps(value)
-        # Walking a value takes longer than checking it: only what the plainest reading allows is walked.
-        if not self.work.checks(text):
-            return False
-        work = self.work_at(value)
+        work = self._work(text_depth(text)) if self.is_recursive else self.work
         return work.checks(text) and (work.searches(len(text)) or self._searches_what_it_meets(value))
 
     def _searches_what_it_meets(self, value: Json) -> bool:
@@ -143,7 +140,7 @@ class CheckLimits:
         return False
 
     def work_at(self, value: Json) -> Work:
-        return self._work(depth(value)) if self.is_recursive else self.work
+        return self._work(text_depth(dumps(value))) if self.is_recursive else self.work
 
     def _work(self, deep: int) -> Work:
         bound = (
@@ -260,21 +257,22 @@ def _pattern_work(pattern: str) -> Work:
     size = pattern_size(pattern)
     if size is None:
         return Work(backtracking=1)
-    return Work(pattern_bytes=size)
+    # The smallest have so few states that the engine remembers all their combinations, and is faster.
+    return Work(pattern_bytes=size if size > _PATTERN_SIZES[0] else size // 2)
 
 
 @lru_cache(maxsize=4096)
 def pattern_size(pattern: str) -> int | None:
     """How large a pattern is for the engine without backtracking, rounded up; None if it cannot be used.
 
-    A class such as `\\p{L}` has thousands of states, of which few are ever active at once: it counts as two.
+    A class such as `\\p{L}` has thousands of states, of which few are ever active at once: it counts as four.
     """
     whole = _compiled_size(pattern)
     plainer = _CLASS.sub("a", pattern)
     if whole is None or plainer == pattern:
         return whole
     by_letters = _compiled_size(plainer)
-    return min(whole, 2 * by_letters) if by_letters is not None else whole
+    return min(whole, 4 * by_letters) if by_letters is not None else whole
 
 
 def _compiled_size(pattern: str) -> int | None:

@@ -5,7 +5,7 @@ default, so that a draft named in `$schema` does not change what a tool accepts.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 
@@ -55,24 +55,25 @@ _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependen
 class CompiledSchema:
     """A schema made ready for many checks. Equal schemas share their compiled form."""
 
-    __slots__ = ("_is_valid", "_limits", "_validator", "schema")
+    __slots__ = ("_limits", "_validator", "accepts", "schema")
+
+    #: Whether a value fits. Of an ordinary schema this is the validator's own function: nothing is counted.
+    accepts: Callable[[Json], bool]
 
     def __init__(self, schema: JsonObject) -> None:
         self.schema = schema
         self._validator, self._limits = _compiled(json.dumps(schema, sort_keys=True))
-        self._is_valid = self._validator.is_valid
+        self.accepts = self._accepts_in_time if self._limits.is_needed else self._validator.is_valid
 
-    def accepts(self, value: Json) -> bool:
-        if self._limits.is_needed and not self._limits.allows(value):
-            return False
-        return self._is_valid(value)
+    def _accepts_in_time(self, value: Json) -> bool:
+        return self._limits.allows(value) and self._validator.is_valid(value)
 
     def problems(self, value: Json) -> list[Problem]:
         """What is wrong with a value; paths are JSON Pointers into it."""
         limits = self._limits
         if limits.is_needed and not limits.allows(value):
             return [_too_large(limits, value)]
-        if self._is_valid(value):
+        if self._validator.is_valid(value):
             return []
         if _is_explainable(value, limits):
             return _first_of([p for error in self._validator.iter_errors(value) for p in _explained(error)])
