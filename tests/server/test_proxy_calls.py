@@ -24,6 +24,7 @@ from desk import (
     refused,
     tool,
 )
+from hostile_values import as_arguments
 from pipelines.wire.names import PROXY_BASE
 
 pytestmark = pytest.mark.anyio
@@ -655,3 +656,18 @@ async def test_an_output_schema_is_shown_with_its_tool(org: Org) -> None:
     output = {"type": "object", "properties": {"flag": {"type": "string"}}}
     run = await org.run(await org.agent(tools_schema=[TOOLS[-1] | {"output_schema": output}]))
     assert answered(await run.raw("tools", b"", "GET"))["items"][0]["output_schema"] == output
+
+
+# What would take long
+
+
+@pytest.mark.parametrize(
+    "name", ["alternatives for each item", "a thousand alternatives, the last one right"]
+)
+async def test_arguments_that_take_long_to_check_are_refused_and_the_run_goes_on(org: Org, name: str) -> None:
+    schema, arguments = as_arguments(name)
+    hostile = {"name": "hostile", "description": "", "input_schema": schema}
+    run = await org.run(await org.agent(tools_schema=[*TOOLS, hostile]))
+    refusal = refused(await run.call("hostile", {"v": arguments["v"][:300_000]}), 422, "invalid_arguments")
+    assert len(refusal["details"]) == 1
+    assert answered(await run.call("get_order", ORDER), 200)["response"] == STATE["order"]["4521"]

@@ -1,9 +1,15 @@
 """The list for people: runs whose verdict is theirs to give, and runs that point out something odd."""
 
+import asyncio
+import threading
+from typing import Any
+
 import pytest
 
 from desk import House, Org, answered, every_item
+from pipelines.engine import judge_run
 from pipelines.storage.connection import Connection
+from pipelines.storage.database import READERS
 from pipelines.storage.runs import NEEDS_REVIEW
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +46,45 @@ async def test_a_run_whose_judge_broke_is_listed_until_it_is_judged(house: House
     await give_seed(house, run.id, seed)
     assert answered(await org.client.post(f"/api/runs/{run.id}/judge"))["judge_error"] is None
     assert await review_list(org) == []
+
+
+async def test_a_run_that_takes_too_long_to_judge_has_an_error_and_no_verdict(
+    org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, short = await org.run(**ORACLE), await org.run(**ORACLE)
+    for each in (run, short):
+        answered(await each.call("refund_order", {"order_id": "4521"}), 200)
+    monkeypatch.setattr(judge_run, "MOST_JUDGING_S", 0.0)
+    ended = answered(await run.finish(final_response="Order 4521 is refunded."))
+    assert (ended["status"], ended["verdict"], ended["failure_mode"]) == ("completed", None, None)
+    assert "was not judged" in ended["judge_error"]
+    assert ended["judgement"]["step"] == "limits"
+    assert await review_list(org) == [run.id]
+    monkeypatch.undo()
+    assert answered(await short.finish(final_response="Order 4521 is refunded."))["verdict"] == "PASS"
+    assert answered(await org.client.post(f"/api/runs/{run.id}/judge"))["verdict"] == "PASS"
+
+
+async def test_others_are_answered_while_a_long_run_is_judged(org: Org) -> None:
+    """Judgements have threads of their own: as many as the database has readers keep nobody waiting."""
+    runs = [await org.run() for _ in range(READERS)]
+    judging = threading.Barrier(READERS + 1, timeout=30)
+    read = threading.Event()
+
+    def held_up(*given: Any) -> Any:
+        judging.wait()
+        assert read.wait(30)
+        return actual(*given)
+
+    actual = judge_run._judged
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judge_run, "_judged", held_up)
+        ends = [asyncio.ensure_future(run.finish(final_response="I looked into it.")) for run in runs]
+        await asyncio.to_thread(judging.wait)
+        listed = await every_item(org.client, "/api/runs", needs_review="false")
+        read.set()
+        assert [answered(reply)["status"] for reply in await asyncio.gather(*ends)] == ["completed"] * READERS
+    assert len(listed) == READERS
 
 
 async def give_seed(house: House, run_id: int, seed: str) -> None:

@@ -5,20 +5,28 @@ default, so that a draft named in `$schema` does not change what a tool accepts.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 import jsonschema_rs
 from jsonschema_rs import ReferencingError, ValidationError, ValidationErrorKind
 
 from pipelines.core.authored import did_you_mean, kind, quoted
-from pipelines.core.json_text import Json, JsonObject, depth, pointer
+from pipelines.core.check_limits import (
+    BACKTRACKING,
+    LARGEST_PATTERN,
+    CheckLimits,
+    is_pattern,
+    size,
+)
+from pipelines.core.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.problems import Problem
-from pipelines.core.schema_cost import REFERENCES, SchemaCost, schema_cost
+from pipelines.core.schema_cost import REFERENCES, schema_cost
 
-MOST_PROBLEMS = 100  # of one value: a list of ten thousand wrong items has one cause
+MOST_TOGETHER = 2 * LARGEST_PATTERN  # bytes of the patterns that one text is searched for, compiled
+MOST_PROBLEMS = 20  # of one value: a list of ten thousand wrong items has one cause
+AND_MORE = "more is wrong than is listed here"
 LONGEST_MESSAGE = 300  # jsonschema-rs quotes the whole value it complains about
 
 DEFAULT_DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -31,53 +39,120 @@ DRAFTS = (
 )
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
-# A check costs up to some 20 ns a node; finding words for what is wrong a thousand times that.
+# A check costs up to some 20 ns a node; finding words for what is wrong a thousand times that. jsonschema-rs
+# collects every error before it gives the first, each with a copy of the value and of the keyword's own:
+# half a million wrong items under `anyOf` took 21 s and 3 GB. So it is asked only where there can be few.
 MOST_NODES = 1_000_000
-MOST_NODES_EXPLAINED = 20_000
-DEEPEST_EXPLAINED = 4  # value under a recursive schema, whose alternatives multiply with each level
+MOST_EXPLAINED = 20_000  # steps of the schema over the whole value: at most 0.1 s and 50 MB
+LONGEST_SEARCHED_AGAIN = 4_096  # characters under a pattern that needs backtracking
+MOST_SCHEMA_EXPLAINED = 5_000  # values in a schema that is wrong
+LARGEST_EXPLAINED = 256 * 1024  # bytes of a value of which the first error alone is asked for
 
 _PLAIN_DATA = ("const", "default", "enum", "example", "examples")  # keywords whose values are no schemas
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")  # schemas by name
-
-# Some patterns need backtracking; this much is a few milliseconds, after which the value counts as no match.
-_PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
-
-
-class _Compiled(NamedTuple):
-    validator: jsonschema_rs.Validator
-    cost: SchemaCost
 
 
 class CompiledSchema:
     """A schema for many checks, compiled before the first. Equal schemas share their compiled form."""
 
-    __slots__ = ("_made", "schema")
+    __slots__ = ("_limits", "_validator", "accepts", "schema")
+
+    #: Whether a value fits. Of an ordinary schema this is the validator's own function: nothing is counted.
+    accepts: Callable[[Json], bool]
+    _validator: jsonschema_rs.Validator
+    _limits: CheckLimits
 
     def __init__(self, schema: JsonObject) -> None:
         self.schema = schema
-        self._made: _Compiled | None = None
+        self.accepts = self._accepts_first
 
-    def compile(self) -> _Compiled:
+    def compile(self) -> None:
         """Asked for ahead where the first check must not wait for it: a thousand schemas take 0.1 s."""
-        if self._made is None:
-            self._made = _Compiled(
-                _compiled(json.dumps(self.schema, sort_keys=True)), schema_cost(self.schema)
-            )
-        return self._made
+        if self.accepts == self._accepts_first:
+            self._validator, self._limits = _compiled(json.dumps(self.schema, sort_keys=True))
+            self.accepts = self._accepts_in_time if self._limits.is_needed else self._validator.is_valid
 
-    def accepts(self, value: Json) -> bool:
-        return (self._made or self.compile()).validator.is_valid(value)
+    def _accepts_first(self, value: Json) -> bool:
+        self.compile()
+        return self.accepts(value)
+
+    def _accepts_in_time(self, value: Json) -> bool:
+        return self._limits.allows(value) and self._validator.is_valid(value)
 
     def problems(self, value: Json) -> list[Problem]:
         """What is wrong with a value; paths are JSON Pointers into it."""
-        validator, cost = self._made or self.compile()
-        if validator.is_valid(value):
+        self.compile()
+        limits = self._limits
+        if limits.is_needed and not limits.allows(value):
+            return [_too_large(limits, value)]
+        if self._validator.is_valid(value):
             return []
-        is_deep = cost.grows_with_depth and depth(value) > DEEPEST_EXPLAINED
-        if is_deep or cost.nodes > MOST_NODES_EXPLAINED:
-            return [Problem(path="", message="does not match the schema, which is too branched to say where")]
-        errors = islice(validator.iter_errors(value), MOST_PROBLEMS)
-        return [problem for error in errors for problem in _explained(error)][:MOST_PROBLEMS]
+        if _is_explainable(value, limits):
+            return _first_of([p for error in self._validator.iter_errors(value) for p in _explained(error)])
+        few = [] if len(dumps(value)) > LARGEST_EXPLAINED else self._at_the_beginning(value)
+        if not few:
+            return [Problem(path="", message="does not match the schema; it is too much to say where")]
+        return [*few[: MOST_PROBLEMS - 1], Problem(path="", message=AND_MORE)]
+
+    def _at_the_beginning(self, value: Json) -> list[Problem]:
+        """What is wrong with the first items of each array, or else the first error that there is."""
+        beginning, cut = _beginning(value)
+        errors: Iterable[ValidationError] = ()
+        # With `if`, what is cut away may decide what is asked of the rest.
+        if not self._limits.is_conditional and _is_explainable(beginning, self._limits):
+            errors = self._validator.iter_errors(beginning)
+        certain = [error for error in errors if not any(_is_within(path, error) for path in cut)]
+        # The first error of an alternative would hold all errors of all its branches.
+        if not certain and not self._limits.is_alternative and not self._limits.work.backtracking:
+            try:
+                self._validator.validate(value)
+            except ValidationError as error:
+                certain = [error]
+        return [problem for error in certain for problem in _explained(error)]
+
+
+def _is_explainable(value: Json, limits: CheckLimits) -> bool:
+    work = limits.work_at(value)
+    if work.backtracking and size(value, MOST_EXPLAINED) > LONGEST_SEARCHED_AGAIN // 16:
+        return False  # each error would be found at the price of one more search
+    steps = (work.steps + work.names) * (1 + limits.largest_listed // 100)
+    return size(value, MOST_EXPLAINED) * steps <= MOST_EXPLAINED
+
+
+def _first_of(found: list[Problem]) -> list[Problem]:
+    if len(found) <= MOST_PROBLEMS:
+        return found
+    left = len(found) - MOST_PROBLEMS + 1
+    more = Problem(path="", message=f"{AND_MORE}: {left:,} problems are not listed")
+    return [*found[: MOST_PROBLEMS - 1], more]
+
+
+def _beginning(value: Json) -> tuple[Json, list[list[str | int]]]:
+    """A value with its arrays cut to as many items as problems are told, and where they were cut."""
+    cut: list[list[str | int]] = []
+
+    def shortened(node: Json, path: list[str | int]) -> Json:
+        if isinstance(node, dict):
+            return {key: shortened(below, [*path, key]) for key, below in node.items()}
+        if not isinstance(node, list):
+            return node
+        if len(node) > MOST_PROBLEMS:
+            cut.append(path)
+        return [shortened(below, [*path, at]) for at, below in enumerate(node[:MOST_PROBLEMS])]
+
+    return shortened(value, []), cut
+
+
+def _is_within(cut: list[str | int], error: ValidationError) -> bool:
+    """Whether an error may come of the cut alone: it is about the array or what the array is in."""
+    return cut[: len(error.instance_path)] == error.instance_path
+
+
+def _too_large(limits: CheckLimits, value: Json) -> Problem:
+    most = max(limits.work_at(value).most_bytes(), 0)
+    message = f"has {len(dumps(value)):,} bytes, which would take too long to check against this schema"
+    hint = f"up to {most:,} bytes are always checked"
+    return Problem(path="", message=message, hint=hint)
 
 
 def schema_problems(schema: Json, path: str, what: str) -> list[Problem]:
@@ -88,13 +163,22 @@ def schema_problems(schema: Json, path: str, what: str) -> list[Problem]:
     if not isinstance(draft, str) or draft.rstrip("#") not in DRAFTS:
         message = f"{what} names a `$schema` we do not know"
         return [Problem(path=path + "/$schema", message=message, hint=f"known: {quoted(DRAFTS)}")]
-    errors = islice(_metaschema(draft.rstrip("#")).iter_errors(schema), MOST_PROBLEMS)
-    found = [_schema_complaint(error, path, what) for error in errors]
+    found = _metaschema_problems(schema, draft.rstrip("#"), path, what)
     found.extend(_foreign_references(schema, path, what))
     if not found and schema_cost(schema).nodes > MOST_NODES:
         message = f"{what} stands for more than {MOST_NODES:,} nodes when its references are followed"
         return [Problem(path=path, message=message, hint="refer to fewer definitions, or nest them less")]
-    return found or _compile_problems(schema, path, what)
+    return found or _compile_problems(schema, path, what) or _work_problems(schema, path, what)
+
+
+def _metaschema_problems(schema: JsonObject, draft: str, path: str, what: str) -> list[Problem]:
+    metaschema = _metaschema(draft)
+    if metaschema.is_valid(schema):
+        return []
+    if size(schema, MOST_SCHEMA_EXPLAINED) > MOST_SCHEMA_EXPLAINED:  # every error holds a copy of its part
+        return [Problem(path=path, message=f"{what} is not a valid JSON Schema, and too large to say where")]
+    errors = islice(metaschema.iter_errors(schema), MOST_PROBLEMS)
+    return [_schema_complaint(error, path, what) for error in errors]
 
 
 def _compile_problems(schema: JsonObject, path: str, what: str) -> list[Problem]:
@@ -106,18 +190,29 @@ def _compile_problems(schema: JsonObject, path: str, what: str) -> list[Problem]
     return []
 
 
+def _work_problems(schema: JsonObject, path: str, what: str) -> list[Problem]:
+    work = _compiled(json.dumps(schema, sort_keys=True))[1].work
+    if work.pattern_bytes <= MOST_TOGETHER:
+        return []
+    message = f"{what} applies patterns to one text that are too large together"
+    return [Problem(path=path, message=message, hint="use smaller counts in `{…}`, or fewer patterns")]
+
+
 # Bounded: a process serves many agents, and each compiled schema holds some tens of kilobytes.
 @lru_cache(maxsize=2048)
-def _compiled(schema: str) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(
-        schema, offline=True, validate_formats=False, pattern_options=_PATTERNS
+def _compiled(schema: str) -> tuple[jsonschema_rs.Validator, CheckLimits]:
+    validator = jsonschema_rs.validator_for(
+        schema, offline=True, validate_formats=False, pattern_options=BACKTRACKING
     )
+    return validator, CheckLimits(json.loads(schema))
 
 
 @lru_cache(maxsize=len(DRAFTS))
 def _metaschema(draft: str) -> jsonschema_rs.Validator:
-    # With formats, since a metaschema says `format: regex` of every pattern.
-    return jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, offline=True, validate_formats=True)
+    # With formats, since a metaschema says `format: regex` of every pattern; by our own limits.
+    return jsonschema_rs.validator_for(
+        {"$schema": draft, "$ref": draft}, offline=True, validate_formats=True, formats={"regex": is_pattern}
+    )
 
 
 def _schema_complaint(error: ValidationError, path: str, what: str) -> Problem:

@@ -72,6 +72,20 @@ def depth(value: Json) -> int:
     return deepest
 
 
+def text_depth(data: bytes) -> int:
+    """As `depth`, of valid JSON and up to one level past MAX_DEPTH.
+
+    Takes the innermost brackets away, level by level: a megabyte costs milliseconds, where walking its values
+    would hold up every other call for a second.
+    """
+    brackets = _STRING.sub(b"", data).translate(_AS_BRACKETS, _NO_BRACKETS)
+    for level in range(MAX_DEPTH + 1):
+        if not brackets:
+            return level
+        brackets = brackets.replace(b"[]", b"")
+    return MAX_DEPTH + 1
+
+
 def same(left: Json, right: Json) -> bool:
     """JSON equality: True is not 1, but 1 and 1.0 are one number."""
     if isinstance(left, bool) or isinstance(right, bool):
@@ -89,14 +103,7 @@ def pointer(path: Iterable[str | int]) -> str:
 
 
 def _is_too_deep(data: bytes) -> bool:
-    """Of valid JSON. Takes the innermost brackets away, level by level: a megabyte costs milliseconds,
-    where walking its values would hold up every other call for a second."""
-    brackets = _STRING.sub(b"", data).translate(_AS_BRACKETS, _NO_BRACKETS)
-    for _ in range(MAX_DEPTH):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"[]", b"")
-    return bool(brackets)
+    return text_depth(data) > MAX_DEPTH
 
 
 def _reason(data: bytes, error: orjson.JSONDecodeError) -> str:

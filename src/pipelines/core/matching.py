@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import jsonschema_rs
 
 from pipelines.core.authored import did_you_mean, kind, quoted
+from pipelines.core.check_limits import LARGEST_PATTERN, MOST_PATTERN_WORK, pattern_size
 from pipelines.core.json_text import Json, JsonObject, pointer, same
 from pipelines.core.problems import Problem
 
@@ -174,6 +175,9 @@ def _fits_pattern(wanted: Any, actual: Json) -> bool:
         return False
     if len(actual) > LONGEST_TEXT:
         raise CannotMatch(f"a text of {len(actual):,} characters is too long to search")
+    # Linear, but by the size of the pattern: `1[01]{400}2` takes seconds for a megabyte, all others waiting.
+    if len(actual.encode()) * (pattern_size(wanted) or LARGEST_PATTERN) > MOST_PATTERN_WORK:
+        raise CannotMatch(f"a text of {len(actual):,} characters is too long for the pattern `{wanted[:80]}`")
     return _compiled(wanted).is_valid(actual)
 
 

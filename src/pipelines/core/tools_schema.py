@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines.core.authored import Fields, as_list, as_object, kind
 from pipelines.core.authored import nearest_names as nearest_names
+from pipelines.core.check_limits import size
 from pipelines.core.json_schema import CompiledSchema, schema_problems
 from pipelines.core.json_text import Json, JsonObject, pointer, same
 from pipelines.core.ledger_adapter import DEFAULT_WRITE_POLICY, LedgerAdapter, read_write_policy
@@ -17,6 +18,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields, stored_list
 
 MAX_TOOLS = 1_000
+MAX_VALUES = 200_000  # in all of a tools_schema; reading so many takes some two seconds of a thread
 EXECUTION_MODES = ("sandbox", "passthrough")
 NAME_RULE = r"^[A-Za-z_][A-Za-z0-9_\-]{0,127}$"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]{0,127}")  # with fullmatch: `$` would let a newline pass
@@ -138,6 +140,10 @@ def read_tools_schema(
     if len(entries) > MAX_TOOLS:
         message = f"tools_schema has {len(entries):,} tools; at most {MAX_TOOLS:,} are allowed"
         problems.append(Problem(path=path, message=message))
+        return ()
+    if size(entries, MAX_VALUES) > MAX_VALUES:
+        message = f"tools_schema holds more than {MAX_VALUES:,} values, long texts counted for several"
+        problems.append(Problem(path=path, message=message, hint="register fewer tools, or smaller schemas"))
         return ()
     tools: dict[str, Tool] = {}
     first_seen: dict[str, int] = {}

@@ -3,13 +3,20 @@
 A judge that breaks gives an error on the run, never a pass and never a fail.
 """
 
+import asyncio
 import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
 from pipelines.core.json_text import loads_own
+from pipelines.core.ledger import World
+from pipelines.core.tools_schema import Tool
 from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
-from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 from pipelines.engine.platform import Platform
@@ -22,6 +29,11 @@ from pipelines.wire.names import RunStatus, TraceEventType
 
 log = logging.getLogger(__name__)
 MAX_REDOS = 20  # only when calls of a run still come in by another node when its agent has answered
+#: Of processor time, so that a busy machine changes no verdict. An ordinary run takes milliseconds; long
+#: answers take seconds only where they are written for it.
+MOST_JUDGING_S = 3.0
+# Threads of their own: on the database's two readers a long judgement would keep all other questions waiting.
+_JUDGES = ThreadPoolExecutor(2, thread_name_prefix="judge")
 NO_CALLS = "the agent has tools, but no call reached the proxy: are its tools wired to odyssey_proxy_url?"
 
 
@@ -53,48 +65,79 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
     raise StorageUnavailable(f"Run {run.id} does not come to rest; try again.")
 
 
+class _Gathered(NamedTuple):
+    """What is stored of a run, as far as its verdict rests on it."""
+
+    ending: Ending
+    rows: list[TraceRow]
+    tools: tuple[Tool, ...]
+    world: World
+
+
 async def _judged_log(
     platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
 ) -> tuple[Ending, int]:
     """And the sequence of the last row it was judged on."""
 
-    def read(connection: Connection) -> tuple[Ending, int]:
+    def read(connection: Connection) -> _Gathered | int:
         rows = log_of_run(connection, run.id)
-        last = rows[-1].sequence if rows else 0
         if ending.status is RunStatus.CANCELLED:
-            return ending, last
-        return _judged(connection, platform, run, ending, responses, rows), last
+            return rows[-1].sequence if rows else 0
+        return _gathered(connection, platform, run, ending, responses, rows)
 
-    return await platform.database.read(read)
+    found = await platform.database.read(read)
+    if isinstance(found, int):
+        return ending, found
+    last = found.rows[-1].sequence if found.rows else 0
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_JUDGES, _judged, run, found, responses), last
 
 
-def _judged(
+def _gathered(
     connection: Connection,
     platform: Platform,
     run: Run,
     ending: Ending,
     responses: tuple[str, ...],
     rows: list[TraceRow],
-) -> Ending:
+) -> _Gathered:
     toolbox, world = platform.live_runs.surroundings(connection, run)
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
     if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
+    if run.mode != "manual":  # there it was said when the run was opened
+        warnings += _unenforced(connection, platform, run)
+    if warnings:
+        ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
+    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world)
+
+
+def _unenforced(connection: Connection, platform: Platform, run: Run) -> list[str]:
     try:
-        if run.mode != "manual":  # there it was said when the run was opened
-            warnings += platform.live_runs.unenforced(connection, run)
-        ending = _warned(ending, warnings)
+        return platform.live_runs.unenforced(connection, run)
+    except Exception:  # a stored seed that cannot be read: the judge meets it next, and says so on the run
+        log.exception("what run %s does not enforce could not be read", run.id)
+        return []
+
+
+def _judged(run: Run, found: _Gathered, responses: tuple[str, ...]) -> Ending:
+    ending = found.ending
+    keep_going = time_limit(MOST_JUDGING_S)
+    try:
         verdict = judge(
             RunEvidence.from_seed(
                 run.seed,
-                tools=tuple(toolbox.tools.values()),
-                world=world,
-                trace=tuple(EvidenceRow.from_json(row.as_json()) for row in rows),
+                tools=found.tools,
+                world=found.world,
+                trace=tuple(_evidence_row(row, keep_going) for row in found.rows),
                 responses=responses,
                 status=ending.status.value,
                 error_class=ending.error_class,
+                keep_going=keep_going,
             )
         )
+    except TookTooLong as error:
+        verdict = JudgeError(step="limits", message=f"The run was not judged: {error}.")
     except Exception as error:  # a broken judge must never look like a bad agent
         log.exception("run %s could not be judged", run.id)
         return replace(ending, judge_error=f"the judge broke: {error}")
@@ -105,10 +148,20 @@ def _judged(
     )
 
 
-def _warned(ending: Ending, warnings: list[str]) -> Ending:
-    if not warnings:
-        return ending
-    return replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
+def time_limit(most_s: float) -> Callable[[], None]:
+    """Raises TookTooLong once this thread has worked so long since now."""
+    until = time.thread_time() + most_s
+
+    def keep_going() -> None:
+        if time.thread_time() > until:
+            raise TookTooLong(f"it would take more than {most_s:g} s to compare its answers with its log")
+
+    return keep_going
+
+
+def _evidence_row(row: TraceRow, keep_going: Callable[[], None]) -> EvidenceRow:
+    keep_going()
+    return EvidenceRow.from_json(row.as_json())
 
 
 def _actor_step(row: TraceRow) -> ActorStep:

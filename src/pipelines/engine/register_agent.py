@@ -1,5 +1,6 @@
 """Registering agents: a new one, a change (always a new version), publishing, deleting."""
 
+import asyncio
 from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -48,8 +49,9 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
     """The fields given replace the old ones, the others stay; the result is checked whole."""
     now = platform.now()
     new_code = None
+    current = await find_agent(platform, org_id, agent_id)
+    known = await asyncio.to_thread(_read, _merged(current, body))
     if body.keys() & CHECKED_OUTSIDE:  # what takes more than the transaction below has
-        current = await find_agent(platform, org_id, agent_id)
         whole, stored = _merged(current, body), current.definition.code
         new_code = await _stored_code(
             platform, (await _checked(platform, org_id, whole, stored=stored, changed=body))[1]
@@ -57,7 +59,7 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
 
     def store(connection: Connection) -> Agent:
         before = _existing(connection, org_id, agent_id)
-        status, definition, secret = _read(_merged(before, body))
+        status, definition, secret = _read_anew(known, current, before, body)
         sealed = before.sealed_auth_header
         if WRITE_ONLY in body or definition.auth_header_name is None:
             sealed = _sealed(platform, org_id, agent_id, secret)
@@ -79,11 +81,12 @@ async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes)
     if problems:
         raise Refused(problems, "the code")
     record = await _stored_code(platform, checked)
+    known = await asyncio.to_thread(_read, _merged(agent, {}))
     now = platform.now()
 
     def store(connection: Connection) -> Agent:
         before = _existing(connection, org_id, agent_id)
-        status, definition, _ = _read(_merged(before, {}))
+        status, definition, _ = _read_anew(known, agent, before, {})
         version = _Version(definition, record, before.sealed_auth_header, status)
         _add_version(connection, agent_id, version, now)
         return _existing(connection, org_id, agent_id)
@@ -101,12 +104,17 @@ async def download_code(platform: Platform, org_id: int, agent_id: int, version:
 
 async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent:
     now = platform.now()
+    published: JsonObject = {"status": "published"}
+    current = await find_agent(platform, org_id, agent_id)
+    if current.status == "published":
+        return current
+    known = await asyncio.to_thread(_read, _merged(current, published))
 
     def store(connection: Connection) -> Agent:
         agent = _existing(connection, org_id, agent_id)
         if agent.status == "published":
             return agent
-        status, definition, _ = _read(_merged(agent, {"status": "published"}))  # a draft may leave things out
+        status, definition, _ = _read_anew(known, current, agent, published)  # a draft may leave things out
         record = agent.definition.code
         _check_has_code(definition, status, record)
         _add_version(
@@ -149,7 +157,7 @@ async def _checked(
     problems: list[Problem] = []
     read = None
     try:
-        read = _read(body)
+        read = await asyncio.to_thread(_read, body)  # a large definition takes seconds
         await _check_endpoint(platform, read.definition)
         problems += await unknown_credentials(platform, org_id, read.definition.secrets)
     except Refused as refused:
@@ -195,6 +203,11 @@ def _merged(before: Agent, body: JsonObject) -> JsonObject:
     left = (CODE, *CODE_FIELDS) if is_left else ()
     kept = {name: value for name, value in before.definition.as_stored().items() if name not in left}
     return {"status": before.status, **kept, **body}
+
+
+def _read_anew(known: _Read, current: Agent, before: Agent, body: JsonObject) -> _Read:
+    """Everybody waits for the one writer: what was read before its turn is read again only if it changed."""
+    return known if before == current else _read(_merged(before, body))
 
 
 def _check_has_code(definition: AgentDefinition, status: str, record: CodeRecord | None) -> None:

@@ -4,7 +4,7 @@ Only plain statements about what a declared tool does are taken. Whether they ar
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -46,28 +46,37 @@ class Claim(NamedTuple):
         return frozenset(noun for tool in self.tools for noun in tool.nouns)
 
 
-def done_claims(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:
+def done_claims(
+    text: str, tools: tuple[ToolWords, ...], keep_going: Callable[[], None] = lambda: None
+) -> list[Claim]:
     """Everything a text plainly says was done; what it repeats, once."""
-    found = (claim for sentence in dict.fromkeys(sentences(text)) for claim in _of_sentence(sentence, tools))
-    return list({(claim.clause, claim.verbs): claim for claim in found}.values())
+    found: dict[tuple[str, frozenset[str]], Claim] = {}
+    for sentence in dict.fromkeys(sentences(text)):
+        for claim in _of_sentence(sentence, tools, keep_going):
+            found[claim.clause, claim.verbs] = claim
+    return list(found.values())
 
 
-def _of_sentence(sentence: str, tools: tuple[ToolWords, ...]) -> Iterator[Claim]:
+def _of_sentence(
+    sentence: str, tools: tuple[ToolWords, ...], keep_going: Callable[[], None]
+) -> Iterator[Claim]:
     if sentence.endswith("?") or _SUPPOSES.match(sentence):
         return
     goes_on = False  # "I've cancelled 7001 and refunded 7002": the second clause has the first one's subject
     for clause in clauses(sentence):
+        keep_going()
         if not is_asserted(clause):
             goes_on = False
             continue
-        claimed = [tool for tool in tools if _says_done(tool, clause, goes_on)]
+        words = {singular(word) for word in re.findall(r"[a-z]+", clause)}
+        claimed = [tool for tool in tools if _says_done(tool, clause, words, goes_on)]
         for verbs in dict.fromkeys(tool.verbs for tool in claimed):
             yield Claim(clause, sentence, tuple(tool for tool in claimed if tool.verbs == verbs))
         goes_on = goes_on or re.match(r"(?:i|we)\b", clause) is not None
 
 
-def _says_done(tool: ToolWords, clause: str, goes_on: bool) -> bool:
-    if not tool.is_telling and not tool.nouns & {singular(word) for word in re.findall(r"[a-z]+", clause)}:
+def _says_done(tool: ToolWords, clause: str, words: set[str], goes_on: bool) -> bool:
+    if not tool.is_telling and tool.nouns.isdisjoint(words):
         return False
     patterns = _patterns(tool)
     if patterns.active.search(clause) or (goes_on and patterns.carried_on.match(clause)):

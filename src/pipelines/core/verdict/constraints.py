@@ -43,6 +43,7 @@ def _complaint(check: ConstraintCheck, evidence: RunEvidence) -> tuple[str, tupl
     """What the agent did against it, and in which calls; None when all of it holds."""
     if check.responses is not None:
         for turn, said in enumerate(evidence.responses or ("",), start=1):
+            evidence.keep_going()
             if not matches(check.responses, said):
                 which = f"turn {turn}" if len(evidence.responses) > 1 else "the answer"
                 return f"{which} should {wish(check.responses)}.", ()

@@ -1,6 +1,6 @@
 """What a judge may see of a run: the task, the trace, the world before and after, the agent's own words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +12,14 @@ from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.trace import EntityUpdate
 from pipelines.core.verdict.trace import EvidenceRow as EvidenceRow
 from pipelines.wire.names import RunStatus, Source
+
+
+class TookTooLong(Exception):
+    """Raised by `RunEvidence.keep_going`: this run has more in it than a judgement may take time for."""
+
+
+def _without_limit() -> None:
+    """Judging may go on."""
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what is derived is kept on the record
@@ -32,6 +40,8 @@ class RunEvidence:
     responses: tuple[str, ...] = ()  # what the agent said, turn by turn; the last is its final response
     status: str = RunStatus.COMPLETED
     error_class: str | None = None
+    #: Called wherever the work grows with what the agent wrote or called; raises TookTooLong to stop it.
+    keep_going: Callable[[], None] = field(default=_without_limit, repr=False, compare=False)
 
     @classmethod
     def from_seed(
@@ -44,6 +54,7 @@ class RunEvidence:
         responses: tuple[str, ...] = (),
         status: str = RunStatus.COMPLETED,
         error_class: str | None = None,
+        keep_going: Callable[[], None] = _without_limit,
     ) -> "RunEvidence":
         """A task and what a run made of it. Without `world` the run started from the seed's own state."""
         return cls(
@@ -61,6 +72,7 @@ class RunEvidence:
             responses=responses,
             status=status,
             error_class=error_class,
+            keep_going=keep_going,
         )
 
     @property

@@ -12,7 +12,9 @@ LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final res
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": ";"})
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bno\.)[\"')\]]*\s+|\n+", re.IGNORECASE)
-_MARKUP = re.compile(r"[*`]{1,3}|^\s*(?:[-•]|\d+[.)])\s+", re.MULTILINE)
+# Every pattern here is linear in the text. Spaces before a bullet end at the line: with `^\s*` each of many
+# empty lines would look through all that follow it.
+_MARKUP = re.compile(r"[*`]{1,3}|^[^\S\n]*(?:[-•]|\d+[.)])\s+", re.MULTILINE)
 # Where a new statement begins that may have a sign of its own: "refunded 7002 but could not cancel 7001".
 _CLAUSE_END = re.compile(
     r"\s*;\s*"
@@ -62,7 +64,10 @@ def sentences(text: str) -> list[str]:
 
 def clauses(sentence: str) -> list[str]:
     """The statements of a sentence, in lower case."""
-    return [piece for piece in _CLAUSE_END.split(sentence.lower()) if piece and piece.strip()]
+    single_spaced = " ".join(
+        sentence.lower().split()
+    )  # a run of spaces is otherwise searched from each of them
+    return [piece for piece in _CLAUSE_END.split(single_spaced) if piece and piece.strip()]
 
 
 def is_asserted(clause: str) -> bool:
