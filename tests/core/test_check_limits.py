@@ -43,7 +43,9 @@ ORDINARY = {
 
 
 def ordinary() -> CompiledSchema:
-    return CompiledSchema({"type": "object", "properties": ORDINARY, "required": ["order_id"]})
+    compiled = CompiledSchema({"type": "object", "properties": ORDINARY, "required": ["order_id"]})
+    compiled.compile()
+    return compiled
 
 
 def test_an_ordinary_schema_has_no_limit_that_a_call_could_reach():
