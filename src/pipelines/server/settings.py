@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.server import public_url
 from pipelines.storage.database import Store
 from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.secret_box import decoded_key
@@ -171,8 +172,8 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
                 path="PIPELINES_API_KEY", message="must be at least 8 visible ASCII characters, no spaces"
             )
         )
-    if values["public_url"] and not values["public_url"].startswith(("http://", "https://")):
-        found.append(Problem(path="PIPELINES_PUBLIC_URL", message="must start with http:// or https://"))
+    if values["public_url"] and (problem := public_url.problem_of(values["public_url"])):
+        found.append(problem)
     if values["secret_key"]:
         try:
             decoded_key(values["secret_key"])
