@@ -259,7 +259,9 @@ class LeanProxyProtocol(OneWriteProtocol):
         if isinstance(outcome, Exception):
             reply = self._proxy.refusal(outcome, self._live, self._request.path)
             self._respond(reply, b"".join(b"%b: %b\r\n" % pair for pair in reply.more))
-        elif outcome.fault is None:
+            return
+        self._proxy.tally.answered(outcome.source, self._started)
+        if outcome.fault is None:
             self._respond(reply_with(outcome))
         elif outcome.fault.kind == "reset":
             self.reset()

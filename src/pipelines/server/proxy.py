@@ -33,6 +33,7 @@ from pipelines.server.proxy_messages import (
     target_of,
 )
 from pipelines.server.rate_window import wait_before
+from pipelines.server.tally import Tally
 from pipelines.storage.database import SequenceTaken
 from pipelines.wire.errors import (
     InternalError,
@@ -77,6 +78,7 @@ class Proxy:
         self._append = platform.database.append
         self._now = platform.now
         self._rate_limit = rate_limit
+        self.tally = Tally()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -121,6 +123,7 @@ class Proxy:
 
     def refusal(self, error: Exception, live: LiveRun | None, path: str) -> WireReply:
         """What is said to an exception. One that is our fault is logged here and told to nobody."""
+        self.tally.refusals[error.code if isinstance(error, OdysseyError) else InternalError.code] += 1
         if isinstance(error, OdysseyError):
             return refuse_with(error)
         log.error("proxy call failed: %s", path, exc_info=error)
@@ -131,6 +134,7 @@ class Proxy:
     async def _tool_call(self, live: LiveRun, asked: _Asked) -> None:
         wait_s = self.wait_before_call(live, asked.started)
         if wait_s:
+            self.tally.refusals[RateLimited.code] += 1
             await _send(asked.send, refuse_with(RateLimited(), wait_s))
             return
         body = await _read_body(asked.receive)
@@ -140,6 +144,7 @@ class Proxy:
         assert asked.target.name is not None
         call = ToolCall(asked.target.name, body, actor_id, key, asked.started)
         reply = await self.answerer.answer_later(live, call)
+        self.tally.answered(reply.source, asked.started)
         if reply.fault is not None:
             await _fail(asked, reply.fault, reply)
         else:
@@ -148,6 +153,7 @@ class Proxy:
     async def _trace_event(self, live: LiveRun, asked: _Asked) -> None:
         wait_s = wait_before(live.recent_events, asked.started, self._rate_limit * EVENTS_PER_CALL)
         if wait_s:
+            self.tally.refusals[RateLimited.code] += 1
             error = RateLimited("Too many trace events; wait and try again.")
             await _send(asked.send, refuse_with(error, wait_s))
             return

@@ -78,6 +78,11 @@ class Settings:
         return self.database_url.startswith(POSTGRES)
 
     @property
+    def is_private(self) -> bool:
+        """Reached from this machine alone. What has a public URL is reached through something in front."""
+        return is_loopback(self.host) and not self.public_url
+
+    @property
     def database_path(self) -> Path:
         if not self.database_url:
             return self.data_dir / DATABASE_FILE
