@@ -61,6 +61,10 @@ BAD: dict[str, tuple[str, str]] = {
     "a secret key too short": ("PIPELINES_SECRET_KEY", base64.b64encode(b"x" * 16).decode()),
     "no time at all": ("PIPELINES_MANUAL_RUN_TTL_S", "0"),
     "a time past the calendar": ("PIPELINES_MANUAL_RUN_TTL_S", "9" * 18),
+    "a level that is none": ("PIPELINES_LOG_LEVEL", "loud"),
+    "a level in capitals": ("PIPELINES_LOG_LEVEL", "INFO"),
+    "another log format": ("PIPELINES_LOG_FORMAT", "xml"),
+    "half an access log": ("PIPELINES_ACCESS_LOG", "on"),
     "no upload at all": ("PIPELINES_UPLOAD_LIMIT_MB", "0"),
 }
 PUBLIC_URLS: dict[str, tuple[str, str]] = {

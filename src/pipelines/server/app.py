@@ -25,6 +25,7 @@ from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.server import docs_page, errors, openapi
+from pipelines.server.access_log import logged
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
@@ -55,8 +56,13 @@ class App:
         self.own_url = settings.public_url.rstrip("/") or own_url
         self.is_worker = is_worker
         self.api = _build_api(settings, self)
+        self.logs_requests = settings.logs_requests
+        self._answer = logged(self._route) if self.logs_requests else self._route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(_PROXY_PATHS):
             await self.proxy(scope, receive, send)
         else:

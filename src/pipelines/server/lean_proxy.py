@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 
 from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.live_runs import LiveRun
+from pipelines.server import access_log
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_request import HeadReader, KnownHeads, LeanRequest
 from pipelines.server.proxy import Proxy
@@ -62,6 +63,7 @@ class LeanProxyProtocol(OneWriteProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._proxy: Proxy = config.app.proxy  # type: ignore[union-attr]
+        self._logs_requests: bool = config.app.logs_requests  # type: ignore[union-attr]
         # What these ask for is done by ASGI's side of uvicorn alone.
         self._is_lean = not self.root_path and self.limit_concurrency is None
         self._lean = _LeanCycle()
@@ -261,6 +263,8 @@ class LeanProxyProtocol(OneWriteProtocol):
             self._respond(reply, b"".join(b"%b: %b\r\n" % pair for pair in reply.more))
             return
         self._proxy.tally.answered(outcome.source, self._started)
+        if self._logs_requests and outcome.fault is not None:
+            self._log_request(None)
         if outcome.fault is None:
             self._respond(reply_with(outcome))
         elif outcome.fault.kind == "reset":
@@ -270,6 +274,8 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def _respond(self, reply: WireReply, more: bytes = b"") -> None:
         lean = self._lean
+        if self._logs_requests:
+            self._log_request(reply.status)
         if lean.disconnected:
             return
         lean.response_complete = True
@@ -287,6 +293,9 @@ class LeanProxyProtocol(OneWriteProtocol):
         else:
             self.server_state.total_requests += 1
             self._be_idle()
+
+    def _log_request(self, status: int | None) -> None:
+        access_log.request("POST", self._request.path, status, self._started, self._live.id)
 
     def _log(self, status: int) -> None:
         client = "{}:{}".format(*self.client) if self.client else ""

@@ -19,6 +19,7 @@ from pipelines.engine.answer_tool_call import MAX_REDOS, ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_trace_event import record_trace_event
+from pipelines.server.access_log import RUN
 from pipelines.server.http_protocol import CONNECTION, OneWriteProtocol
 from pipelines.server.proxy_messages import (
     SentHeaders,
@@ -89,6 +90,7 @@ class Proxy:
             target = target_of(scope["path"])
             # The token comes first: an unknown caller learns nothing about paths, tools or methods.
             live = self.live_runs.get(token_hash) or await self.loaded(token_hash)
+            scope[RUN] = live.id
             check_target(target, live, method=scope["method"], path=scope["path"])
             asked = _Asked(scope, receive, send, headers, token_hash, target, started)
             if target.name is None:
