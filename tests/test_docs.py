@@ -11,6 +11,7 @@ from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.task_columns import COLUMNS
 from pipelines.server.app import App
 from pipelines.server.errors import status_of
+from pipelines.server.metrics import METRICS
 from pipelines.server.settings import SETTINGS, load_settings
 from pipelines.wire.errors import every_error
 
@@ -32,6 +33,11 @@ def test_every_endpoint_is_documented_and_no_other():
 def test_every_setting_is_documented_with_its_default():
     told = dict(re.findall(r"^\| `(PIPELINES_\w+)` \| (\S+) \|", page("settings.md"), re.MULTILINE))
     assert told == {s.variable: f"`{s.default}`" if s.default != "" else "–" for s in SETTINGS}
+
+
+def test_every_metric_is_documented_with_its_kind_and_meaning():
+    told = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+) \|$", page("metrics.md"), re.MULTILINE)
+    assert told == [tuple(metric) for metric in METRICS]
 
 
 def test_every_error_code_is_documented_with_its_status():

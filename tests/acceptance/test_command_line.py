@@ -164,10 +164,12 @@ def test_help_says_what_there_is(arguments: list[str], words: list[str]) -> None
     assert all(word in done.stdout for word in words)
 
 
-def test_the_version_is_the_packages() -> None:
+@pytest.mark.parametrize("arguments", [["--version"], ["odyssey", "--version"]])
+def test_the_version_is_the_packages(arguments: list[str]) -> None:
     from pipelines import __version__
 
-    assert run_command("--version").stdout.strip() == __version__
+    done = run_command(*arguments)
+    assert (done.returncode, done.stdout.strip()) == (0, __version__)
 
 
 def test_odyssey_is_short_for_pipelines_odyssey() -> None:

@@ -61,8 +61,31 @@ BAD: dict[str, tuple[str, str]] = {
     "a secret key too short": ("PIPELINES_SECRET_KEY", base64.b64encode(b"x" * 16).decode()),
     "no time at all": ("PIPELINES_MANUAL_RUN_TTL_S", "0"),
     "a time past the calendar": ("PIPELINES_MANUAL_RUN_TTL_S", "9" * 18),
+    "a level that is none": ("PIPELINES_LOG_LEVEL", "loud"),
+    "a level in capitals": ("PIPELINES_LOG_LEVEL", "INFO"),
+    "another log format": ("PIPELINES_LOG_FORMAT", "xml"),
+    "half an access log": ("PIPELINES_ACCESS_LOG", "on"),
     "no upload at all": ("PIPELINES_UPLOAD_LIMIT_MB", "0"),
-    "a URL without a scheme": ("PIPELINES_PUBLIC_URL", "odyssey.example.com"),
+}
+PUBLIC_URLS: dict[str, tuple[str, str]] = {
+    "without a scheme": ("odyssey.example.com", "https://odyssey.example.com"),
+    "a port without a scheme": ("odyssey.example.com:8420", "https://odyssey.example.com:8420"),
+    "another scheme": ("ftp://odyssey.example.com/base", "https://odyssey.example.com/base"),
+    "one slash": ("https:/odyssey.example.com", "https://odyssey.example.com"),
+    "no host": ("https://", "https://odyssey.example.com"),
+    "a port and no host": ("http://:8420", "https://odyssey.example.com"),
+    "a port that is none": ("http://a:99999", "https://odyssey.example.com"),
+    "port zero": ("http://a:0", "https://odyssey.example.com"),
+    "credentials": ("https://me:secret@a.example/base", "https://a.example/base"),
+    "an empty user": ("https://@a.example", "https://a.example"),
+    "a query": ("https://a.example/?tenant=1", "https://a.example/"),
+    "an empty query": ("https://a.example?", "https://a.example"),
+    "a fragment": ("https://a.example/base#top", "https://a.example/base"),
+    "a space": ("https://a.example/my base", "https://odyssey.example.com"),
+    "a line break": ("https://a.example\n", "https://a.example"),
+    "half an address": ("http://[::1", "https://odyssey.example.com"),
+    "an address to listen on": ("http://0.0.0.0:8420", "https://odyssey.example.com"),
+    "the same of IPv6": ("http://[::]:8420", "https://odyssey.example.com"),
 }
 
 
@@ -72,6 +95,16 @@ def test_a_bad_value_is_refused_by_the_name_of_its_variable(case: str) -> None:
     with pytest.raises(Refused) as refused:
         load_settings({variable: value})
     assert [problem.path for problem in refused.value.problems] == [variable]
+
+
+@pytest.mark.parametrize("case", PUBLIC_URLS)
+def test_a_public_url_that_no_agent_could_call_is_refused_with_what_to_write(case: str) -> None:
+    value, better = PUBLIC_URLS[case]
+    with pytest.raises(Refused) as refused:
+        load_settings({"PIPELINES_PUBLIC_URL": value})
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.hint) == ("PIPELINES_PUBLIC_URL", f"write {better}")
+    assert "secret" not in problem.message
 
 
 def test_all_problems_are_told_at_once() -> None:
@@ -86,6 +119,16 @@ def test_all_problems_are_told_at_once() -> None:
     assert {problem.path for problem in refused.value.problems} == set(environment)
 
 
-@pytest.mark.parametrize("value", ["http://a", "https://odyssey.example.com/base/", "http://10.0.0.1:8420"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "http://a",
+        "https://odyssey.example.com/base/",
+        "http://10.0.0.1:8420",
+        "http://[::1]:8420",
+        "HTTPS://Odyssey.example.com",
+        "http://my_host:1",
+    ],
+)
 def test_a_public_url_is_taken(value: Any) -> None:
     assert load_settings({"PIPELINES_PUBLIC_URL": value}).public_url == value

@@ -43,6 +43,9 @@ class Server:
     def put(self, path: str, body: Any) -> Any:
         return self._ask("PUT", path, json=body)
 
+    def put_zip(self, path: str, raw: bytes) -> Any:
+        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
+
     def try_post(self, path: str) -> bool:
         """Whether it was done; a refusal is no error."""
         try:

@@ -4,13 +4,16 @@ The tasks stay behind: they hold what counts as right, which the agent must not 
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pipelines
 from pipelines.cli.project import Project
-from pipelines.core.code_source import MAX_FILES
+from pipelines.core.code_source import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES
+from pipelines.core.code_tree import CodeFile, packed
+from pipelines.core.code_zip import MAX_FILES as MAX_ZIP_FILES
+from pipelines.core.code_zip import MAX_UNPACKED_BYTES, MAX_ZIP_BYTES, MEBIBYTE
 from pipelines.core.json_text import JsonObject
 
 LEFT_OUT = frozenset({"__pycache__", "node_modules", "venv", "build", "dist"})
@@ -18,36 +21,50 @@ SDK = "pipelines"
 #: What an uploaded agent needs of it: not the parts for tests and for checking other people's wrappers.
 SDK_PARTS = ("wire", "odyssey")
 SDK_LEFT_OUT = frozenset({"testing.py", "conformance", "__pycache__"})
+_AWAY = "move what is no code away, or name a git repository in agent.json"
 
 
 class CannotUpload(Exception):
     """The folder is no upload, and what to change about it."""
 
 
-def code_of(project: Project) -> dict[str, Any]:
-    """`{"code": …}` for the registration; an agent.json that names its source itself stays as it is.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Code:
+    """What is uploaded, by its name in the tree."""
 
-    Raises CannotUpload.
-    """
+    files: Mapping[str, bytes]
+
+    def as_json(self) -> JsonObject | None:
+        """The `code` of a registration; None where that is too small for it, or not all of it is text."""
+        is_small = len(self.files) <= MAX_FILES and sum(map(len, self.files.values())) <= MAX_FILES_BYTES
+        if not is_small or any(len(content) > MAX_FILE_BYTES for content in self.files.values()):
+            return None
+        try:
+            texts: JsonObject = {name: content.decode("utf-8") for name, content in self.files.items()}
+        except UnicodeDecodeError:
+            return None
+        return {"source": "files", "files": texts}
+
+    def as_zip(self) -> bytes:
+        """Raises CannotUpload."""
+        raw = packed(CodeFile(name, content) for name, content in self.files.items())
+        if len(raw) > MAX_ZIP_BYTES:
+            raise CannotUpload(f"packed, the files are over {MAX_ZIP_BYTES // MEBIBYTE} MB: {_AWAY}")
+        return raw
+
+
+def code_of(project: Project) -> Code | None:
+    """What is in the folder; None for an agent.json that names its source itself. Raises CannotUpload."""
     if "code" in project.definition:
-        return {}
+        return None
     files = {path.relative_to(project.directory).as_posix(): path for path in _own_files(project)}
+    if len(files) > MAX_ZIP_FILES:
+        raise CannotUpload(f"there are {len(files):,} files, at most {MAX_ZIP_FILES:,} may be: {_AWAY}")
+    if sum(path.stat().st_size for path in files.values()) > MAX_UNPACKED_BYTES:
+        raise CannotUpload(f"the files are over {MAX_UNPACKED_BYTES // MEBIBYTE} MB: {_AWAY}")
     if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_asks_for_sdk, files.values())):
         files |= sdk_files(adapters=any(b"adapters" in path.read_bytes() for path in files.values()))
-    if len(files) > MAX_FILES:
-        sdk = len([name for name in files if name.startswith(f"{SDK}/")])
-        raise CannotUpload(
-            f"there are {len(files)} files to upload ({sdk} of them the SDK), at most {MAX_FILES} may be: "
-            "move what is no code away, or name a git repository that has the SDK in it in agent.json "
-            '("code": {"source": "git", "url": "https://…"})'
-        )
-    return {"code": {"source": "files", "files": {name: _text(path) for name, path in files.items()}}}
-
-
-def uploaded_names(project: Project) -> list[str]:
-    code: JsonObject | Any = code_of(project).get("code") or {}
-    files = code.get("files")
-    return sorted(files) if isinstance(files, dict) else []
+    return Code(files={name: _content(path) for name, path in files.items()})
 
 
 def _own_files(project: Project) -> Iterator[Path]:
@@ -98,12 +115,8 @@ def sdk_files(*, adapters: bool = True) -> dict[str, Path]:
     return found
 
 
-def _text(path: Path) -> str:
+def _content(path: Path) -> bytes:
     try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise CannotUpload(
-            f"{path.name}: only text can be uploaded; leave it out, or name a git repository in agent.json"
-        ) from None
+        return path.read_bytes()
     except OSError as error:
         raise CannotUpload(f"{path.name}: {error.strerror or error}") from None

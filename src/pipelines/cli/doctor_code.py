@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.cli.code_upload import SDK, CannotUpload, uploaded_names
+from pipelines.cli.code_upload import SDK, CannotUpload, code_of
 from pipelines.cli.findings import Finding, doubt, fine, listed, wrong
 from pipelines.cli.project import Project
 from pipelines.core.code_entry import entry_problems
@@ -11,6 +11,7 @@ from pipelines.core.code_entry import entry_problems
 CODE, UPLOAD = "entry", "upload"
 USUAL_FILES = ("agent.py", "main.py", "run.py")
 USUAL_FUNCTION = "run"
+MOST_SHOWN = 50
 SIGNATURE = "def run(task_input, *, proxy_url, run_token): ..."
 
 
@@ -20,15 +21,20 @@ def code_findings(project: Project) -> Iterator[Finding]:
         return
     yield from _entry(project)
     try:
-        names = uploaded_names(project)
+        code = code_of(project)
     except CannotUpload as error:
         yield wrong(UPLOAD, str(error))
     else:
-        own = [name for name in names if not name.startswith(f"{SDK}/")]
-        yield fine(UPLOAD, ", ".join(own) + (" and the SDK" if len(own) < len(names) else ""))
+        yield fine(UPLOAD, _shown(sorted(code.files) if code is not None else []))
     if _names_sdk(project.directory / "requirements.txt"):
         change = "take it out: what imports pipelines gets the SDK with the upload"
         yield doubt("requirements", "requirements.txt asks the sandbox to install the SDK", change)
+
+
+def _shown(names: list[str]) -> str:
+    own = [name for name in names if not name.startswith(f"{SDK}/")]
+    more = f" and {len(own) - MOST_SHOWN} more" if len(own) > MOST_SHOWN else ""
+    return ", ".join(own[:MOST_SHOWN]) + more + (" and the SDK" if len(own) < len(names) else "")
 
 
 def _entry(project: Project) -> Iterator[Finding]:

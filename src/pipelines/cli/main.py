@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pipelines import __version__
 from pipelines.cli import odyssey
 
 app = typer.Typer(
@@ -21,10 +20,8 @@ stderr = Console(stderr=True, highlight=False)
 
 
 @app.callback(invoke_without_command=True)
-def main(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
-    if version:
-        typer.echo(__version__)
-        raise typer.Exit
+def main(version: odyssey.Version = False) -> None:
+    """Beside the commands there is only the version."""
 
 
 @app.command()

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from pipelines import __version__
+
 app = typer.Typer(
     help="Make an agent, try it and register it; see what its simulated tools do.",
     no_args_is_help=True,
@@ -16,6 +18,22 @@ ApiKey = Annotated[
     str | None, typer.Option(help="[default: the key file in .pipelines]", envvar="PIPELINES_API_KEY")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
+]
+
+
+@app.callback()
+def main(version: Version = False) -> None:
+    """Beside the commands there is only the version."""
 
 
 @app.command()

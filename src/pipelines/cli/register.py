@@ -3,7 +3,7 @@
 import os
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 import typer
@@ -31,7 +31,7 @@ def register(
         stop("There is no agent.json here: name it with --agent, or make one with `pipelines odyssey init`.")
     if project.unreadable is not None:
         stop(f"{project.agent}: {project.unreadable}")
-    body = _body(project, token=token, endpoint_url=endpoint_url)
+    body, archive = _body(project, token=token, endpoint_url=endpoint_url)
     if suffix and isinstance(body.get("name"), str):
         body["name"] = body["name"][: LONGEST_NAME - len(suffix)] + suffix
     named = [agent for agent in server.every("/api/agents") if agent["name"] == body.get("name")]
@@ -39,21 +39,45 @@ def register(
         stop(
             f"There are {len(named)} agents named {body['name']!r}; rename this one in {project.agent.name}."
         )
-    return server.put(f"/api/agents/{named[0]['id']}", body) if named else server.post("/api/agents", body)
+    known = named[0] if named else None
+    if archive is not None:
+        return _register_with_zip(server, body, archive, known)
+    return server.put(f"/api/agents/{known['id']}", body) if known else server.post("/api/agents", body)
 
 
-def _body(project: Project, *, token: str | None, endpoint_url: str | None) -> dict[str, Any]:
+def _register_with_zip(server: Server, body: dict[str, Any], archive: bytes, known: Any) -> Any:
+    """An agent without code can only be a draft: it is published once it has some."""
+    if known is not None:
+        agent = server.put(f"/api/agents/{known['id']}", body)
+    else:
+        agent = server.post("/api/agents", body | {"status": "draft"})
+    agent = server.put_zip(f"/api/agents/{agent['id']}/code", archive)
+    if body.get("status") == "draft":
+        return agent
+    return server.post(f"/api/agents/{agent['id']}/publish")
+
+
+class _Body(NamedTuple):
+    definition: dict[str, Any]
+    archive: bytes | None = None  # code that does not fit into the definition
+
+
+def _body(project: Project, *, token: str | None, endpoint_url: str | None) -> _Body:
     body: dict[str, Any] = dict(project.definition)
     if project.is_code:
         try:
-            return body | code_of(project)
+            code = code_of(project)
+            if code is None:
+                return _Body(body)
+            text = code.as_json()
+            return _Body(body | {"code": text}) if text is not None else _Body(body, code.as_zip())
         except CannotUpload as error:
             stop(f"{project.directory}: {error}")
     if endpoint_url is not None:
         body["endpoint_url"] = endpoint_url
     if token is not None:
         body |= {"auth_header_name": project.auth_header, "auth_header_value": project.auth_value(token)}
-    return body
+    return _Body(body)
 
 
 def wait_for(url: str) -> None:

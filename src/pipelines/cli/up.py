@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipelines.core.problems import Refused
+from pipelines.server import logs
 from pipelines.server.app import App
 from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare
 from pipelines.server.http_protocol import OneWriteProtocol
@@ -77,9 +78,11 @@ def start_worker(**flags: Any) -> None:
 
 def _settings(**flags: Any) -> Settings:
     try:
-        return load_settings(**flags)
+        settings = load_settings(**flags)
     except Refused as refused:
         raise _told(refused) from None
+    logs.configure(level=settings.log_level, format=settings.log_format)
+    return settings
 
 
 def _told(refused: Refused) -> typer.Exit:
@@ -108,8 +111,9 @@ def server_config(app: App, protocol: type[OneWriteProtocol] = LeanProxyProtocol
         http=protocol,
         loop="uvloop",
         ws="none",
-        log_level="warning",
-        access_log=False,
+        log_config=None,  # what is logged, and how, is set by `logs`
+        log_level=None,
+        access_log=False,  # ours has the duration and the run, and no query
         server_header=False,
         proxy_headers=False,  # PIPELINES_PUBLIC_URL says what agents should call; headers could be forged
         timeout_graceful_shutdown=GRACE_S,

@@ -105,6 +105,10 @@ class CallQueue:
 
         self._database.store(row, heard)
 
+    @property
+    def calls_waiting(self) -> int:
+        return len(self._calls)
+
     def abandon(self, error: Exception) -> None:
         """Nobody is answered any more but with this: the run has ended, or its memory is void. Whether a call
         that is just being put on record happened at all, storage will say."""

@@ -66,6 +66,14 @@ class LiveRun(CalledRun):
             self.queue.abandon(error)
 
 
+class LiveCounts(NamedTuple):
+    """What this process has in memory at one moment."""
+
+    runs: int
+    calls_waiting: int  # for something outside, or behind one that does
+    rows_unstored: int
+
+
 class LiveRuns:
     """Finds the live run of a token, loading it once however many calls ask at the same time."""
 
@@ -81,6 +89,14 @@ class LiveRuns:
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
         self._shared = _Shared()
         database.on_lost = self.forget
+
+    def counts(self) -> LiveCounts:
+        lives = self._by_token.values()
+        return LiveCounts(
+            len(lives),
+            sum(live.queue.calls_waiting for live in lives if live.queue is not None),
+            sum(live.unstored for live in lives),
+        )
 
     def get(self, token_hash: str) -> LiveRun | None:
         live = self._by_token.get(token_hash)

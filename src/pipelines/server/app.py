@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Literal
 
 from fastapi import FastAPI, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
@@ -25,9 +25,12 @@ from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.server import docs_page, errors, openapi
+from pipelines.server.access_log import logged
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
-from pipelines.server.api.common import Ours, Viewer, answer
+from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
+from pipelines.server.loop_lag import LoopLag
+from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
@@ -53,8 +56,13 @@ class App:
         self.own_url = settings.public_url.rstrip("/") or own_url
         self.is_worker = is_worker
         self.api = _build_api(settings, self)
+        self.logs_requests = settings.logs_requests
+        self._answer = logged(self._route) if self.logs_requests else self._route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(_PROXY_PATHS):
             await self.proxy(scope, receive, send)
         else:
@@ -110,9 +118,17 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         dispatch_run=dispatcher.dispatch_run,
     )
     await runner.start(listen=whole.is_worker)
+    lag = LoopLag()
     try:
-        yield {"platform": platform, "agent_client": client, "runner": runner, "code_runner": code_runner}
+        yield {
+            "platform": platform,
+            "agent_client": client,
+            "runner": runner,
+            "code_runner": code_runner,
+            "metrics": Metrics(settings, platform, whole.proxy.tally, lag),
+        }
     finally:
+        lag.close()
         await runner.stop()
         await answerer.close()
         await code_mode.close()
@@ -144,6 +160,17 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     async def health() -> dict[str, str]:
         """Whether the server answers, and which version it is."""
         return {"status": "ok", "version": __version__}
+
+    @api.get(
+        "/metrics",
+        tags=["server"],
+        dependencies=[] if settings.is_private else [ANY_KEY],
+        response_class=PlainTextResponse,
+        responses={401: {"description": "A key is needed here.", "content": {"application/json": {}}}},
+    )
+    async def metrics() -> Response:
+        """Figures for Prometheus. Where the server is reached from elsewhere, with an API key of any role."""
+        return Response(await api.state.metrics.text(), media_type=CONTENT_TYPE)
 
     @api.get("/api/code-mode", tags=["server"])
     async def code_mode(platform: Ours, key: Viewer) -> Response:

@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 
 from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.live_runs import LiveRun
+from pipelines.server import access_log
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_request import HeadReader, KnownHeads, LeanRequest
 from pipelines.server.proxy import Proxy
@@ -62,6 +63,7 @@ class LeanProxyProtocol(OneWriteProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._proxy: Proxy = config.app.proxy  # type: ignore[union-attr]
+        self._logs_requests: bool = config.app.logs_requests  # type: ignore[union-attr]
         # What these ask for is done by ASGI's side of uvicorn alone.
         self._is_lean = not self.root_path and self.limit_concurrency is None
         self._lean = _LeanCycle()
@@ -260,15 +262,22 @@ class LeanProxyProtocol(OneWriteProtocol):
             refusal = self._proxy.refusal(outcome, self._live, self._request.path)
             more = b"".join(b"%b: %b\r\n" % pair for pair in refusal.more)
             self._respond(refusal.status, refusal.body, refusal.source or "", more)
-        elif outcome.fault is None:
+            return
+        self._proxy.tally.answered(outcome.source, self._started)
+        if outcome.fault is None:
             self._respond(status_of_reply(outcome), outcome.body, outcome.source)
-        elif outcome.fault.kind == "reset":
+            return
+        if self._logs_requests:
+            self._log_request(None)
+        if outcome.fault.kind == "reset":
             self.reset()
         else:
             self.close_silently_after(outcome.fault.after_ms / 1000)
 
     def _respond(self, status: int, body: bytes, source: str, more: bytes = b"") -> None:
         lean = self._lean
+        if self._logs_requests:
+            self._log_request(status)
         if lean.disconnected:
             return
         lean.response_complete = True
@@ -285,6 +294,9 @@ class LeanProxyProtocol(OneWriteProtocol):
         else:
             self.server_state.total_requests += 1
             self._be_idle()
+
+    def _log_request(self, status: int | None) -> None:
+        access_log.request("POST", self._request.path, status, self._started, self._live.id)
 
     def _log(self, status: int) -> None:
         client = "{}:{}".format(*self.client) if self.client else ""

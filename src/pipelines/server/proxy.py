@@ -19,6 +19,7 @@ from pipelines.engine.answer_tool_call import MAX_REDOS, ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_trace_event import record_trace_event
+from pipelines.server.access_log import RUN
 from pipelines.server.http_protocol import CONNECTION, OneWriteProtocol
 from pipelines.server.proxy_messages import (
     SentHeaders,
@@ -33,6 +34,7 @@ from pipelines.server.proxy_messages import (
     target_of,
 )
 from pipelines.server.rate_window import wait_before
+from pipelines.server.tally import Tally
 from pipelines.storage.database import SequenceTaken
 from pipelines.wire.errors import (
     InternalError,
@@ -77,6 +79,7 @@ class Proxy:
         self._append = platform.database.append
         self._now = platform.now
         self._rate_limit = rate_limit
+        self.tally = Tally()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -87,6 +90,7 @@ class Proxy:
             target = target_of(scope["path"])
             # The token comes first: an unknown caller learns nothing about paths, tools or methods.
             live = self.live_runs.get(token_hash) or await self.loaded(token_hash)
+            scope[RUN] = live.id
             check_target(target, live, method=scope["method"], path=scope["path"])
             asked = _Asked(scope, receive, send, headers, token_hash, target, started)
             if target.name is None:
@@ -121,6 +125,7 @@ class Proxy:
 
     def refusal(self, error: Exception, live: LiveRun | None, path: str) -> WireReply:
         """What is said to an exception. One that is our fault is logged here and told to nobody."""
+        self.tally.refusals[error.code if isinstance(error, OdysseyError) else InternalError.code] += 1
         if isinstance(error, OdysseyError):
             return refuse_with(error)
         log.error("proxy call failed: %s", path, exc_info=error)
@@ -131,6 +136,7 @@ class Proxy:
     async def _tool_call(self, live: LiveRun, asked: _Asked) -> None:
         wait_s = self.wait_before_call(live, asked.started)
         if wait_s:
+            self.tally.refusals[RateLimited.code] += 1
             await _send(asked.send, refuse_with(RateLimited(), wait_s))
             return
         body = await _read_body(asked.receive)
@@ -140,6 +146,7 @@ class Proxy:
         assert asked.target.name is not None
         call = ToolCall(asked.target.name, body, actor_id, key, asked.started)
         reply = await self.answerer.answer_later(live, call)
+        self.tally.answered(reply.source, asked.started)
         if reply.fault is not None:
             await _fail(asked, reply.fault, reply)
         else:
@@ -148,6 +155,7 @@ class Proxy:
     async def _trace_event(self, live: LiveRun, asked: _Asked) -> None:
         wait_s = wait_before(live.recent_events, asked.started, self._rate_limit * EVENTS_PER_CALL)
         if wait_s:
+            self.tally.refusals[RateLimited.code] += 1
             error = RateLimited("Too many trace events; wait and try again.")
             await _send(asked.send, refuse_with(error, wait_s))
             return

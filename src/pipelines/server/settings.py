@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.server import public_url
 from pipelines.storage.database import Store
 from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.secret_box import decoded_key
@@ -26,6 +27,14 @@ RANGES = (
     ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
     ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
+)
+CHOICES = (
+    ("PIPELINES_SYNCHRONOUS", "synchronous", ("full", "normal")),
+    ("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", ("auto", "yes", "no")),
+    ("PIPELINES_UNSAFE_CODE", "unsafe_code", ("yes", "no")),
+    ("PIPELINES_LOG_LEVEL", "log_level", ("debug", "info", "warning", "error")),
+    ("PIPELINES_LOG_FORMAT", "log_format", ("text", "json")),
+    ("PIPELINES_ACCESS_LOG", "access_log", ("yes", "no")),
 )
 
 
@@ -51,6 +60,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
     Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
+    Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
+    Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json: one object per line"),
+    Setting("PIPELINES_ACCESS_LOG", "access_log", "no", "yes logs a line for each request"),
 )  # fmt: skip
 
 
@@ -70,11 +82,19 @@ class Settings:
     upload_limit_mb: int
     unsafe_code: str
     worker_silent_s: int
+    log_level: str
+    log_format: str
+    access_log: str
 
     @property
     def is_shared(self) -> bool:
         """Several processes may work on it."""
         return self.database_url.startswith(POSTGRES)
+
+    @property
+    def is_private(self) -> bool:
+        """Reached from this machine alone. What has a public URL is reached through something in front."""
+        return is_loopback(self.host) and not self.public_url
 
     @property
     def database_path(self) -> Path:
@@ -98,6 +118,10 @@ class Settings:
     def runs_unsafe_code(self) -> bool:
         """The operator takes uploaded code to be as trustworthy as the server itself."""
         return self.unsafe_code == "yes"
+
+    @property
+    def logs_requests(self) -> bool:
+        return self.access_log == "yes"
 
     @property
     def durable_url(self) -> str:
@@ -147,8 +171,10 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
     for variable, field, least, most in RANGES:
         if not least <= values[field] <= most:
             found.append(Problem(path=variable, message=f"must be from {least} to {most}"))
-    if values["synchronous"] not in ("full", "normal"):
-        found.append(Problem(path="PIPELINES_SYNCHRONOUS", message="must be 'full' or 'normal'"))
+    for variable, field, choices in CHOICES:
+        if values[field] not in choices:
+            *others, last = map(repr, choices)
+            found.append(Problem(path=variable, message=f"must be {', '.join(others)} or {last}"))
     url = values["database_url"]
     if url and (url == SQLITE or not url.startswith((SQLITE, *POSTGRES))):
         found.append(
@@ -158,12 +184,6 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
                 hint="sqlite:///odyssey.db, sqlite:////absolute/path.db, postgresql://user@host/database",
             )
         )
-    if values["allow_private_endpoints"] not in ("auto", "yes", "no"):
-        found.append(
-            Problem(path="PIPELINES_ALLOW_PRIVATE_ENDPOINTS", message="must be 'auto', 'yes' or 'no'")
-        )
-    if values["unsafe_code"] not in ("yes", "no"):
-        found.append(Problem(path="PIPELINES_UNSAFE_CODE", message="must be 'yes' or 'no'"))
     key = values["api_key"]
     if key and (len(key) < 8 or not key.isascii() or not key.isprintable() or " " in key):
         found.append(
@@ -171,8 +191,8 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
                 path="PIPELINES_API_KEY", message="must be at least 8 visible ASCII characters, no spaces"
             )
         )
-    if values["public_url"] and not values["public_url"].startswith(("http://", "https://")):
-        found.append(Problem(path="PIPELINES_PUBLIC_URL", message="must start with http:// or https://"))
+    if values["public_url"] and (problem := public_url.problem_of(values["public_url"])):
+        found.append(problem)
     if values["secret_key"]:
         try:
             decoded_key(values["secret_key"])

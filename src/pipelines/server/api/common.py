@@ -67,7 +67,8 @@ def runner_of(request: Request) -> BatchRunner:
 
 Runner = Annotated[BatchRunner, Depends(runner_of)]
 Ours = Annotated[Platform, Depends(platform_of)]
-Viewer = Annotated[ApiKey, _at_least(Role.VIEWER)]
+ANY_KEY = _at_least(Role.VIEWER)
+Viewer = Annotated[ApiKey, ANY_KEY]
 Contributor = Annotated[ApiKey, _at_least(Role.CONTRIBUTOR)]
 Admin = Annotated[ApiKey, _at_least(Role.ADMIN)]
 Id = Annotated[int, PathParam(ge=1, le=MAX_ID)]
