@@ -29,6 +29,7 @@ from pipelines.server.api import agents, batches, credentials, datasets, keys, r
 from pipelines.server.api.common import Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
+from pipelines.server.readiness import Readiness
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
 from pipelines.storage.database import Database
@@ -109,10 +110,18 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         silent_s=settings.worker_silent_s,
         dispatch_run=dispatcher.dispatch_run,
     )
+    readiness = Readiness(database)
     await runner.start(listen=whole.is_worker)
     try:
-        yield {"platform": platform, "agent_client": client, "runner": runner, "code_runner": code_runner}
+        yield {
+            "platform": platform,
+            "agent_client": client,
+            "runner": runner,
+            "code_runner": code_runner,
+            "readiness": readiness,
+        }
     finally:
+        await readiness.close()
         await runner.stop()
         await answerer.close()
         await code_mode.close()
@@ -144,6 +153,13 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     async def health() -> dict[str, str]:
         """Whether the server answers, and which version it is."""
         return {"status": "ok", "version": __version__}
+
+    @api.get("/health/ready", tags=["server"])
+    async def ready() -> dict[str, str]:
+        """Whether the database is read and written within 3 s; if not, 503 with the reason."""
+        readiness: Readiness = api.state.readiness
+        await readiness.check()
+        return {"status": "ready", "version": __version__}
 
     @api.get("/api/code-mode", tags=["server"])
     async def code_mode(platform: Ours, key: Viewer) -> Response:
