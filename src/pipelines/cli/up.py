@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -51,11 +52,22 @@ def _only_one(settings: Settings) -> Iterator[None]:
     if settings.is_shared:
         yield
         return
-    with (settings.data_dir / LOCK_FILE).open("w") as lock:
+    file = settings.database_path.resolve()  # by whatever name or link it was reached
+    with (
+        _locked(settings.data_dir / LOCK_FILE, settings.data_dir.resolve()),
+        _locked(file.with_name(f"{file.name}.{LOCK_FILE}"), file),
+    ):
+        yield
+
+
+@contextmanager
+def _locked(lock_file: Path, guarded: Path) -> Iterator[None]:
+    """Not the database itself: where locks are kept by a file server, this one would be in SQLite's way."""
+    with lock_file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            stderr.print(f"[red]Another server is running on {escape(str(settings.data_dir.resolve()))}[/].")
+            stderr.print(f"[red]Another server is running on {escape(str(guarded))}[/].", soft_wrap=True)
             stderr.print("Stop it, choose another --data-dir, or share a Postgres database: --database-url.")
             raise typer.Exit(2) from None
         yield
