@@ -24,7 +24,7 @@ from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.pool import SandboxPool
-from pipelines.server import docs_page, errors, openapi
+from pipelines.server import broken_files, docs_page, errors, openapi
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
 from pipelines.server.api.common import Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
@@ -80,6 +80,7 @@ def _code_mode(settings: Settings) -> CodeMode:
 async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, object]]:
     """Everything that lives as long as the application does, by the name the routes know it under."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    is_queue_new = not settings.is_shared and broken_files.is_queue_new(settings.durable_file)
     database = Database(settings.store())
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
     client = AgentClient(policy)
@@ -111,7 +112,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         dispatch_run=dispatcher.dispatch_run,
     )
     readiness = Readiness(database)
-    await runner.start(listen=whole.is_worker)
+    await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     try:
         yield {
             "platform": platform,
