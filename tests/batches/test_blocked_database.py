@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
+import psycopg
 import pytest
 
 from desk import AGENT, TASK
 from nodes import REFUND_TASK, Api, House, eventually, house_in
+from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.store import StoreConnection
 from pipelines.wire.names import PROXY_BASE
 from played_agents import holds, played
 from private_postgres import Cluster
@@ -147,3 +150,27 @@ def test_it_stops_in_time_while_nothing_comes_through(blockable: Blockable, has_
         assert code == 0 or (code == 74 and "taken up by the next start" in errors), errors
         for call in calls:
             assert call.exception() is not None or call.result() != 200
+
+
+def test_a_slow_statement_is_waited_for_and_a_dead_one_is_not(postgres: Cluster) -> None:
+    database = postgres.new_database().rpartition("/")[2]
+    with relay_to(postgres.port) as relay:
+        store = PostgresStore(f"postgresql://odyssey@127.0.0.1:{relay.port}/{database}")
+        connection = store.connect(read_only=False)
+        assert list(connection.execute("SELECT 7 FROM pg_sleep(6)").fetchone()) == [7]
+        relay.block()
+        asked = time.monotonic()
+        with pytest.raises(psycopg.OperationalError, match="nothing came from the database") as raised:
+            connection.execute("SELECT 1")
+        assert store.is_unavailable(raised.value)
+        assert time.monotonic() - asked < ANSWER_S
+        relay.go_on()
+        eventually(lambda: _answers(connection), "it connects again", 10)
+        connection.close()
+
+
+def _answers(connection: StoreConnection) -> bool:
+    try:
+        return bool(connection.execute("SELECT 1").fetchone())
+    except psycopg.OperationalError:
+        return False

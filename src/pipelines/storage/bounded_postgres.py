@@ -5,19 +5,19 @@ held open by something in between, by the time that passes without a byte from t
 """
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-#: What a tool call may wait for in a row is one statement that dies and one attempt to connect: with the time
-#: to tell about it less than the ten seconds that are promised.
+#: What a tool call may wait for in a row is a statement that dies (silence, then a probe) and one attempt to
+#: connect: with the time to tell about it less than the ten seconds that are promised.
+SILENCE_S = 4.0  # without a byte of what was asked for: then a new connection tells slow from gone
+PROBE_S = 2  # libpq takes no less
 CONNECT_S = 3
-STATEMENT_S = 5  # the server itself gives up then, and the connection lives on
-SILENCE_S = (
-    6.0  # without a byte of what was asked for: a little more, so that the server is heard if it can be
-)
+STATEMENT_S = 60  # to cancel a batch of 30,000 runs took 2 s on two busy cores
+LOCK_S = 5  # another node holds a run for as long as it takes to store a row
 ENGINE_SILENCE_S = 15.0  # of the durable engine: nobody waits for it, and it brings its own schema up to date
 MIGRATION_S = 600.0  # a new index on a large table; nobody is served before it
 IDLE_IN_TRANSACTION_S = 30  # then the server lets go of the locks of a node that it no longer hears
@@ -32,6 +32,7 @@ LINK = {
 }
 _IN_SESSION = (
     f"SELECT set_config('statement_timeout', '{STATEMENT_S}s', false),"
+    f" set_config('lock_timeout', '{LOCK_S}s', false),"
     f" set_config('idle_in_transaction_session_timeout', '{IDLE_IN_TRANSACTION_S}s', false),"
     " set_config('default_transaction_read_only', %s, false)"
 )
@@ -67,12 +68,13 @@ class BoundedConnection(psycopg.Connection[Any]):
     """Closes itself when the server stays silent: nobody knows what became of what was asked."""
 
     silence_s: float | None = SILENCE_S  # None: for ever
+    is_there: Callable[[], bool] = staticmethod(lambda: False)  # whether the server answers somebody else
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         if self.silence_s is None:
             return super().wait(gen, *arguments, **options)
         try:
-            return super().wait(_ending(gen, self.silence_s), *arguments, **options)
+            return super().wait(_ending(gen, self.silence_s, self.is_there), *arguments, **options)
         except Silent:
             self.close()
             raise
@@ -83,8 +85,11 @@ class BoundedConnection(psycopg.Connection[Any]):
         return super().notifies(*arguments, **options)
 
 
-def _ending(waits: Any, silence_s: float) -> Generator[Any, Any, Any]:
-    """The same waits, until the socket was not ready for too long. psycopg looks up ten times a second."""
+def _ending(waits: Any, silence_s: float, is_there: Callable[[], bool]) -> Generator[Any, Any, Any]:
+    """The same waits, until the socket was not ready for too long. psycopg looks up ten times a second.
+
+    A server that is there and only slow ends what it was asked by itself, after STATEMENT_S.
+    """
     try:
         wanted = next(waits)
         heard_at = time.monotonic()
@@ -93,6 +98,9 @@ def _ending(waits: Any, silence_s: float) -> Generator[Any, Any, Any]:
             if ready:
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > silence_s:
+                if silence_s < STATEMENT_S and is_there():
+                    silence_s = STATEMENT_S + PROBE_S
+                    continue
                 raise Silent(f"nothing came from the database for {silence_s:g} s")
             wanted = waits.send(ready)
     except StopIteration as ended:
@@ -125,9 +133,17 @@ class Line:
         connection = BoundedConnection.connect(
             self._url, autocommit=True, cursor_factory=psycopg.ClientCursor, **link_settings(self._url)
         )
+        connection.is_there = self._is_there
         try:
             connection.execute(_IN_SESSION, ["on" if read_only else "off"])
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _is_there(self) -> bool:
+        try:
+            psycopg.connect(self._url, **(link_settings(self._url) | {"connect_timeout": PROBE_S})).close()
+        except psycopg.OperationalError:
+            return False
+        return True

@@ -55,6 +55,7 @@ class PostgresStore:
         ran = []
         with connection.patiently(), transaction(connection):
             connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute("SET LOCAL lock_timeout = 0")
             self.take_turns(connection)
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
             done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
