@@ -159,3 +159,25 @@ async def test_a_database_that_is_held_for_a_moment_only_makes_callers_wait(
         assert await run.trace() == []
         connection.execute("COMMIT")
         answered(await waiting)
+
+
+async def test_a_server_whose_database_cannot_be_written_is_alive_but_not_ready(house: House) -> None:
+    assert answered(await house.stranger.get("/health/ready"))["status"] == "ready"
+    with aside(house) as other:
+        other.execute("BEGIN IMMEDIATE")
+        error = refused(await house.stranger.get("/health/ready"), 503, "storage_unavailable")
+        assert error["message"] == "The database was not read and written within 3 s."
+        answered(await house.stranger.get("/health"))
+        other.execute("ROLLBACK")
+    assert answered(await house.stranger.get("/health/ready"))["status"] == "ready"
+
+
+async def test_a_full_disk_is_told_as_not_ready(house: House) -> None:
+    with aside(house) as connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE UPDATE ON migrations"
+            " BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        )
+        refused(await house.stranger.get("/health/ready"), 503, "storage_unavailable")
+        connection.execute("DROP TRIGGER full")
+    answered(await house.stranger.get("/health/ready"))

@@ -2,9 +2,13 @@
 
 import asyncio
 import fcntl
+import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import typer
@@ -24,6 +28,9 @@ stderr = Console(stderr=True, highlight=False)
 LOCK_FILE = "lock"
 EVERYWHERE = ("0.0.0.0", "::")
 GRACE_S = 5  # what is in flight at Ctrl-C may take this long to end
+#: No database is waited for longer than this: what is under way ends as by a kill.
+STOP_S = 8
+CUT_OFF_CODE = 74  # of sysexits.h: an error of input or output
 PATIENCE_S = 4  # and a call that waits for something outside this long: then it is still told what happened
 
 
@@ -37,7 +44,7 @@ def start(**flags: Any) -> None:
         listener = _listener(settings)
         url = _url(settings, listener)
         _announce(settings, started, url)
-        _serve(App(settings, own_url=url), listener)
+        _serve(App(settings, own_url=url), listener, settings)
 
 
 @contextmanager
@@ -46,11 +53,22 @@ def _only_one(settings: Settings) -> Iterator[None]:
     if settings.is_shared:
         yield
         return
-    with (settings.data_dir / LOCK_FILE).open("w") as lock:
+    file = settings.database_path.resolve()  # by whatever name or link it was reached
+    with (
+        _locked(settings.data_dir / LOCK_FILE, settings.data_dir.resolve()),
+        _locked(file.with_name(f"{file.name}.{LOCK_FILE}"), file),
+    ):
+        yield
+
+
+@contextmanager
+def _locked(lock_file: Path, guarded: Path) -> Iterator[None]:
+    """Not the database itself: where locks are kept by a file server, this one would be in SQLite's way."""
+    with lock_file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            stderr.print(f"[red]Another server is running on {escape(str(settings.data_dir.resolve()))}[/].")
+            stderr.print(f"[red]Another server is running on {escape(str(guarded))}[/].", soft_wrap=True)
             stderr.print("Stop it, choose another --data-dir, or share a Postgres database: --database-url.")
             raise typer.Exit(2) from None
         yield
@@ -73,7 +91,7 @@ def start_worker(**flags: Any) -> None:
     url = _url(settings, listener)
     typer.echo(f"Worker at {url}, on the batches of {settings.database_url.rpartition('@')[2]}")
     typer.echo("Stop with Ctrl-C.")
-    _serve(App(settings, own_url=url, is_worker=True), listener)
+    _serve(App(settings, own_url=url, is_worker=True), listener, settings)
 
 
 def _settings(**flags: Any) -> Settings:
@@ -101,8 +119,9 @@ def _listener(settings: Settings) -> socket.socket:
         raise typer.Exit(2) from None
 
 
-def _serve(app: App, listener: socket.socket) -> None:
-    _Server(server_config(app), app).run(sockets=[listener])
+def _serve(app: App, listener: socket.socket, settings: Settings) -> None:
+    server = _Server(server_config(app), app, stop_s=STOP_S if settings.is_shared else None)
+    server.run(sockets=[listener])
 
 
 def server_config(app: App, protocol: type[OneWriteProtocol] = LeanProxyProtocol) -> uvicorn.Config:
@@ -121,9 +140,19 @@ def server_config(app: App, protocol: type[OneWriteProtocol] = LeanProxyProtocol
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, app: App) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, *, stop_s: float | None) -> None:
+        """`stop_s`: how long a stop may take; None where nothing that it waits for is on a network."""
         super().__init__(config)
         self._app = app
+        self._stop_s = stop_s
+        self._cutting_off: threading.Timer | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self._stop_s is not None and self._cutting_off is None:
+            self._cutting_off = threading.Timer(self._stop_s, _cut_off, [self._stop_s])
+            self._cutting_off.daemon = True
+            self._cutting_off.start()
+        super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         giving_up = asyncio.get_running_loop().call_later(PATIENCE_S, self._app.give_up_asking)
@@ -138,6 +167,13 @@ class _Server(uvicorn.Server):
         with super().capture_signals():
             yield
             self._captured_signals.clear()
+
+
+def _cut_off(stop_s: float) -> None:
+    """Threads that wait for the database would keep the process for as long as they wait."""
+    said = f"Not stopped after {stop_s:g} s, probably for want of an answer from the database: cut off."
+    stderr.print(f"{said}\nWhat was under way is taken up by the next start.", soft_wrap=True)
+    os._exit(CUT_OFF_CODE)
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -74,6 +74,7 @@ class DurableShards:
                     "executor_id": self._worker,
                     "application_version": APPLICATION_VERSION,
                     "log_level": "ERROR",
+                    "db_engine_kwargs": self._engine_options(),
                 }
             )
 
@@ -84,6 +85,13 @@ class DurableShards:
             DBOS.launch()
             DBOS.register_queue(QUEUE, partition_concurrency=1, polling_interval_sec=POLL_S)
             self._dbos = DBOS
+
+    def _engine_options(self) -> dict[str, Any]:
+        if self._database_url.startswith("sqlite"):
+            return {}
+        from pipelines.storage.bounded_postgres import engine_options
+
+        return engine_options(self._database_url)
 
     def _enqueue(self, shards: list[Shard], agent_id: int) -> None:
         from dbos import SetEnqueueOptions

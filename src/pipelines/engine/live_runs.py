@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from pipelines.core.agent_config import AgentConfig
@@ -117,10 +118,12 @@ class LiveRuns:
         if under_way is None:
             under_way = asyncio.ensure_future(self._load(token_hash))
             self._loading[token_hash] = under_way
-            under_way.add_done_callback(lambda _: self._loaded(token_hash))
+            under_way.add_done_callback(partial(self._loaded, token_hash))
         return await asyncio.shield(under_way)
 
-    def _loaded(self, token_hash: str) -> None:
+    def _loaded(self, token_hash: str, under_way: "asyncio.Future[bool]") -> None:
+        if not under_way.cancelled():
+            under_way.exception()  # is seen, also where all who asked have hung up meanwhile
         del self._loading[token_hash]
         if not self._loading:
             self._ended.clear()

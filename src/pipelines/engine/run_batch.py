@@ -70,9 +70,14 @@ class BatchRunner:
         self._beating: asyncio.Task[None] | None = None
         self._is_stopping = False
 
-    async def start(self, *, listen: bool) -> None:
-        """Take up unfinished work. Without any, only a worker (`listen`) loads the durable engine at once."""
+    async def start(self, *, listen: bool, is_queue_new: bool = False) -> None:
+        """Take up unfinished work. Without any, only a worker (`listen`) loads the durable engine at once.
+
+        Where the queue is new, whatever is unfinished was in one that is gone: it is queued again.
+        """
         now = self._platform.now()
+        if is_queue_new:
+            await self._platform.database.write(partial(batches.mark_unqueued, now=now))
         await self._platform.database.write(
             lambda connection: batches.interrupt_worker(connection, worker=self._worker, now=now)
         )

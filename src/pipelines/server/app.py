@@ -24,7 +24,7 @@ from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.pool import SandboxPool
-from pipelines.server import docs_page, errors, openapi
+from pipelines.server import broken_files, docs_page, errors, openapi
 from pipelines.server.access_log import logged
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
@@ -32,6 +32,7 @@ from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
+from pipelines.server.readiness import Readiness
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
 from pipelines.storage.database import Database
@@ -87,6 +88,7 @@ def _code_mode(settings: Settings) -> CodeMode:
 async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, object]]:
     """Everything that lives as long as the application does, by the name the routes know it under."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    is_queue_new = not settings.is_shared and broken_files.is_queue_new(settings.durable_file)
     database = Database(settings.store())
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
     client = AgentClient(policy)
@@ -117,7 +119,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         silent_s=settings.worker_silent_s,
         dispatch_run=dispatcher.dispatch_run,
     )
-    await runner.start(listen=whole.is_worker)
+    readiness = Readiness(database)
+    await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     lag = LoopLag()
     try:
         yield {
@@ -126,9 +129,11 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "runner": runner,
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag),
+            "readiness": readiness,
         }
     finally:
         lag.close()
+        await readiness.close()
         await runner.stop()
         await answerer.close()
         await code_mode.close()
@@ -171,6 +176,13 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     async def metrics() -> Response:
         """Figures for Prometheus. Where the server is reached from elsewhere, with an API key of any role."""
         return Response(await api.state.metrics.text(), media_type=CONTENT_TYPE)
+
+    @api.get("/health/ready", tags=["server"])
+    async def ready() -> dict[str, str]:
+        """Whether the database is read and written within 3 s; if not, 503 with the reason."""
+        readiness: Readiness = api.state.readiness
+        await readiness.check()
+        return {"status": "ready", "version": __version__}
 
     @api.get("/api/code-mode", tags=["server"])
     async def code_mode(platform: Ours, key: Viewer) -> Response:

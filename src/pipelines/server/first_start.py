@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.server import broken_files
 from pipelines.server.settings import Settings
 from pipelines.storage.connection import transaction
 from pipelines.storage.keys import add_key, add_org, has_orgs, new_key
@@ -47,6 +48,8 @@ def _prepare(settings: Settings) -> FirstStart:
     ignore = directory / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n")  # keys and databases do not belong in anyone's repository
+    if not settings.is_shared:
+        broken_files.tell_of_log(settings.database_path)
     store = settings.store()
     connection = store.connect(read_only=False)
     try:

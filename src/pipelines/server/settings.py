@@ -128,7 +128,12 @@ class Settings:
         """Where the durable engine keeps its queue: beside ours."""
         if self.is_shared:  # SQLAlchemy, under the engine, knows only one of the two names
             return POSTGRES[0] + self.database_url.split("://", 1)[1]
-        return f"{SQLITE}{self.data_dir.resolve() / DURABLE_FILE}"
+        return f"{SQLITE}{self.durable_file}"
+
+    @property
+    def durable_file(self) -> Path:
+        """Where that is a file."""
+        return self.data_dir.resolve() / DURABLE_FILE
 
     def worker_id(self) -> str:
         """One process works on a SQLite database, so a restart is the same worker going on."""

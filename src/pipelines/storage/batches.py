@@ -178,6 +178,13 @@ def unqueued_batches(connection: Connection, *, before: str) -> list[Batch]:
     return [_batch(row) for row in rows]
 
 
+def mark_unqueued(connection: Connection, *, now: str) -> None:
+    """All that is unfinished: the queue was lost."""
+    connection.execute(
+        "UPDATE batches SET unqueued_since = ? WHERE status = 'running' AND unqueued_since IS NULL", (now,)
+    )
+
+
 def mark_queued(connection: Connection, *, batch_id: int, since: str) -> None:
     """Unless more of it was stored meanwhile."""
     connection.execute(

@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.storage.connection import BEGIN, Connection, transaction
 from pipelines.storage.migrations import MIGRATIONS, statements
 from pipelines.storage.store import StoreConnection
+
+if TYPE_CHECKING:
+    from pipelines.storage.bounded_postgres import Line
 
 START_LOCK = 0x0D155E  # any number, the same for all of us: nodes that start together take turns
 
@@ -38,23 +42,20 @@ FENCE = (
 class PostgresStore:
     def __init__(self, url: str) -> None:
         self._url = url
+        self._line: Line | None = None
 
     def connect(self, *, read_only: bool) -> "PostgresConnection":
-        return PostgresConnection(lambda: self._connect(read_only))
+        from pipelines.storage.bounded_postgres import Line
 
-    def _connect(self, read_only: bool) -> Any:
-        import psycopg
-
-        # Values are put into the statement by the client: then `? IS NULL` needs no declared type, and a
-        # multi-row insert is one round trip with nothing to prepare.
-        connection = psycopg.connect(self._url, autocommit=True, cursor_factory=psycopg.ClientCursor)
-        if read_only:
-            connection.execute("SET default_transaction_read_only = on")
-        return connection
+        self._line = self._line or Line(self._url)
+        return PostgresConnection(self._line, read_only=read_only)
 
     def migrate(self, connection: Connection) -> list[str]:
+        assert isinstance(connection, PostgresConnection)
         ran = []
-        with transaction(connection):
+        with connection.patiently(), transaction(connection):
+            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute("SET LOCAL lock_timeout = 0")
             self.take_turns(connection)
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
             done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
@@ -104,36 +105,60 @@ class PostgresConnection:
     that goes over the new one. The begin of a transaction is tried on the new one at once: nothing is lost.
     """
 
-    def __init__(self, connect: Callable[[], Any]) -> None:
-        self._connect = connect
-        self._connection = connect()
+    def __init__(self, line: "Line", *, read_only: bool) -> None:
+        self._line = line
+        self._read_only = read_only
+        self._connection = line.connect(read_only=read_only)
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> "_Cursor":
         if statement == BEGIN:
             return self._begin()
-        cursor = self._cursor()
-        cursor.execute(_in_psycopg(statement), [_storable(value) for value in parameters] or None)
-        return _Cursor(cursor)
+        if statement == "ROLLBACK" and self._connection.closed:
+            raise ConnectionError(
+                "nothing is left to roll back"
+            )  # and no connection is made to find that out
+        values = [_storable(value) for value in parameters] or None
+        return _Cursor(self._heard(lambda cursor: cursor.execute(_in_psycopg(statement), values)))
 
     def _begin(self) -> "_Cursor":
         import psycopg
 
         try:
-            return _Cursor(self._cursor().execute("BEGIN"))
+            return _Cursor(self._heard(lambda cursor: cursor.execute("BEGIN")))
         except psycopg.OperationalError:
             if not self._connection.closed:
                 raise
-            return _Cursor(self._cursor().execute("BEGIN"))
+            return _Cursor(self._heard(lambda cursor: cursor.execute("BEGIN")))
 
     def executemany(self, statement: str, parameters: Sequence[Sequence[Any]], /) -> None:
         """In one go over the wire, not a round trip each."""
         rows = [[_storable(value) for value in row] for row in parameters]
-        self._cursor().executemany(_in_psycopg(statement), rows)
+        self._heard(lambda cursor: cursor.executemany(_in_psycopg(statement), rows))
 
-    def _cursor(self) -> Any:
+    @contextmanager
+    def patiently(self) -> Iterator[None]:
+        """A new schema may take its time, and so may the node that is faster to make it."""
+        from pipelines.storage.bounded_postgres import MIGRATION_S, SILENCE_S
+
+        self._connection.silence_s = MIGRATION_S
+        try:
+            yield
+        finally:
+            self._connection.silence_s = SILENCE_S
+
+    def _heard(self, ask: Callable[[Any], object]) -> Any:
+        """The cursor that asked. Where no answer came, the others need not all wait for it too."""
+        from pipelines.storage.bounded_postgres import Silent
+
         if self._connection.closed:
-            self._connection = self._connect()
-        return self._connection.cursor(row_factory=_rows_by_name)
+            self._connection = self._line.connect(read_only=self._read_only)
+        cursor = self._connection.cursor(row_factory=_rows_by_name)
+        try:
+            ask(cursor)
+        except Silent:
+            self._line.rest()
+            raise
+        return cursor
 
     def close(self) -> None:
         self._connection.close()

@@ -1,0 +1,42 @@
+"""Files that a start finds broken: said in words, kept under another name, done without where it is safe."""
+
+import logging
+from pathlib import Path
+
+from pipelines.storage import sqlite_files
+
+log = logging.getLogger(__name__)
+
+
+def is_queue_new(file: Path) -> bool:
+    """Whether the queue of batches begins empty: it was never there, was deleted, or is broken.
+
+    It only says which shard runs where. What has happened to each run is in the database, so going on with an
+    empty one repeats nothing.
+    """
+    if not file.exists():
+        return True
+    damage = sqlite_files.damage_of(file)
+    if damage is None:
+        return False
+    kept = sqlite_files.set_aside(file)
+    log.warning(
+        "The queue of batches is broken (%s: %s). It is kept as %s, which may be deleted; a new one is made,"
+        " and unfinished batches are queued again. Runs that were cut off are sent again by"
+        " `pipelines run --resume`.",
+        file, damage, kept,
+    )  # fmt: skip
+    return True
+
+
+def tell_of_log(file: Path) -> None:
+    """Before the database is opened: SQLite passes over a log that it cannot read, and then overwrites it."""
+    if not sqlite_files.has_unreadable_log(file):
+        return
+    kept = sqlite_files.copy_log_aside(file)
+    log.warning(
+        "The log of the database (%s-wal) is not readable, so what was stored since it was last moved into"
+        " the database is lost. The log is kept as %s. Where that matters, stop this server and restore the"
+        " database from a backup.",
+        file, kept,
+    )  # fmt: skip
