@@ -1,12 +1,15 @@
 """Promises of the reference pages: what exists is documented, and what is documented exists."""
 
+import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import typer.main
 
 from pipelines.cli.main import app as cli
+from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, Randomly, parse_failure_rules
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.task_columns import COLUMNS
 from pipelines.server.app import App
@@ -75,3 +78,13 @@ NOT_OURS = {".venv", ".bench", "node_modules"}
 def test_links_between_pages_lead_somewhere(path):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_failure_rules_of_the_reference_are_read_and_every_field_is_told():
+    text = page("failure-rules.md")
+    (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    tools = {"refund_order", "get_order"}
+    rules = parse_failure_rules(json.loads(example), tools=tools)
+    assert [type(rule) for rule in rules] == [AfterNCalls, Randomly, AfterStateChange]
+    told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    assert told == {"trigger"} | {field.name for kind in map(type, rules) for field in fields(kind)}
