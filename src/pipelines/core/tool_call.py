@@ -19,7 +19,7 @@ from pipelines.core.failure_rules import MatchedRule, WireFault
 from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_text
 from pipelines.core.ledger import Ledger, LedgerUpdate
 from pipelines.core.problems import Problem
-from pipelines.core.simulation.reply_check import contradictions, update_check
+from pipelines.core.simulation.reply_check import contradictions, may_contradict, update_check
 from pipelines.core.simulation.simulator import Question, SimulatedReply, SimulationFailed, Wait
 from pipelines.core.tools_schema import Tool, nearest_names
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
@@ -310,6 +310,8 @@ def _broken(tool: Tool, simulated: SimulatedReply, broken: list[Problem]) -> Dec
 
 def _contradictions(run: CalledRun, simulated: SimulatedReply) -> list[Problem]:
     after: Ledger = run.ledger
+    if not may_contradict(simulated.response, after, simulated.updates):
+        return []
     if simulated.updates:
         after = run.ledger.draft()
         after.apply(simulated.updates)

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Add, Ledger, Remove, Update, World
 from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.simulation.reply_check import computed_in, contradictions, reply_problems, update_check
+from pipelines.core.simulation.reply_check import (
+    computed_in,
+    contradictions,
+    may_contradict,
+    reply_problems,
+    update_check,
+)
 from pipelines.core.tools_schema import Tool
 
 ORDER: JsonObject = {
@@ -149,3 +155,22 @@ def test_a_projection_of_an_entity_is_never_a_problem(attrs: JsonObject, keys: s
     world = World.from_initial_state({"order": {"o-1": attrs}, "user": {"u-1": {"status": "active"}}})
     shown = {"order_id": "o-1", **{key: value for key, value in attrs.items() if key in keys}}
     assert reply_problems(shown, tool=tool(), ledger_after=Ledger(world)) == []
+
+
+FLAT_OR_NOT = st.dictionaries(
+    st.sampled_from(["id", "order_id", "userId", "status", "amount", "thing_id", "lines"]),
+    st.sampled_from(["1", "2", "paid", 7, None, [], [{"order_id": "1", "status": "x"}], {"id": "1"}]),
+    max_size=4,
+)
+
+
+@given(FLAT_OR_NOT | st.lists(FLAT_OR_NOT, max_size=2), st.booleans())
+def test_what_is_not_worth_a_look_has_nothing_against_it(response, adds):
+    ledger = Ledger(
+        World({"order": {"1": {"status": "paid", "amount": 7}}, "user": {"2": {"status": "new"}}})
+    )
+    updates = [Add(entity_type="thing", id="1", attrs={"status": "made"})] if adds else []
+    after = ledger.draft()
+    after.apply(updates)
+    if not may_contradict(response, ledger, updates):
+        assert contradictions(response, after) == []

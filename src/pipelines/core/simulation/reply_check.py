@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.ledger import Attributes, Ledger, LedgerUpdate
+from pipelines.core.ledger import Add, Attributes, Ledger, LedgerUpdate
 from pipelines.core.ledger_schema import LedgerSchema, update_problems
 from pipelines.core.problems import Problem
 from pipelines.core.python_tree import expression_tree
@@ -56,12 +56,21 @@ def contradictions(response: Json, ledger: Ledger, computed: Collection[str] = (
     """Where the reply and the ledger (after the call) disagree; paths are JSON Pointers into the reply."""
     kinds = _id_keys(tuple(ledger.entity_types()))
     found: list[Problem] = []
-    if isinstance(response, dict) and _names_nothing(response, kinds) and _is_flat(response):
-        return found  # as many replies are: it speaks of no entity by name
     for path, value, named in _objects(response, kinds, ledger):
         if named is not None:
             found += _disagreements(path, value, named, computed)
     return found
+
+
+def may_contradict(response: Json, ledger: Ledger, updates: Iterable[LedgerUpdate]) -> bool:
+    """Whether it is worth a look: many replies are flat and name no entity, so nothing is to be compared."""
+    if not isinstance(response, dict) or not _is_flat(response):
+        return True
+    kinds = ledger.entity_types()
+    for update in updates:  # one that the call itself brings into the world may be named, too
+        if isinstance(update, Add) and update.entity_type not in kinds:
+            return True
+    return not _names_nothing(response, _id_keys(tuple(kinds)))
 
 
 def _is_flat(value: JsonObject) -> bool:
