@@ -229,10 +229,10 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(directory: Path, **settings: Any) -> AsyncIterator[House]:
+async def open_house(directory: Path, *, own_url: str = "", **settings: Any) -> AsyncIterator[House]:
     """Start, as `pipelines up` does, in a directory that may have been used before."""
     loaded = load_settings({}, data_dir=directory, **({"proxy_rate_limit": 0} | settings))
     started = prepare(loaded)
-    app = App(loaded)
+    app = App(loaded, own_url=own_url)
     async with app.api.router.lifespan_context(app.api):
         yield House(loaded, app, started.key or started.key_file.read_text().strip())
