@@ -81,10 +81,8 @@ UNCALLABLE = {"a space": "http://bad host", "no host": "http://", "half an addre
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("own_url", UNCALLABLE.values(), ids=UNCALLABLE)
-async def test_a_proxy_that_no_agent_could_call_fails_the_run_before_it_is_sent(
-    tmp_path: Path, own_url: str
-):
-    """A public URL like these is refused at the start; where the server found out its own, the run says it."""
+async def test_a_proxy_that_no_agent_could_call_fails_the_run_before_it_is_sent(tmp_path: Path, own_url: str):
+    """A public URL like these is refused at the start; an address the server found itself, by the run."""
     async with open_house(tmp_path / "house", own_url=own_url) as house:
         with played(does_nothing) as agent:
             (run,) = await runs_of_a_batch(house, agent, REFUND_TASK)

@@ -313,3 +313,30 @@ def test_requests_of_every_kind_in_one_piece_come_back_in_order(pair: Twins) -> 
     assert streams[0] == streams[1]
     assert pair.lean.rows(run.id) == pair.asgi.rows(run.id)
     assert len(pair.lean.rows(run.id)) == 30
+
+
+def test_what_comes_in_one_piece_with_the_next_head_is_not_taken_for_its_body(
+    pair: Twins, served: Served
+) -> None:
+    """A retry is answered at once, so the head behind it in the same piece is read while nothing is under
+    way; the same piece again must still begin with the retry."""
+    one, two = pair.fresh_run(), pair.fresh_run()
+    retried = call_of(one, "get_order").replace(b"Content-Length", b"Idempotency-Key: k1\r\nContent-Length")
+    first_body = retried.partition(b"\r\n\r\n")[2]
+    note = json.dumps({"order_id": "7001", "text": "x" * 900}).encode()
+    second = call_of(two, "add_note", note)
+    second_head = second[: -len(note)]
+    sent = (
+        len(note) - len(first_body) - len(second_head)
+    )  # then all behind the first head is as long as the note
+    piece, rest = retried + second[: len(second_head) + sent], note[sent:]
+    with served.connect() as connection:
+        connection.sendall(retried)
+        read_response(connection)
+        for _ in range(3):
+            connection.sendall(piece)
+            assert b'"tool_name":"get_order"' in read_response(connection)
+            connection.sendall(rest)
+            assert b'"tool_name":"add_note"' in read_response(connection)
+    assert len(served.rows(one.id)) == 1
+    assert len(served.rows(two.id)) == 3

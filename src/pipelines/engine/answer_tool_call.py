@@ -112,12 +112,14 @@ class ToolCallAnswerer:
 
         def heard(error: Exception | None) -> None:
             live.unstored -= 1
-            if error is None:
-                answered(reply_of(row, decision.error, decision.fault))
-            else:
-                self._not_stored(live, error, call, answered, redos)
-            if kept is not None:
-                kept.tell(error)
+            try:
+                if error is None:
+                    answered(reply_of(row, decision.error, decision.fault))
+                else:
+                    self._not_stored(live, error, call, answered, redos)
+            finally:
+                if kept is not None:
+                    kept.tell(error)
 
         self._store(row, heard)
 
@@ -164,14 +166,30 @@ class ToolCallAnswerer:
         task.add_done_callback(self._redoing.discard)
 
     async def _anew(self, token_hash: str, call: ToolCall, answered: Answered, redos: int) -> None:
+        live: LiveRun | None = None
+        once = _once(answered)
         try:
             live = await self._live_runs.loaded(token_hash)
             if live is None:
                 raise InvalidRunToken
+            self.answer(live, call, once, redos)
         except asyncio.CancelledError:
-            answered(StorageUnavailable())
+            once(StorageUnavailable())
             raise
-        except Exception as error:  # noqa: BLE001 - told to whoever called
-            answered(error)
-        else:
-            self.answer(live, call, answered, redos)
+        except Exception as error:  # noqa: BLE001 - told to whoever called, as what `answer` raises is
+            if live is not None:  # what the call did to it in memory is not in its log
+                self._live_runs.forget({live.id})
+            once(error)
+
+
+def _once(answered: Answered) -> Answered:
+    """The first answer counts: one that fails to be told is not followed by another."""
+    is_told = False
+
+    def tell(answer: Answer) -> None:
+        nonlocal is_told
+        if not is_told:
+            is_told = True
+            answered(answer)
+
+    return tell

@@ -28,7 +28,7 @@ from pipelines.core.tool_call import (
 )
 from pipelines.core.trace_row import TraceRow
 from pipelines.engine.carry_out import CarryOut
-from pipelines.storage.database import Database, SequenceTaken
+from pipelines.storage.database import Database
 from pipelines.wire.errors import InternalError, OutcomeUnknown
 
 if TYPE_CHECKING:
@@ -242,14 +242,16 @@ class CallQueue:
             if error is None:
                 self._answer(waiting, reply_of(row, decision.error, decision.fault))
             else:
-                self._answer(waiting, OutcomeUnknown() if isinstance(error, SequenceTaken) else error)
+                self._answer(waiting, OutcomeUnknown())  # it is on record, and counted: not for a retry
 
         self._database.complete(row, self._live.sequence, heard)
 
     def _answer(self, waiting: Waiting, answer: Reply | Exception) -> None:
-        waiting.answered(answer)
-        if waiting.kept is not None:
-            waiting.kept.tell(answer if isinstance(answer, Exception) else None)
+        try:
+            waiting.answered(answer)
+        finally:
+            if waiting.kept is not None:
+                waiting.kept.tell(answer if isinstance(answer, Exception) else None)
 
 
 def _later(moment: str, seconds: float) -> str:

@@ -86,7 +86,7 @@ class LiveRuns:
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
         self._loading: dict[str, asyncio.Future[bool]] = {}
-        self._unstored: set[str] = set()  # tokens of runs dropped while rows of them were under way
+        self._unstored: dict[str, int] = {}  # tokens of runs dropped while rows of them were under way
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
         self._shared = _Shared()
         database.on_lost = self.forget
@@ -131,7 +131,7 @@ class LiveRuns:
     async def _load(self, token_hash: str) -> bool:
         if token_hash in self._unstored:
             await self._database.write(lambda connection: None)  # groups are committed in order
-            self._unstored.discard(token_hash)
+            self._unstored.pop(token_hash, None)
         live = await self._database.read(lambda connection: self._read(connection, token_hash))
         if live is None:
             return False
@@ -163,8 +163,8 @@ class LiveRuns:
         """Whether another process may still store the outcome of a call it has passed on. Of this one's own
         calls, those that are not in memory any more were given up."""
         body: Any = loads_own(row.response or "{}")
-        details = body["error"]["details"]
-        return bool(details["by"] != self._node and self._now() < details["until"])
+        details = body["error"].get("details")
+        return bool(details and details["by"] != self._node and self._now() < details["until"])
 
     def surroundings(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
         """What a run is judged against: its tools and the world it started from. For reader threads."""
@@ -188,7 +188,7 @@ class LiveRuns:
             live = self._by_token.pop(token_hash)
             live.is_forgotten = True
             if live.unstored:
-                self._unstored.add(token_hash)
+                self._unstored[token_hash] = run_id
             live.abandon(OutcomeUnknown())
 
     def abandon_all(self) -> None:
@@ -208,10 +208,10 @@ class LiveRuns:
 
     def let_go(self, run_id: int) -> None:
         """It has ended and its row says so: what is read from now on is right, what is being read is not."""
-        token_hash = self._token_of.get(run_id, "")
         self.deactivate(run_id)
         self._drop(run_id)
-        self._unstored.discard(token_hash)  # no call will be decided on it any more
+        if run_id in self._unstored.values():  # no call will be decided on it any more
+            self._unstored = {token: other for token, other in self._unstored.items() if other != run_id}
 
     async def close(self, run_id: int) -> None:
         """Deactivate a run and wait until every call it has answered is stored."""
@@ -299,5 +299,7 @@ def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedS
         tuple(toolbox.tools.values()), ledger_schema=toolbox.ledger_schema, world=world, behavior=behavior
     )
     for name in toolbox.tools:
-        simulator.plan_of(name)
+        plan = simulator.plan_of(name).plan
+        if plan is not None:
+            plan.code  # noqa: B018 - compiled when it is first looked at
     return simulator

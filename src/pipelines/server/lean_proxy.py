@@ -161,6 +161,7 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def on_headers_complete(self) -> None:
         started = time.perf_counter()
+        data, self._data = self._data, None  # only the first head of what came in one piece begins it
         is_ours = self._is_lean and self._is_free()
         request = self._reader.read(self.parser, self.url, self.headers) if is_ours else None
         live = self._run_of(request) if request is not None else None
@@ -169,8 +170,8 @@ class LeanProxyProtocol(OneWriteProtocol):
             return
         self._head_bytes = 0
         self._is_reading = True
-        if self._data is not None:
-            self._known.add(self._data, request)
+        if data is not None:
+            self._known.add(data, request)
         self._take(request, request.idempotency_key, live, started)
 
     def _hand_over(self) -> None:

@@ -105,11 +105,8 @@ class KnownHeads:
         return None
 
     def add(self, data: bytes, request: LeanRequest) -> None:
-        """`data` begins where a message begins, and `request` is what one of its heads says.
-
-        It is that of the first, and complete, if the data ends with it or with its body: were it that of a
-        later one, the messages before would make the data longer.
-        """
+        """`data` begins where a message begins, and `request` is what its first head says; it is kept if
+        the data ends with that head or with its body."""
         end = data.find(b"\r\n\r\n") + 4
         is_first = len(data) in (end, end + request.body_size) and data.startswith(b"POST ")
         if not is_first or end > MAX_KEPT_HEAD:

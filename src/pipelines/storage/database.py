@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, TypeAlias, TypeVar
@@ -21,6 +22,7 @@ from pipelines.storage.patient_writer import SequenceTaken as SequenceTaken
 from pipelines.storage.store import LoopCommits, StoreConnection
 from pipelines.storage.store import Store as Store
 from pipelines.storage.trace_rows import TraceRow
+from pipelines.wire.errors import StorageUnavailable
 
 T = TypeVar("T")
 Heard: TypeAlias = Callable[[Exception | None], None]
@@ -124,7 +126,8 @@ class Database:
         while self._busy or self._next or self._checkpoint is not None:
             if self._checkpoint is not None:
                 await asyncio.wait([self._checkpoint])
-            await self.write(lambda connection: None)
+            with suppress(StorageUnavailable):  # what could not be stored was told to whoever waits for it
+                await self.write(lambda connection: None)
         self._groups.put(None)
         await self._loop.run_in_executor(self._readers, self._writer.join)
         self._readers.shutdown()

@@ -30,6 +30,8 @@ class RowsToStore:
     rows: Sequence[TraceRow]
     completions: Mapping[int, int]  # position in rows -> the last sequence known when it was completed
     _lost: dict[int, Exception] = field(default_factory=dict)  # position -> why it is not stored
+    #: The database is away: waiting for it once is enough for all rows that are left.
+    _gone: Exception | None = None
     _voided: dict[int, Exception] = field(default_factory=dict)  # run -> why its rows are lost from here on
 
     def store_in_order(self) -> dict[int, Exception]:
@@ -48,9 +50,9 @@ class RowsToStore:
             if not self.store.is_unavailable(error):
                 return False
             # The rows may have been stored and only the answer lost: tried again, each would be doubled.
-            reason = unavailable(StorageUnavailable.__doc__ or "", error)
+            self._gone = unavailable(StorageUnavailable.__doc__ or "", error)
             for position in positions:
-                self._lose(position, reason)
+                self._lose(position, self._gone)
         return True
 
     def _store_one_by_one(self, positions: Sequence[int]) -> None:
@@ -62,8 +64,13 @@ class RowsToStore:
             except SequenceTaken as taken:
                 self._lose(position, taken)
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the row
-                unstored = unavailable(StorageUnavailable.__doc__ or "", error)
-                self._lose(position, SequenceTaken() if self.store.is_taken(error) else unstored)
+                if self.store.is_taken(error):
+                    self._lose(position, SequenceTaken())
+                    continue
+                reason = unavailable(StorageUnavailable.__doc__ or "", error)
+                self._lose(position, reason)
+                if self.store.is_unavailable(error):
+                    self._gone = reason
 
     def _store_one(self, position: int) -> None:
         row = self.rows[position]
@@ -77,7 +84,7 @@ class RowsToStore:
 
     def _is_wanted(self, position: int) -> bool:
         """Whether no row of its run was lost before it; otherwise it is lost with that one."""
-        reason = self._voided.get(self.rows[position].run_id)
+        reason = self._gone or self._voided.get(self.rows[position].run_id)
         if reason is not None:
             self._lost[position] = reason
         return reason is None

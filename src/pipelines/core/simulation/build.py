@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Refused
@@ -151,9 +151,30 @@ def build_simulator(
     return PlannedSimulator(tools, ledger_schema=ledger_schema, world=world, behavior=behavior)
 
 
+class _Written:
+    """A plan's body, known by its text: tasks whose worlds differ mostly share their plans all the same."""
+
+    __slots__ = ("body", "text")
+
+    def __init__(self, body: Json) -> None:
+        self.body = body
+        self.text = dumps(body)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Written) and other.text == self.text
+
+
+@lru_cache(maxsize=2_048)  # a plan takes some tens of kilobytes
+def _plan(written: _Written, origin: Origin) -> Plan:
+    return parse_plan(written.body, origin=origin)
+
+
 def _parsed(body: Json, origin: Origin, notes: tuple[str, ...], confidence: float) -> ToolPlan:
     try:
-        plan = parse_plan(body, origin=origin)
+        plan = _plan(_Written(body), origin)
     except Refused as refused:
         told = tuple(f"{problem.path}: {problem.message}" for problem in refused.problems)
         return ToolPlan(plan=None, origin=origin, notes=(*notes, *told), confidence=0.0)
