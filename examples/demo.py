@@ -6,7 +6,6 @@ Everything is real: `pipelines up`, the agent in a process of its own, and `pipe
 import json
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import sys
@@ -35,7 +34,7 @@ def started(*command: str, env: dict[str, str]) -> Iterator[subprocess.Popen[str
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # not SIGINT, which children of a background job ignore
         process.wait(timeout=PATIENCE_S)
 
 
