@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import orjson
 
 from pipelines.core.called_run import Arrival, CalledRun, KeptReply
-from pipelines.core.failure_rules import MatchedRule, WireFault
+from pipelines.core.failure_rules import Effect, MatchedRule, WireFault
 from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_text
 from pipelines.core.ledger import Ledger, LedgerUpdate
 from pipelines.core.problems import Problem
@@ -210,7 +210,7 @@ def settle(run: CalledRun, ask: Ask, reply: object) -> Decision | Ask:
 
 def _answered(run: CalledRun, received: Received, matched: MatchedRule | None) -> Decision | Ask:
     if matched is not None and matched.error is not None:
-        return _forced(matched, matched.error.code)
+        return _forced(matched.index, matched.error)
     tool, arguments, arrival = received
     try:
         simulated = run.simulator.answer(tool.name, arguments, run.ledger, run.moment(arrival.number))
@@ -246,14 +246,13 @@ def _asked(
     )
 
 
-def _forced(matched: MatchedRule, code: int) -> Decision:
-    assert matched.error is not None
+def _forced(index: int, error: Effect) -> Decision:
     decision = Decision(
         Source.INJECTED,
-        code,
-        text_of(matched.error.body()),
-        matched_rule_index=matched.index,
-        fault=matched.error if isinstance(matched.error, WireFault) else None,
+        error.code,
+        text_of(error.body()),
+        matched_rule_index=index,
+        fault=error if isinstance(error, WireFault) else None,
     )
     return refusal(ReplyTooLarge()) if _is_too_large(decision.response) else decision
 

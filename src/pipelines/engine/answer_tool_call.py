@@ -7,7 +7,6 @@ a row that is lost takes the run's memory with it.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from typing import TypeAlias
@@ -31,7 +30,6 @@ from pipelines.engine.live_runs import LiveRun, LiveRuns
 from pipelines.storage.database import Database, SequenceTaken
 from pipelines.wire.errors import InvalidRunToken, StorageUnavailable
 
-log = logging.getLogger(__name__)
 MAX_REDOS = 20  # only when several nodes answer calls of one run at the same moment
 Answer: TypeAlias = Reply | Exception
 
