@@ -30,7 +30,7 @@ from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.live_runs import LiveRun, LiveRuns, Toolbox
 from pipelines.engine.platform import WallClock
-from pipelines.storage import agents, datasets, runs
+from pipelines.storage import agents, datasets, runs, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Heard
 from pipelines.storage.keys import add_org, hash_of
@@ -189,7 +189,12 @@ def _store_runs(connection: Connection) -> list[str]:
     )
     dataset_id = datasets.add_dataset(connection, org_id=org_id, name="bench", agent_id=agent_id, now=now)
     seed = Seed(user_instruction="bench", initial_state=state(SHARED_ENTITIES))
-    (task_id,) = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, seeds=[seed], now=now)
+    written = datasets.written(seed)
+    for slice in texts.slices_of(written.texts):
+        texts.add_parts(connection, slice, now=now)
+    (task_id,) = datasets.add_tasks(
+        connection, org_id=org_id, dataset_id=dataset_id, tasks=[written.task], now=now
+    )
     task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
     assert task is not None
     tokens = [f"token-{number}" for number in range(LIVE_RUNS)]
@@ -206,6 +211,7 @@ def _store_runs(connection: Connection) -> list[str]:
                 status=RunStatus.RUNNING,
                 jti=token,
                 token_hash=hash_of(token),
+                seed_hash=task.seed_hash,
                 seed_text=task.seed_text,
                 world_hash=task.world_hash,
                 simulated_now=now,

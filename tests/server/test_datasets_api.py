@@ -203,12 +203,13 @@ async def test_only_the_first_thousand_problems_are_listed_and_all_are_counted(o
     assert "1500" in error["message"]
 
 
-async def test_a_world_used_by_many_rows_is_stored_once(org: Org, house: Any) -> None:
+async def test_a_seed_and_a_world_used_by_many_rows_are_stored_once(org: Org, house: Any) -> None:
     await org.dataset(*[TASK] * 20)
-    worlds = await house.platform.database.read(
-        lambda connection: connection.execute("SELECT COUNT(*) FROM worlds").fetchone()[0]
+    await org.dataset(*[TASK] * 20, TASK | {"user": "Something else."})
+    stored = await house.platform.database.read(
+        lambda connection: connection.execute("SELECT COUNT(*) FROM texts").fetchone()[0]
     )
-    assert worlds == 1
+    assert stored == 3  # two seeds, and the world of both
 
 
 async def test_behaviour_that_is_not_understood_is_a_warning_with_its_row(org: Org) -> None:

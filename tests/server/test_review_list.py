@@ -8,9 +8,11 @@ import pytest
 
 from desk import House, Org, answered, every_item
 from pipelines.engine import judge_run
+from pipelines.engine.open_run import find_run
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import READERS
 from pipelines.storage.runs import NEEDS_REVIEW
+from pipelines.storage.texts import add_parts, named, slices_of
 
 pytestmark = pytest.mark.anyio
 ORACLE = {"expected_outcome": "completion", "expected_state": {"order.4521.status": "refunded"}}
@@ -34,9 +36,7 @@ async def test_a_run_whose_judge_broke_is_listed_until_it_is_judged(house: House
     run = await org.run(**ORACLE)
     answered(await run.call("refund_order", {"order_id": "4521"}), 200)
     assert answered(await run.finish(final_response="Order 4521 is refunded."))["verdict"] == "PASS"
-    (seed,) = await house.platform.database.read(
-        lambda connection: connection.execute("SELECT seed FROM runs WHERE id = ?", (run.id,)).fetchone()
-    )
+    seed = (await find_run(house.platform, org.id, run.id)).seed_text
     await give_seed(house, run.id, seed.replace('"order.4521.status":"refunded"', '"order":{"$regex":"("}'))
     judged = answered(await org.client.post(f"/api/runs/{run.id}/judge"))
     assert judged["verdict"] is None
@@ -89,7 +89,10 @@ async def test_others_are_answered_while_a_long_run_is_judged(org: Org) -> None:
 
 async def give_seed(house: House, run_id: int, seed: str) -> None:
     def change(connection: Connection) -> None:
-        connection.execute("UPDATE runs SET seed = ? WHERE id = ?", (seed, run_id))
+        text = named(seed.encode())
+        (parts,) = slices_of([text])
+        add_parts(connection, parts, now="")
+        connection.execute("UPDATE runs SET seed_hash = ? WHERE id = ?", (text.hash, run_id))
 
     await house.platform.database.write(change)
 

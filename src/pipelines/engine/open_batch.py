@@ -1,32 +1,28 @@
 """Asking for runs: a batch over a dataset or some tasks, its progress, stopping and resuming it."""
 
-import secrets
 from dataclasses import dataclass
+from functools import partial
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, is_id
 from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import CONVERSATION
 from pipelines.core.statistics import mean_pass_hat_k, wilson
+from pipelines.engine.change_batch import NewBatch, cancel_runs, resume_runs, store_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
-from pipelines.storage import batches, datasets, runs
-from pipelines.storage.agents import Agent
+from pipelines.engine.upload_tasks import find_dataset
+from pipelines.storage import batches, datasets
 from pipelines.storage.batches import Batch
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Task
-from pipelines.storage.keys import hash_of
-from pipelines.storage.runs import NewRun
+from pipelines.storage.datasets import TaskToRun
+from pipelines.storage.texts import SLICE_ROWS
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound
-from pipelines.wire.names import RunStatus
 
 MAX_RUNS = 100_000
 MAX_REPEATS = 100
 FIELDS = ("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed")
-NEVER = "9999-12-31T23:59:59.999999Z"  # a pending run has no token yet; its claim gives it one and a time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +43,18 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         raise AgentIsDraft
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
-    now = platform.now()
-    batch = await platform.database.write(lambda connection: _store(connection, now, org_id, agent, asked))
+    tasks = await _tasks(platform, org_id, asked)
+    _check(tasks, asked)
+    new = NewBatch(
+        org_id=org_id,
+        agent=agent,
+        dataset_id=asked.dataset_id,
+        tasks=tasks,
+        repeats=asked.repeats,
+        concurrency=min(asked.concurrency, agent.definition.max_concurrency),
+        fault_seed=asked.fault_seed,
+    )
+    batch = await find_batch(platform, org_id, await store_batch(platform, new))
     await runner.enqueue(batch)
     return batch
 
@@ -79,10 +85,8 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
     batch = await find_batch(platform, org_id, batch_id)
     if batch.status != "running":
         raise Conflict(f"Batch {batch_id} has already ended ({batch.status}).")
-    now = platform.now()
-    for run_id in await platform.database.write(
-        lambda connection: batches.cancel_batch(connection, batch_id=batch_id, now=now)
-    ):
+    await platform.database.write(partial(batches.stop_batch, batch_id=batch_id, now=platform.now()))
+    async for run_id in cancel_runs(platform, batch_id):
         runner.cancel(run_id)
     return await find_batch(platform, org_id, batch_id)
 
@@ -90,100 +94,46 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
 async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
     """Go on with what was not sent, and send again what was cancelled or interrupted, each as a new run."""
     await find_batch(platform, org_id, batch_id)
-    now = platform.now()
-
-    def store(connection: Connection) -> None:
-        batches.make_pending_again(connection, batch_id=batch_id)
-        for run_id in batches.runs_to_retry(connection, batch_id=batch_id):
-            _copy(connection, org_id, run_id, now)
-        batches.reopen_batch(connection, batch_id=batch_id, now=now)
-
-    await platform.database.write(store)
+    await resume_runs(platform, org_id, batch_id)
     batch = await find_batch(platform, org_id, batch_id)
-    if batch.unqueued_since is not None:
+    if batch.status == "running" and batch.unqueued_since is not None:
         await runner.enqueue(batch)
     return batch
 
 
-def _store(connection: Connection, now: str, org_id: int, agent: Agent, asked: _Asked) -> Batch:
-    tasks = _tasks(connection, org_id, asked)
-    _check(tasks, asked)
-    batch_id = batches.add_batch(
-        connection,
-        org_id=org_id,
-        agent_id=agent.id,
-        agent_version=agent.version,
-        dataset_id=asked.dataset_id,
-        repeats=asked.repeats,
-        concurrency=min(asked.concurrency, agent.definition.max_concurrency),
-        fault_seed=asked.fault_seed,
-        now=now,
-    )
-    version = (agent.id, agent.version)
-    new: list[NewRun] = []
-    for repeat in range(1, asked.repeats + 1):
-        fault_seed = repeat if asked.fault_seed == "repeat" else asked.fault_seed
-        new += [_pending(task, version, batch_id, repeat, fault_seed, now) for task in tasks]
-    runs.add_runs(connection, new)
-    batch = batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
-    assert batch is not None
-    return batch
-
-
-def _pending(
-    task: Task, version: tuple[int, int], batch_id: int, repeat: int, fault_seed: int, now: str
-) -> NewRun:
-    return NewRun(
-        org_id=task.org_id,
-        agent_id=version[0],
-        agent_version=version[1],
-        task_id=task.id,
-        dataset_id=task.dataset_id,
-        batch_id=batch_id,
-        repeat_number=repeat,
-        mode="dispatch",
-        status=RunStatus.PENDING,
-        jti=secrets.token_hex(16),
-        token_hash=hash_of(secrets.token_hex(16)),
-        seed_text=task.seed_text,
-        world_hash=task.world_hash,
-        simulated_now=task.created_at,
-        fault_seed=fault_seed,
-        soft_warnings=[],
-        created_at=now,
-        expires_at=NEVER,
-    )
-
-
-def _copy(connection: Connection, org_id: int, run_id: int, now: str) -> int:
-    """A new attempt at what a run was asked; the old one stays as it ended."""
-    run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
-    assert run is not None
-    task = datasets.task_by_id(connection, org_id=org_id, task_id=run.task_id)
-    assert task is not None
-    assert run.batch_id is not None
-    runs.mark_retried(connection, run_id=run_id)
-    version = (run.agent_id, run.agent_version)
-    again = _pending(task, version, run.batch_id, run.repeat_number, run.fault_seed, now)
-    return runs.add_run(connection, again)
-
-
-def _tasks(connection: Connection, org_id: int, asked: _Asked) -> list[Task]:
+async def _tasks(platform: Platform, org_id: int, asked: _Asked) -> list[TaskToRun]:
+    """What the batch is over, in the author's order, or the order they were asked for."""
     if asked.dataset_id is not None:
-        dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=asked.dataset_id)
-        if dataset is None:
-            raise NotFound(f"There is no dataset {asked.dataset_id}.")
-        return datasets.tasks_of_dataset(connection, dataset.id, limit=MAX_RUNS + 1, after_id=None).items
-    found = []
-    for task_id in asked.task_ids or ():
-        task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-        if task is None:
+        return await _tasks_of_dataset(platform, org_id, asked.dataset_id)
+    found: dict[int, TaskToRun] = {}
+    wanted = asked.task_ids or ()
+    for start in range(0, len(wanted), SLICE_ROWS):
+        some = await platform.database.read(
+            partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=wanted[start : start + SLICE_ROWS])
+        )
+        found |= {task.id: task for task in some}
+    for task_id in wanted:
+        if task_id not in found:
             raise NotFound(f"There is no task {task_id}.")
-        found.append(task)
-    return found
+    return [found[task_id] for task_id in wanted]
 
 
-def _check(tasks: list[Task], asked: _Asked) -> None:
+async def _tasks_of_dataset(platform: Platform, org_id: int, dataset_id: int) -> list[TaskToRun]:
+    await find_dataset(platform, org_id, dataset_id)
+    tasks: list[TaskToRun] = []
+    after_id: int | None = None
+    while len(tasks) <= MAX_RUNS:
+        page = await platform.database.read(
+            partial(datasets.tasks_to_run, dataset_id=dataset_id, limit=SLICE_ROWS, after_id=after_id)
+        )
+        tasks += page.items
+        after_id = page.last_id
+        if after_id is None:
+            break
+    return tasks
+
+
+def _check(tasks: list[TaskToRun], asked: _Asked) -> None:
     if not tasks:
         raise Refused([Problem(path="/dataset_id", message="has no tasks to run")], "the batch")
     if len(tasks) * asked.repeats > MAX_RUNS:
@@ -196,17 +146,10 @@ def _check(tasks: list[Task], asked: _Asked) -> None:
             hint='set simulator_mode to "scripted" and give scripted_user_turns',
         )
         for task in tasks
-        if _needs_model(task)
+        if task.needs_model
     ]
     if problems:
         raise Refused(problems, "the batch")
-
-
-def _needs_model(task: Task) -> bool:
-    # A text without the word is no conversation: of thousands of tasks, most need not be read to know it.
-    if CONVERSATION not in task.seed_text:
-        return False
-    return task.seed.is_conversation and task.seed.simulator_mode != "scripted"
 
 
 def _read(body: JsonObject) -> _Asked:

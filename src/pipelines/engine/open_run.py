@@ -53,6 +53,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             status=RunStatus.RUNNING,
             jti=jti,
             token_hash=hash_of(token),
+            seed_hash=task.seed_hash,
             seed_text=task.seed_text,
             world_hash=task.world_hash,
             simulated_now=asked.now or task.created_at,
@@ -64,10 +65,8 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
         return replace(new, soft_warnings=[*platform.live_runs.unenforced(connection, new)])
 
     new = await platform.database.read(prepare)
-    run = await platform.database.write(
-        lambda connection: _existing(connection, org_id, runs.add_run(connection, new))
-    )
-    return OpenedRun(run=run, token=token)
+    run_id = await platform.database.write(lambda connection: runs.add_run(connection, new))
+    return OpenedRun(run=await find_run(platform, org_id, run_id), token=token)
 
 
 async def finish_run(platform: Platform, org_id: int, run_id: int, body: JsonObject) -> Run:

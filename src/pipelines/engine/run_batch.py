@@ -10,11 +10,13 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
 from pipelines.engine.durable_shards import LANES, DurableShards, Shard
+from pipelines.engine.finish_changes import finish_changes
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.storage import batches, runs
 from pipelines.storage.agents import Agent, agent_by_id
@@ -23,6 +25,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Run
 from pipelines.wire.errors import StorageUnavailable
+from pipelines.wire.names import RunStatus
 
 log = logging.getLogger(__name__)
 SHARD = 250  # runs: large enough that queueing costs nothing, small enough to share and to resume
@@ -81,6 +84,7 @@ class BatchRunner:
         await self._platform.database.write(
             lambda connection: batches.interrupt_worker(connection, worker=self._worker, now=now)
         )
+        await finish_changes(self._platform, at_start=True)
         unfinished = await self._platform.database.read(batches.unfinished_batches)
         if listen or unfinished:
             await self._listen()
@@ -110,11 +114,14 @@ class BatchRunner:
         await self._shards.enqueue(
             shards_of(batch, work.pending, lanes=min(LANES, most)), agent_id=batch.agent_id
         )
-        await self._platform.database.write(
-            lambda connection: batches.mark_queued(
-                connection, batch_id=batch.id, since=batch.unqueued_since or ""
-            )
-        )
+        now = self._platform.now()
+
+        def queued(connection: Connection) -> None:
+            batches.mark_queued(connection, batch_id=batch.id, since=batch.unqueued_since or "")
+            if not work.pending:  # no shard will find that there is nothing left to do
+                batches.finish_batch(connection, batch_id=batch.id, now=now)
+
+        await self._platform.database.write(queued)
 
     def cancel(self, run_id: int) -> None:
         """Stop waiting for the agent, if it is this process that does. Its row says why already."""
@@ -192,20 +199,31 @@ class BatchRunner:
         token, jti, now = secrets.token_urlsafe(32), secrets.token_hex(16), self._platform.now()
         lifetime = timedelta(seconds=agent.definition.run_timeout_s + GRACE_S)
 
-        def claim(connection: Connection) -> Run | None:
-            turns = runs.turns_of(connection, run_id)
-            return runs.claim_run(
-                connection,
-                run_id=run_id,
-                worker=self._worker,
-                jti=jti,
-                token_hash=hash_of(token),
-                now=now,
-                expires_at=timestamp(datetime.fromisoformat(now) + lifetime * turns),
-            )
+        def to_claim(connection: Connection) -> Run | None:
+            pending = runs.pending_run(connection, run_id)
+            if pending is None:
+                return None
+            expires_at = timestamp(datetime.fromisoformat(now) + lifetime * pending.turns())
+            run = replace(pending, status=RunStatus.RUNNING, jti=jti, expires_at=expires_at)
+            run = replace(run, started_at=now, dispatched_at=now)
+            with suppress(Exception):  # what is wrong with a seed is told when it is sent
+                run.seed  # noqa: B018 - read here, on a reader's thread, rather than on the loop
+            return run
 
-        run = await self._platform.database.write(claim)
-        return None if run is None else Claimed(run, token, agent)
+        # Its seed may be large: it is read before the claim, so that nobody waits for the writer meanwhile.
+        run = await self._platform.database.read(to_claim)
+        if run is None:
+            return None
+        claim = partial(
+            runs.claim_run,
+            run_id=run_id,
+            worker=self._worker,
+            jti=jti,
+            token_hash=hash_of(token),
+            now=now,
+            expires_at=run.expires_at,
+        )
+        return Claimed(run, token, agent) if await self._platform.database.write(claim) else None
 
     def _close(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> None:
         for run_id in batches.claimed_runs(
@@ -226,6 +244,7 @@ class BatchRunner:
                 await self._stop_what_was_ended_elsewhere()
                 await self._take_over()
                 await self._queue_forgotten(before=self._ago())
+                await finish_changes(self._platform, at_start=False)
             except Exception:  # whatever it was, a heart that stops for it would be worse
                 log.exception("worker %s missed a beat", self._worker)
 

@@ -87,7 +87,7 @@ async def store_code(platform: Platform, checked: CheckedCode) -> None:
         def store(connection: Connection, part: code.Part = part) -> None:
             code.add_part(connection, part)
 
-        await platform.database.write(store)
+        await platform.database.write_part(store)
     whole = code.archive_hash(archive.raw)
     await platform.database.write(
         lambda connection: code.add_code(connection, code_hash=archive.hash, archive_hash=whole, now=now)

@@ -1,7 +1,10 @@
 """Datasets: an upload is checked whole and refused whole, then its seeds are frozen as tasks."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.ledger import World
@@ -13,13 +16,14 @@ from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv, tasks_as_rows
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.lint import lint_seeds
 from pipelines.engine.platform import Platform
-from pipelines.storage import agents, datasets
+from pipelines.storage import agents, datasets, texts
 from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset
+from pipelines.storage.datasets import Dataset, NewTask, WrittenSeed
 from pipelines.wire.errors import NotFound
 
 MAX_NAME = 255
-EVERY = 2**31  # tasks: no limit
+EXPORTED_AT_ONCE = 50  # tasks: others have their turn with the database's readers in between
+WRITTEN_AT_ONCE = 250  # seeds made into texts before the first of them is stored
 MOST_READ = 200  # behaviour texts that differ, read for one answer: each takes some hundredths of a second
 MAX_WARNINGS = 1_000
 
@@ -57,17 +61,16 @@ async def create_dataset(
     seeds = await asyncio.to_thread(_seeds, rows, around, problems)
     now = platform.now()
 
-    def store(connection: Connection) -> tuple[Dataset, list[int]]:
-        dataset_id = datasets.add_dataset(
+    def add_dataset(connection: Connection) -> int:
+        return datasets.add_dataset(
             connection,
             org_id=org_id,
             name=str(name),
             agent_id=agent_id if isinstance(agent_id, int) else None,
             now=now,
         )
-        return _store_tasks(connection, org_id, dataset_id, seeds, now)
 
-    dataset, task_ids = await platform.database.write(store)
+    dataset, task_ids = await _store(platform, org_id, seeds, add_dataset, now)
     warnings = await asyncio.to_thread(_warnings, seeds, around)
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
 
@@ -79,10 +82,7 @@ async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: b
         # An agent that was deleted meanwhile leaves nothing to check against.
         around = await _surroundings(platform, org_id, dataset.agent_id) or around
     seeds = await asyncio.to_thread(_seeds, rows, around, [])
-    now = platform.now()
-    dataset, task_ids = await platform.database.write(
-        lambda connection: _store_tasks(connection, org_id, dataset_id, seeds, now)
-    )
+    dataset, task_ids = await _store(platform, org_id, seeds, lambda connection: dataset_id, platform.now())
     warnings = await asyncio.to_thread(_warnings, seeds, around)
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
 
@@ -111,12 +111,20 @@ async def export_tasks_as_body(platform: Platform, org_id: int, dataset_id: int)
 
 async def _seeds_of(platform: Platform, dataset_id: int) -> list[Seed]:
     """Every seed of the dataset in order, whole."""
+    seeds: list[Seed] = []
+    after_id: int | None = None
+    while True:
 
-    def collect(connection: Connection) -> list[Seed]:
-        page = datasets.tasks_of_dataset(connection, dataset_id, limit=EVERY, after_id=None)
-        return [datasets.whole_seed(connection, task) for task in page.items]
+        def some(connection: Connection, after_id: int | None = after_id) -> tuple[list[Seed], int | None]:
+            page = datasets.tasks_of_dataset(
+                connection, dataset_id, limit=EXPORTED_AT_ONCE, after_id=after_id
+            )
+            return [datasets.whole_seed(connection, task) for task in page.items], page.last_id
 
-    return await platform.database.read(collect)
+        found, after_id = await platform.database.read(some)
+        seeds += found
+        if after_id is None:
+            return seeds
 
 
 def _name_problems(name: Json) -> list[Problem]:
@@ -153,19 +161,41 @@ def _seeds(rows: bytes | Json, around: _Surroundings, problems: list[Problem]) -
     return seeds
 
 
-def _store_tasks(
-    connection: Connection, org_id: int, dataset_id: int, seeds: list[Seed], now: str
+async def _store(
+    platform: Platform, org_id: int, seeds: list[Seed], dataset_of: Callable[[Connection], int], now: str
 ) -> tuple[Dataset, list[int]]:
-    task_ids = datasets.add_tasks(
-        connection,
-        org_id=org_id,
-        dataset_id=dataset_id,
-        seeds=seeds,
-        now=now,
-    )
-    dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
-    assert dataset is not None
-    return dataset, task_ids
+    """The texts first, in slices that let others through; then, at once, the tasks that refer to them.
+
+    An upload that is cut off leaves texts that nobody sees and the next start removes.
+    """
+    tasks = await _store_texts(platform, seeds)
+
+    def store(connection: Connection) -> tuple[Dataset, list[int]]:
+        dataset_id = dataset_of(connection)
+        ids = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, tasks=tasks, now=now)
+        dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
+        assert dataset is not None
+        return dataset, ids
+
+    return await platform.database.write_part(store)
+
+
+async def _store_texts(platform: Platform, seeds: list[Seed]) -> list[NewTask]:
+    """The tasks whose texts they are; what is there already costs nothing."""
+    tasks: list[NewTask] = []
+    left = iter(seeds)
+    while some := list(islice(left, WRITTEN_AT_ONCE)):
+        written = await asyncio.to_thread(_written, some)
+        bodies = {text.hash: text for seed in written for text in seed.texts}
+        missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
+        for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
+            await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
+        tasks += [seed.task for seed in written]
+    return tasks
+
+
+def _written(seeds: list[Seed]) -> list[WrittenSeed]:
+    return [datasets.written(seed) for seed in seeds]
 
 
 def _warnings(seeds: list[Seed], around: _Surroundings) -> list[JsonObject]:

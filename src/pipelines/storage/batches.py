@@ -1,10 +1,15 @@
-"""Batches: many runs asked for at once. The runs carry their own state; a batch only names them."""
+"""Batches: many runs asked for at once. The runs carry their own state; a batch only names them.
 
+What changes many of its runs is made in slices, each a short write of its own: see `engine.open_batch`.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipelines.core.failure_rules import FaultSeed
 from pipelines.core.json_text import JsonObject
-from pipelines.storage.connection import Connection, Row, insert
+from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
 
@@ -18,7 +23,7 @@ class Batch:
     repeats: int
     concurrency: int
     fault_seed: FaultSeed  # enters the draws of random failure rules
-    status: str  # running, completed, cancelled
+    status: str  # running, completed, cancelled; opening and discarded are not shown
     created_at: str
     ended_at: str | None
     unqueued_since: str | None  # its runs are stored, but not known to be queued
@@ -38,6 +43,22 @@ class Batch:
         }
 
 
+class CancelledRun(NamedTuple):
+    id: int
+    was_sent: bool
+
+
+class RunToRetry(NamedTuple):
+    task_id: int
+    agent_id: int
+    agent_version: int
+    repeat_number: int
+    fault_seed: int
+
+
+_IN_SIGHT = "status NOT IN ('opening', 'discarded')"
+
+
 def add_batch(
     connection: Connection,
     *,
@@ -48,19 +69,61 @@ def add_batch(
     repeats: int,
     concurrency: int,
     fault_seed: FaultSeed = 0,
+    status: str = "running",
     now: str,
 ) -> int:
+    settings = (agent_version, dataset_id, repeats, concurrency, str(fault_seed))
     return insert(
         connection,
         "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, fault_seed,"
-        " status, created_at, unqueued_since) VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?, ?)",
-        (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, str(fault_seed), now, now),
+        " status, created_at, unqueued_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (org_id, agent_id, *settings, status, now, now),
     )
+
+
+def go_on_opening(connection: Connection, *, batch_id: int, is_whole: bool, now: str) -> bool:
+    """Before one more slice of its runs is stored; False when it was discarded meanwhile."""
+    done = connection.execute(
+        "UPDATE batches SET status = ?, unqueued_since = ? WHERE id = ? AND status = 'opening'",
+        ("running" if is_whole else "opening", now, batch_id),
+    )
+    return done.rowcount == 1
+
+
+def half_stored_batches(connection: Connection, *, before: str) -> list[int]:
+    """Batches that nobody goes on storing, and those of which some runs are still to be removed."""
+    rows = connection.execute(
+        "SELECT id FROM batches WHERE status IN ('opening', 'discarded') AND"
+        " (status = 'discarded' OR unqueued_since < ?) ORDER BY id",
+        (before,),
+    )
+    return [row[0] for row in rows]
+
+
+def discard_batch(connection: Connection, *, batch_id: int, before: str) -> None:
+    """So that nobody goes on storing it."""
+    connection.execute(
+        "UPDATE batches SET status = 'discarded' WHERE id = ? AND status = 'opening' AND unqueued_since < ?",
+        (batch_id, before),
+    )
+
+
+def remove_discarded(connection: Connection, *, batch_id: int, most: int) -> bool:
+    """Some of its runs, none of which was ever sent; with the last goes the batch. True when it is gone."""
+    done = connection.execute(
+        "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE batch_id = ? ORDER BY id LIMIT ?)"
+        " AND EXISTS (SELECT 1 FROM batches WHERE id = ? AND status = 'discarded')",
+        (batch_id, most, batch_id),
+    )
+    if done.rowcount == most:
+        return False
+    connection.execute("DELETE FROM batches WHERE id = ? AND status = 'discarded'", (batch_id,))
+    return True
 
 
 def batch_by_id(connection: Connection, *, org_id: int, batch_id: int) -> Batch | None:
     row = connection.execute(
-        "SELECT * FROM batches WHERE id = ? AND org_id = ?", (batch_id, org_id)
+        f"SELECT * FROM batches WHERE id = ? AND org_id = ? AND {_IN_SIGHT}", (batch_id, org_id)
     ).fetchone()
     return _batch(row) if row else None
 
@@ -74,6 +137,7 @@ def batches_of_org(
         filters=[Filter("org_id", org_id), Filter("agent_id", agent_id)],
         limit=limit,
         before_id=before_id,
+        where=_IN_SIGHT,
     )
     return Page([_batch(row) for row in rows.items], rows.last_id)
 
@@ -126,11 +190,24 @@ def verdicts(connection: Connection, *, batch_id: int) -> list[tuple[int, int, i
 def runs_to_retry(connection: Connection, *, batch_id: int) -> list[int]:
     """Runs that were cut off or cancelled after they were sent, and have no new attempt yet."""
     rows = connection.execute(
-        "SELECT id FROM runs WHERE batch_id = ? AND retried = 0 AND dispatched_at IS NOT NULL"
-        " AND (status = 'cancelled' OR (status = 'failed' AND error_class = 'interrupted')) ORDER BY id",
-        (batch_id,),
+        f"SELECT id FROM runs WHERE batch_id = ? AND {_TO_RETRY} ORDER BY id", (batch_id,)
     )
     return [row[0] for row in rows]
+
+
+def runs_never_sent(connection: Connection, *, batch_id: int) -> list[int]:
+    """Runs that were cancelled before anyone sent them."""
+    rows = connection.execute(
+        f"SELECT id FROM runs WHERE batch_id = ? AND {_NEVER_SENT} ORDER BY id", (batch_id,)
+    )
+    return [row[0] for row in rows]
+
+
+_TO_RETRY = (
+    "retried = 0 AND dispatched_at IS NOT NULL"
+    " AND (status = 'cancelled' OR (status = 'failed' AND error_class = 'interrupted'))"
+)
+_NEVER_SENT = "retried = 0 AND status = 'cancelled' AND dispatched_at IS NULL"
 
 
 def pending_runs(connection: Connection, *, batch_id: int, first: int, last: int) -> list[int]:
@@ -219,35 +296,81 @@ def finish_batch(connection: Connection, *, batch_id: int, now: str) -> bool:
     return done.rowcount == 1
 
 
-def cancel_batch(connection: Connection, *, batch_id: int, now: str) -> list[int]:
-    """Nothing more is sent, nothing is waited for; the ids of the runs that were under way."""
+def stop_batch(connection: Connection, *, batch_id: int, now: str) -> None:
+    """From here on nobody claims a run of it."""
     connection.execute(
         "UPDATE batches SET status = 'cancelled', ended_at = ? WHERE id = ? AND status = 'running'",
         (now, batch_id),
     )
+
+
+def cancel_some_runs(connection: Connection, *, batch_id: int, now: str, most: int) -> list[CancelledRun]:
+    """Of a batch that was stopped, and not resumed since; none when none is left."""
     rows = connection.execute(
-        "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE batch_id = ?"
-        " AND status IN ('pending', 'running') RETURNING id, dispatched_at",
+        "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE status IN ('pending', 'running')"
+        " AND id IN (SELECT id FROM runs WHERE batch_id = ? AND status IN ('pending', 'running')"
+        " ORDER BY id LIMIT ?) AND EXISTS (SELECT 1 FROM batches WHERE id = ? AND status = 'cancelled')"
+        " RETURNING id, dispatched_at",
+        (now, batch_id, most, batch_id),
+    )
+    return [CancelledRun(row[0], row[1] is not None) for row in rows.fetchall()]
+
+
+def half_cancelled_batches(connection: Connection) -> list[int]:
+    """Whose server went down while it cancelled their runs."""
+    rows = connection.execute(
+        "SELECT id FROM batches WHERE status = 'cancelled' AND id IN"
+        " (SELECT batch_id FROM runs WHERE status IN ('pending', 'running'))"
+    )
+    return [row[0] for row in rows]
+
+
+def start_resuming(connection: Connection, *, batch_id: int, now: str) -> None:
+    connection.execute(
+        "UPDATE batches SET status = 'running', ended_at = NULL, unqueued_since = ? WHERE id = ?",
         (now, batch_id),
     )
-    return [row[0] for row in rows.fetchall() if row[1] is not None]
 
 
-def make_pending_again(connection: Connection, *, batch_id: int) -> None:
-    """Runs that were cancelled before anyone sent them."""
+def make_pending_again(connection: Connection, *, batch_id: int, run_ids: Sequence[int]) -> bool:
+    """Those that were never sent; False when the batch was cancelled meanwhile."""
+    if _is_cancelled(connection, batch_id):
+        return False
     connection.execute(
         "UPDATE runs SET status = 'pending', ended_at = NULL"
-        " WHERE batch_id = ? AND status = 'cancelled' AND dispatched_at IS NULL",
-        (batch_id,),
+        f" WHERE id IN {in_list(run_ids)} AND {_NEVER_SENT}",
+        run_ids,
     )
+    return True
+
+
+def take_for_retry(
+    connection: Connection, *, batch_id: int, run_ids: Sequence[int]
+) -> list[RunToRetry] | None:
+    """Those that have no new attempt yet, for whoever asks first; None when the batch was cancelled."""
+    if _is_cancelled(connection, batch_id):
+        return None
+    rows = connection.execute(
+        f"UPDATE runs SET retried = 1 WHERE id IN {in_list(run_ids)} AND {_TO_RETRY}"
+        " RETURNING id, task_id, agent_id, agent_version, repeat_number, fault_seed",
+        run_ids,
+    )
+    return [RunToRetry(*row[1:]) for row in sorted(rows.fetchall(), key=lambda row: int(row[0]))]
+
+
+def _is_cancelled(connection: Connection, batch_id: int) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM batches WHERE id = ? AND status = 'cancelled'", (batch_id,)
+    ).fetchone()
+    return row is not None
 
 
 def reopen_batch(connection: Connection, *, batch_id: int, now: str) -> None:
-    """Where something of it is pending; what has nothing left to do stays ended."""
+    """Where something of it is pending; what has nothing left to do, or was cancelled, stays ended."""
     connection.execute(
         "UPDATE batches SET status = 'running', ended_at = NULL, unqueued_since = ? WHERE id = ?"
-        " AND EXISTS (SELECT 1 FROM runs WHERE batch_id = ? AND status IN ('pending', 'running')"
-        " AND status = 'pending')",
+        " AND status <> 'cancelled' AND EXISTS (SELECT 1 FROM runs WHERE batch_id = ?"
+        " AND status IN ('pending', 'running') AND status = 'pending')",
         (now, batch_id, batch_id),
     )
 

@@ -69,6 +69,7 @@ class Database:
         self._reading: list[StoreConnection] = []
         self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._checkpoint: asyncio.Future[None] | None = None  # until the log has started again
+        self._parts = asyncio.Lock()
         #: Told, before anyone waiting hears of it, which runs lost a row: their state in memory is void.
         self.on_lost: Callable[[set[int]], None] = lambda run_ids: None
         connection = store.connect(read_only=False)
@@ -118,14 +119,29 @@ class Database:
         self._wake()
         return await done
 
+    async def write_part(self, change: Callable[[Connection], T]) -> T:
+        """Run one part of a large change, in a transaction of its own.
+
+        Parts take turns, however many large changes are under way: no group holds more than one, so whoever
+        waits for a group waits for one part. And none is written while the log is moved into the file: the
+        writer would have to move what came in meanwhile, before it starts the log again.
+        """
+        async with self._parts:
+            await self._log_at_rest()
+            return await self.write(change)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other process works on the same database."""
+        return self._commits is not None
+
     async def read(self, question: Callable[[Connection], T]) -> T:
         """Run a query on a reader thread; it sees everything committed before."""
         return await self._loop.run_in_executor(self._readers, self._ask, question)
 
     async def close(self) -> None:
         while self._busy or self._next or self._checkpoint is not None:
-            if self._checkpoint is not None:
-                await asyncio.wait([self._checkpoint])
+            await self._log_at_rest()
             with suppress(StorageUnavailable):  # what could not be stored was told to whoever waits for it
                 await self.write(lambda connection: None)
         self._groups.put(None)
@@ -134,6 +150,12 @@ class Database:
         self._checkpointer.shutdown()
         for connection in [*self._reading, self._writing]:
             connection.close()
+
+    async def _log_at_rest(self) -> None:
+        while self._checkpoint is not None:
+            await asyncio.wait([self._checkpoint])
+            with suppress(StorageUnavailable):
+                await self.write(lambda connection: None)  # with the group that starts the log again
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         """Asked once more where it could not be read: a connection that broke while idle is made anew."""

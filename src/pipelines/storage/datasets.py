@@ -1,14 +1,15 @@
-"""Datasets, their tasks, and the worlds the tasks start from."""
+"""Datasets and their tasks. What a task asks and the world it starts from are texts, which it refers to."""
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.seed import Seed
-from pipelines.storage.connection import Connection, Row, insert
+from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.stored_seed import WithSeed
+from pipelines.storage.texts import Text, named, refer_to, text_of, texts_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +37,33 @@ class Task(WithSeed):
     org_id: int
     dataset_id: int
     row_number: int  # its place in the dataset, from 1
+    seed_hash: str
     created_at: str
+
+
+class TaskToRun(NamedTuple):
+    """What a run takes over from its task: names instead of texts, so that many are read at once."""
+
+    id: int
+    org_id: int
+    dataset_id: int
+    seed_hash: str
+    world_hash: str | None
+    needs_model: bool  # to play the user
+    created_at: str
+
+
+class NewTask(NamedTuple):
+    seed_hash: str
+    world_hash: str | None
+    needs_model: bool
+
+
+class WrittenSeed(NamedTuple):
+    """A seed as it is stored: its world is taken out, and shared with whoever starts from the same."""
+
+    task: NewTask
+    texts: tuple[Text, ...]  # what the task refers to
 
 
 _DATASETS = (
@@ -53,49 +80,44 @@ def add_dataset(connection: Connection, *, org_id: int, name: str, agent_id: int
     )
 
 
+def written(seed: Seed) -> WrittenSeed:
+    body = seed.as_json()
+    state = body.pop("initial_state", None)
+    text = named(dumps(body))
+    if not isinstance(state, dict):
+        return WrittenSeed(NewTask(text.hash, None, _needs_model(seed)), (text,))
+    world = named(dumps(state))
+    return WrittenSeed(NewTask(text.hash, world.hash, _needs_model(seed)), (text, world))
+
+
 def add_tasks(
-    connection: Connection, *, org_id: int, dataset_id: int, seeds: Iterable[Seed], now: str
+    connection: Connection, *, org_id: int, dataset_id: int, tasks: Sequence[NewTask], now: str
 ) -> list[int]:
-    """Append tasks behind those the dataset has. The world of each seed is taken out and shared."""
+    """Append tasks, whose texts are stored, behind those the dataset has."""
     # Nodes that append at the same time take turns: this changes nothing, and locks the dataset's row.
     connection.execute("UPDATE datasets SET name = name WHERE id = ?", (dataset_id,))
     (last,) = connection.execute(
         "SELECT COALESCE(MAX(row_number), 0) FROM tasks WHERE dataset_id = ?", (dataset_id,)
     ).fetchone()
-    ids = []
-    for number, seed in enumerate(seeds, last + 1):
-        body = seed.as_json()
-        world = body.pop("initial_state", None)
-        made = insert(
-            connection,
-            "INSERT INTO tasks (org_id, dataset_id, row_number, seed, world_hash, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                org_id,
-                dataset_id,
-                number,
-                dumps(body).decode(),
-                add_world(connection, world) if isinstance(world, dict) else None,
-                now,
-            ),
-        )
-        ids.append(made)
-    return ids
-
-
-def add_world(connection: Connection, state: JsonObject) -> str:
-    text = dumps(state)
-    name = hashlib.sha256(text).hexdigest()
-    connection.execute(
-        "INSERT INTO worlds (hash, state) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, text.decode())
+    refer_to(connection, (name for task in tasks for name in task[:2] if name is not None))
+    insert_many(
+        connection,
+        "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model, created_at)"
+        " VALUES",
+        [
+            (org_id, dataset_id, number, task.seed_hash, task.world_hash, int(task.needs_model), now)
+            for number, task in enumerate(tasks, last + 1)
+        ],
     )
-    return name
+    rows = connection.execute(
+        "SELECT id FROM tasks WHERE dataset_id = ? AND row_number > ? ORDER BY row_number", (dataset_id, last)
+    )
+    return [row[0] for row in rows]
 
 
 def world_by_hash(connection: Connection, name: str | None) -> JsonObject:
     """The initial state; {} for a seed that has none."""
-    row = connection.execute("SELECT state FROM worlds WHERE hash = ?", (name,)).fetchone()
-    state = loads_own(row[0]) if row else {}
+    state = loads_own(text_of(connection, name)) if name is not None else {}
     assert isinstance(state, dict)
     return state
 
@@ -127,22 +149,32 @@ def datasets_of_org(
 
 def task_by_id(connection: Connection, *, org_id: int, task_id: int) -> Task | None:
     row = connection.execute("SELECT * FROM tasks WHERE id = ? AND org_id = ?", (task_id, org_id)).fetchone()
-    return _task(row) if row else None
+    return _task(row, text_of(connection, row["seed_hash"])) if row else None
 
 
 def tasks_of_dataset(
     connection: Connection, dataset_id: int, *, limit: int, after_id: int | None
 ) -> Page[Task]:
     """In the author's order."""
-    rows = page_of(
-        connection,
-        "tasks",
-        filters=[Filter("dataset_id", dataset_id)],
-        limit=limit,
-        before_id=after_id,
-        newest_first=False,
+    rows = _page_of_dataset(connection, dataset_id, limit, after_id)
+    seeds = texts_of(connection, (row["seed_hash"] for row in rows.items))
+    return Page([_task(row, seeds[row["seed_hash"]]) for row in rows.items], rows.last_id)
+
+
+def tasks_to_run(
+    connection: Connection, dataset_id: int, *, limit: int, after_id: int | None
+) -> Page[TaskToRun]:
+    """In the author's order."""
+    rows = _page_of_dataset(connection, dataset_id, limit, after_id)
+    return Page([_task_to_run(connection, row) for row in rows.items], rows.last_id)
+
+
+def tasks_to_run_by_id(connection: Connection, *, org_id: int, task_ids: Sequence[int]) -> list[TaskToRun]:
+    """In the order of their ids, without those that are not there."""
+    rows = connection.execute(
+        f"SELECT * FROM tasks WHERE org_id = ? AND id IN {in_list(task_ids)} ORDER BY id", (org_id, *task_ids)
     )
-    return Page([_task(row) for row in rows.items], rows.last_id)
+    return [_task_to_run(connection, row) for row in rows.fetchall()]
 
 
 def whole_seed(connection: Connection, task: Task) -> Seed:
@@ -157,6 +189,21 @@ def whole_odyssey_seed(connection: Connection, task: Task) -> JsonObject:
     return task.odyssey_seed() | {"initial_state": world_by_hash(connection, task.world_hash)}
 
 
+def _page_of_dataset(connection: Connection, dataset_id: int, limit: int, after_id: int | None) -> Page[Row]:
+    return page_of(
+        connection,
+        "tasks",
+        filters=[Filter("dataset_id", dataset_id)],
+        limit=limit,
+        before_id=after_id,
+        newest_first=False,
+    )
+
+
+def _needs_model(seed: Seed) -> bool:
+    return seed.is_conversation and seed.simulator_mode != "scripted"
+
+
 def _dataset(row: Row) -> Dataset:
     return Dataset(
         id=row["id"],
@@ -168,13 +215,29 @@ def _dataset(row: Row) -> Dataset:
     )
 
 
-def _task(row: Row) -> Task:
+def _task(row: Row, seed_text: str) -> Task:
     return Task(
         id=row["id"],
         org_id=row["org_id"],
         dataset_id=row["dataset_id"],
         row_number=row["row_number"],
-        seed_text=row["seed"],
+        seed_hash=row["seed_hash"],
+        seed_text=seed_text,
         world_hash=row["world_hash"],
         created_at=row["created_at"],
+    )
+
+
+def _task_to_run(connection: Connection, row: Row) -> TaskToRun:
+    needs_model = row["needs_model"]
+    if needs_model is None:  # a conversation, perhaps, from before this was noted at the upload
+        needs_model = _needs_model(_task(row, text_of(connection, row["seed_hash"])).seed)
+    return TaskToRun(
+        row["id"],
+        row["org_id"],
+        row["dataset_id"],
+        row["seed_hash"],
+        row["world_hash"],
+        bool(needs_model),
+        row["created_at"],
     )

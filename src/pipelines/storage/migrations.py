@@ -1,8 +1,9 @@
 """The schema as a list of steps. A step that has shipped is never edited: a change is a new step.
 
-Written for SQLite; `postgres_store` turns the types into its own.
+Written for SQLite; `postgres_store` turns the types, and `text_hash`, into its own.
 """
 
+import hashlib
 import re
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
@@ -214,7 +215,60 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE batches ADD COLUMN fault_seed TEXT NOT NULL DEFAULT '0';
         """,
     ),
+    (
+        "0005_texts",
+        """
+        -- Seeds and worlds are kept once, however many tasks and runs refer to them: a hundred repeats of a
+        -- task had a hundred copies of its seed. A name is its content. Each lies in parts, as code does.
+        CREATE TABLE texts (
+            hash TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            PRIMARY KEY (hash, number)
+        );
+        -- Texts that no task refers to yet: an upload is storing them, or was cut off. Nothing refers to
+        -- `texts` by a foreign key, as removing these would then look through every task and run.
+        CREATE TABLE loose_texts (
+            hash TEXT PRIMARY KEY,
+            since TEXT NOT NULL
+        );
+        INSERT INTO texts (hash, number, body) SELECT hash, 0, state FROM worlds;
+        INSERT INTO texts (hash, number, body) SELECT text_hash(seed), 0, seed FROM tasks WHERE 1 = 1
+            ON CONFLICT (hash, number) DO NOTHING;
+        -- A run that was given another seed than its task has keeps its own.
+        INSERT INTO texts (hash, number, body) SELECT text_hash(runs.seed), 0, runs.seed
+            FROM runs JOIN tasks ON tasks.id = runs.task_id WHERE tasks.seed <> runs.seed
+            ON CONFLICT (hash, number) DO NOTHING;
+        ALTER TABLE tasks ADD COLUMN seed_hash TEXT;
+        ALTER TABLE tasks ADD COLUMN world TEXT;
+        -- Whether a task plays its user by a model: 0 or 1, and NULL where only the seed itself can tell.
+        ALTER TABLE tasks ADD COLUMN needs_model INTEGER;
+        UPDATE tasks SET seed_hash = text_hash(seed), world = world_hash,
+            needs_model = CASE WHEN seed LIKE '%model_as_user%' THEN NULL ELSE 0 END;
+        ALTER TABLE runs ADD COLUMN seed_hash TEXT;
+        ALTER TABLE runs ADD COLUMN world TEXT;
+        -- Emptied before the column goes: what a dropped column held is otherwise kept by Postgres.
+        UPDATE runs SET world = world_hash, seed = '', seed_hash = (
+            SELECT CASE WHEN tasks.seed = runs.seed THEN tasks.seed_hash ELSE text_hash(runs.seed) END
+            FROM tasks WHERE tasks.id = runs.task_id);
+        UPDATE tasks SET seed = '';
+        ALTER TABLE tasks DROP COLUMN seed;
+        ALTER TABLE tasks DROP COLUMN world_hash;
+        ALTER TABLE tasks RENAME COLUMN world TO world_hash;
+        ALTER TABLE runs DROP COLUMN seed;
+        ALTER TABLE runs DROP COLUMN world_hash;
+        ALTER TABLE runs RENAME COLUMN world TO world_hash;
+        DROP TABLE worlds;
+        -- A batch that is being stored, or discarded, slice by slice is not shown, and neither are its runs.
+        CREATE INDEX batches_out_of_sight ON batches (id) WHERE status IN ('opening', 'discarded');
+        """,
+    ),
 )
+
+
+def text_hash(text: str) -> str:
+    """What a text is named by. For Postgres this is an expression of its own."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def statements(script: str) -> list[str]:

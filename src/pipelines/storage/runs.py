@@ -1,17 +1,22 @@
 """Runs: one attempt of one agent version at one task."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.storage.connection import Connection, Row, insert
+from pipelines.storage.connection import Connection, Row, insert, insert_many
+from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.stored_seed import WithSeed
+from pipelines.storage.texts import text_of
 from pipelines.wire.names import RunStatus
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(WithSeed):
+class ListedRun:
+    """A run without its seed, which no list shows."""
+
     id: int
     org_id: int
     agent_id: int
@@ -24,6 +29,7 @@ class Run(WithSeed):
     mode: str  # manual: driven by hand; dispatch: sent to the agent
     status: RunStatus
     jti: str  # the token's public name
+    seed_hash: str
     simulated_now: str  # what time it is in the run's world
     fault_seed: int  # enters the draws of its random failure rules
     final_response: str | None
@@ -76,6 +82,11 @@ class Run(WithSeed):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Run(ListedRun, WithSeed):
+    """With the seed it was given."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewRun(WithSeed):
     """What a run is opened with; the rest is the store's to fill."""
 
@@ -90,6 +101,7 @@ class NewRun(WithSeed):
     status: RunStatus
     jti: str
     token_hash: str
+    seed_hash: str
     simulated_now: str
     fault_seed: int = 0
     soft_warnings: list[Json]
@@ -97,12 +109,31 @@ class NewRun(WithSeed):
     expires_at: str
 
 
-_COLUMNS = (
-    "org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode, status, jti,"
-    " token_hash, seed, world_hash, simulated_now, fault_seed, soft_warnings, created_at, started_at,"
-    " expires_at"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingRun:
+    """One of a batch, which nobody has sent: its claim gives it a token that works, and a time."""
+
+    task: TaskToRun
+    agent_id: int
+    agent_version: int
+    repeat_number: int
+    jti: str
+    token_hash: str
+    fault_seed: int
+    created_at: str
+
+
+NEVER = "9999-12-31T23:59:59.999999Z"  # when a run that has no token yet expires
+_INTO = (
+    "INSERT INTO runs (org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode,"
+    " status, jti, token_hash, seed_hash, world_hash, simulated_now, fault_seed, soft_warnings, created_at,"
+    " started_at, expires_at) VALUES"
 )
-_NEW = f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(', ')))})"
+_NEW = f"{_INTO} ({', '.join('?' * 19)})"
+#: A batch that is not stored whole is not there yet, and neither are its runs.
+_IN_SIGHT = (
+    "(batch_id IS NULL OR batch_id NOT IN (SELECT id FROM batches WHERE status IN ('opening', 'discarded')))"
+)
 
 
 #: Nobody has decided it: the judge could not prove it either way, or broke. One tried again is past deciding.
@@ -114,8 +145,8 @@ def add_run(connection: Connection, run: NewRun) -> int:
     return insert(connection, _NEW, _values(run))
 
 
-def add_runs(connection: Connection, new: Iterable[NewRun]) -> None:
-    connection.executemany(_NEW, [_values(run) for run in new])
+def add_pending_runs(connection: Connection, batch_id: int, new: Sequence[PendingRun]) -> None:
+    insert_many(connection, _INTO, [_pending_values(batch_id, run) for run in new])
 
 
 def _values(run: NewRun) -> tuple[object, ...]:
@@ -131,7 +162,7 @@ def _values(run: NewRun) -> tuple[object, ...]:
         run.status.value,
         run.jti,
         run.token_hash,
-        run.seed_text,
+        run.seed_hash,
         run.world_hash,
         run.simulated_now,
         run.fault_seed,
@@ -142,14 +173,44 @@ def _values(run: NewRun) -> tuple[object, ...]:
     )
 
 
+def _pending_values(batch_id: int, run: PendingRun) -> tuple[object, ...]:
+    return (
+        run.task.org_id,
+        run.agent_id,
+        run.agent_version,
+        run.task.id,
+        run.task.dataset_id,
+        batch_id,
+        run.repeat_number,
+        "dispatch",
+        RunStatus.PENDING.value,
+        run.jti,
+        run.token_hash,
+        run.task.seed_hash,
+        run.task.world_hash,
+        run.task.created_at,
+        run.fault_seed,
+        "[]",
+        run.created_at,
+        None,
+        NEVER,
+    )
+
+
 def run_by_id(connection: Connection, *, org_id: int, run_id: int) -> Run | None:
-    row = connection.execute("SELECT * FROM runs WHERE id = ? AND org_id = ?", (run_id, org_id)).fetchone()
-    return _run(row) if row else None
+    return _one(connection, f"id = ? AND org_id = ? AND {_IN_SIGHT}", run_id, org_id)
 
 
 def run_by_token_hash(connection: Connection, token_hash: str) -> Run | None:
-    row = connection.execute("SELECT * FROM runs WHERE token_hash = ?", (token_hash,)).fetchone()
-    return _run(row) if row else None
+    return _one(connection, "token_hash = ?", token_hash)
+
+
+def _one(connection: Connection, where: str, *values: object) -> Run | None:
+    row = connection.execute(f"SELECT * FROM runs WHERE {where}", values).fetchone()
+    if not row:
+        return None
+    seed_text = text_of(connection, row["seed_hash"])
+    return Run(**_fields(row), seed_text=seed_text, world_hash=row["world_hash"])
 
 
 def runs_of_org(
@@ -160,7 +221,8 @@ def runs_of_org(
     before_id: int | None,
     newest_first: bool = True,
     needs_review: bool | None = None,
-) -> Page[Run]:
+) -> Page[ListedRun]:
+    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
     rows = page_of(
         connection,
         "runs",
@@ -168,34 +230,31 @@ def runs_of_org(
         limit=limit,
         before_id=before_id,
         newest_first=newest_first,
-        where={None: None, True: NEEDS_REVIEW, False: f"NOT ({NEEDS_REVIEW})"}[needs_review],
+        where=" AND ".join((_IN_SIGHT, *reviewed)),
     )
-    return Page([_run(row) for row in rows.items], rows.last_id)
+    return Page([ListedRun(**_fields(row)) for row in rows.items], rows.last_id)
 
 
 def claim_run(
     connection: Connection, *, run_id: int, worker: str, jti: str, token_hash: str, now: str, expires_at: str
-) -> Run | None:
-    """Take a pending run to dispatch it, with a fresh token; None when it is no longer pending.
+) -> bool:
+    """Take a pending run to dispatch it, with a fresh token; False when it is no longer pending.
 
-    From here on the agent may have seen it, so nothing ever makes it pending again.
+    From here on the agent may have seen it, so nothing ever makes it pending again. A batch that is being
+    cancelled, which takes a while where it is large, has no runs to take.
     """
     done = connection.execute(
         "UPDATE runs SET status = 'running', claimed_by = ?, jti = ?, token_hash = ?, started_at = ?,"
-        " dispatched_at = ?, expires_at = ? WHERE id = ? AND status = 'pending'",
+        " dispatched_at = ?, expires_at = ? WHERE id = ? AND status = 'pending'"
+        " AND EXISTS (SELECT 1 FROM batches WHERE batches.id = runs.batch_id AND batches.status = 'running')",
         (worker, jti, token_hash, now, now, expires_at, run_id),
     )
-    if done.rowcount != 1:
-        return None
-    return _run(connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone())
+    return done.rowcount == 1
 
 
-def turns_of(connection: Connection, run_id: int) -> int:
-    """How many turns the run's conversation may have."""
-    (text,) = connection.execute("SELECT seed FROM runs WHERE id = ?", (run_id,)).fetchone()
-    seed = loads_own(text)
-    turns = seed.get("max_turns") if isinstance(seed, dict) else None
-    return turns if isinstance(turns, int) else 1
+def pending_run(connection: Connection, run_id: int) -> Run | None:
+    """For a worker, which was handed the id by the queue and asks for no org; None when it is not pending."""
+    return _one(connection, "id = ? AND status = 'pending'", run_id)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -255,10 +314,6 @@ def postpone_expiry(connection: Connection, *, run_id: int, expires_at: str) -> 
     )
 
 
-def mark_retried(connection: Connection, *, run_id: int) -> None:
-    connection.execute("UPDATE runs SET retried = 1 WHERE id = ?", (run_id,))
-
-
 def cancel_pending(connection: Connection, *, run_id: int, now: str) -> bool:
     done = connection.execute(
         "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE id = ? AND status = 'pending'",
@@ -275,37 +330,36 @@ def _value(text: str | None) -> Json:
     return loads_own(text) if text is not None else None
 
 
-def _run(row: Row) -> Run:
-    return Run(
-        id=row["id"],
-        org_id=row["org_id"],
-        agent_id=row["agent_id"],
-        agent_version=row["agent_version"],
-        task_id=row["task_id"],
-        dataset_id=row["dataset_id"],
-        batch_id=row["batch_id"],
-        repeat_number=row["repeat_number"],
-        retried=bool(row["retried"]),
-        mode=row["mode"],
-        status=RunStatus(row["status"]),
-        jti=row["jti"],
-        seed_text=row["seed"],
-        world_hash=row["world_hash"],
-        simulated_now=row["simulated_now"],
-        fault_seed=row["fault_seed"],
-        final_response=row["final_response"],
-        messages=_value(row["messages"]),
-        metadata=_value(row["metadata"]),
-        error_class=row["error_class"],
-        error_json=_value(row["error_json"]),
-        soft_warnings=_value(row["soft_warnings"]),
-        verdict=row["verdict"],
-        failure_mode=row["failure_mode"],
-        judgement=_value(row["judgement"]),
-        judge_error=row["judge_error"],
-        created_at=row["created_at"],
-        started_at=row["started_at"],
-        dispatched_at=row["dispatched_at"],
-        ended_at=row["ended_at"],
-        expires_at=row["expires_at"],
-    )
+def _fields(row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "org_id": row["org_id"],
+        "agent_id": row["agent_id"],
+        "agent_version": row["agent_version"],
+        "task_id": row["task_id"],
+        "dataset_id": row["dataset_id"],
+        "batch_id": row["batch_id"],
+        "repeat_number": row["repeat_number"],
+        "retried": bool(row["retried"]),
+        "mode": row["mode"],
+        "status": RunStatus(row["status"]),
+        "jti": row["jti"],
+        "seed_hash": row["seed_hash"],
+        "simulated_now": row["simulated_now"],
+        "fault_seed": row["fault_seed"],
+        "final_response": row["final_response"],
+        "messages": _value(row["messages"]),
+        "metadata": _value(row["metadata"]),
+        "error_class": row["error_class"],
+        "error_json": _value(row["error_json"]),
+        "soft_warnings": _value(row["soft_warnings"]),
+        "verdict": row["verdict"],
+        "failure_mode": row["failure_mode"],
+        "judgement": _value(row["judgement"]),
+        "judge_error": row["judge_error"],
+        "created_at": row["created_at"],
+        "started_at": row["started_at"],
+        "dispatched_at": row["dispatched_at"],
+        "ended_at": row["ended_at"],
+        "expires_at": row["expires_at"],
+    }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pipelines.storage.connection import Connection, transaction
-from pipelines.storage.migrations import MIGRATIONS, statements
+from pipelines.storage.migrations import MIGRATIONS, statements, text_hash
 from pipelines.storage.sqlite_commits import BUSY_TIMEOUT_S, SqliteCommits
 from pipelines.storage.store import StoreConnection
 
@@ -38,6 +38,7 @@ class SqliteStore:
         """Bring the schema up to date, all steps or none; the names of those run."""
         assert isinstance(connection, sqlite3.Connection)
         connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
+        connection.create_function("text_hash", 1, text_hash, deterministic=True)
         ran = []
         with transaction(connection):
             done = {row[0] for row in connection.execute("SELECT name FROM migrations")}

@@ -22,3 +22,8 @@ class WithSeed:
         stored = loads_own(self.seed_text)
         assert isinstance(stored, dict)
         return stored
+
+    def turns(self) -> int:
+        """How many turns its conversation may have; known also of a seed that cannot be read as one."""
+        turns = self.odyssey_seed().get("max_turns")
+        return turns if isinstance(turns, int) else 1
