@@ -9,12 +9,13 @@ from functools import partial
 from pipelines.engine.change_batch import cancel_runs, remove_batch
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.storage import batches, texts
-from pipelines.storage.connection import Connection
 from pipelines.storage.runs import NEVER
-from pipelines.storage.texts import REMOVED_AT_ONCE
+from pipelines.storage.texts import SLICE_ROWS
 
-#: Without a slice for so long, whoever stored them is gone. Should it not be, it is told to try again.
-SILENT_S = 600
+#: Without a slice for so long, whoever stored a batch is gone. Should it not be, it is told to try again.
+BATCH_SILENT_S = 600
+#: Of an upload's texts nobody is told so: hence longer than any upload takes, also by clocks that differ.
+TEXTS_SILENT_S = 24 * 3600
 
 
 async def finish_changes(platform: Platform, *, at_start: bool) -> None:
@@ -22,26 +23,27 @@ async def finish_changes(platform: Platform, *, at_start: bool) -> None:
     alone = platform.database.is_alone
     if alone and not at_start:
         return
-    before = NEVER if alone else _ago(platform)
+    before = NEVER if alone else _ago(platform, BATCH_SILENT_S)
     for batch_id in await platform.database.read(partial(batches.half_stored_batches, before=before)):
         await remove_batch(platform, batch_id, before=before)
     if at_start:
-        await _remove_texts(platform, before)
+        await _remove_texts(platform, NEVER if alone else _ago(platform, TEXTS_SILENT_S))
         for batch_id in await platform.database.read(batches.half_cancelled_batches):
             async for _ in cancel_runs(platform, batch_id):
                 pass
 
 
 async def _remove_texts(platform: Platform, before: str) -> None:
-    loose = await platform.database.read(partial(texts.loose_texts, before=before))
-    for start in range(0, len(loose), REMOVED_AT_ONCE):
-        some = loose[start : start + REMOVED_AT_ONCE]
+    """What uploads left behind; of one that had only to say that its texts stay, they stay."""
+    database = platform.database
+    loose = await database.read(partial(texts.loose_texts, before=before))
+    for start in range(0, len(loose), SLICE_ROWS):
+        some = loose[start : start + SLICE_ROWS]
+        kept = await database.read(partial(texts.texts_in_use, hashes=some))
+        await database.write_part(partial(texts.keep_texts, hashes=sorted(kept)))
+        left = [name for name in some if name not in kept]
+        await database.write_part(partial(texts.remove_texts, hashes=left, before=before))
 
-        def remove(connection: Connection, some: list[str] = some) -> None:
-            texts.remove_loose(connection, some, before=before)
 
-        await platform.database.write_part(remove)
-
-
-def _ago(platform: Platform) -> str:
-    return timestamp(datetime.fromisoformat(platform.now()) - timedelta(seconds=SILENT_S))
+def _ago(platform: Platform, seconds: float) -> str:
+    return timestamp(datetime.fromisoformat(platform.now()) - timedelta(seconds=seconds))

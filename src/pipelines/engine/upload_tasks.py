@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,7 +20,8 @@ from pipelines.engine.platform import Platform
 from pipelines.storage import agents, datasets, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Dataset, NewTask, WrittenSeed
-from pipelines.wire.errors import NotFound
+from pipelines.storage.texts import SLICE_ROWS
+from pipelines.wire.errors import NotFound, StorageUnavailable
 
 MAX_NAME = 255
 EXPORTED_AT_ONCE = 50  # tasks: others have their turn with the database's readers in between
@@ -168,7 +170,7 @@ async def _store(
 
     An upload that is cut off leaves texts that nobody sees and the next start removes.
     """
-    tasks = await _store_texts(platform, seeds)
+    tasks, new_texts = await _store_texts(platform, seeds)
 
     def store(connection: Connection) -> tuple[Dataset, list[int]]:
         dataset_id = dataset_of(connection)
@@ -177,12 +179,18 @@ async def _store(
         assert dataset is not None
         return dataset, ids
 
-    return await platform.database.write_part(store)
+    stored = await platform.database.write_part(store)
+    with suppress(StorageUnavailable):  # the tasks are there, and the next start finds what they refer to
+        for start in range(0, len(new_texts), SLICE_ROWS):
+            some = new_texts[start : start + SLICE_ROWS]
+            await platform.database.write_part(partial(texts.keep_texts, hashes=some))
+    return stored
 
 
-async def _store_texts(platform: Platform, seeds: list[Seed]) -> list[NewTask]:
-    """The tasks whose texts they are; what is there already costs nothing."""
+async def _store_texts(platform: Platform, seeds: list[Seed]) -> tuple[list[NewTask], list[str]]:
+    """The tasks whose texts they are, and which were not there already."""
     tasks: list[NewTask] = []
+    new_texts: list[str] = []
     left = iter(seeds)
     while some := list(islice(left, WRITTEN_AT_ONCE)):
         written = await asyncio.to_thread(_written, some)
@@ -191,7 +199,8 @@ async def _store_texts(platform: Platform, seeds: list[Seed]) -> list[NewTask]:
         for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
             await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
         tasks += [seed.task for seed in written]
-    return tasks
+        new_texts += missing
+    return tasks, new_texts
 
 
 def _written(seeds: list[Seed]) -> list[WrittenSeed]:

@@ -9,7 +9,7 @@ from pipelines.core.seed import Seed
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.stored_seed import WithSeed
-from pipelines.storage.texts import Text, named, refer_to, text_of, texts_of
+from pipelines.storage.texts import Text, named, text_of, texts_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +99,6 @@ def add_tasks(
     (last,) = connection.execute(
         "SELECT COALESCE(MAX(row_number), 0) FROM tasks WHERE dataset_id = ?", (dataset_id,)
     ).fetchone()
-    refer_to(connection, (name for task in tasks for name in task[:2] if name is not None))
     insert_many(
         connection,
         "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model, created_at)"
