@@ -319,8 +319,8 @@ def cancel_some_runs(connection: Connection, *, batch_id: int, now: str, most: i
 def half_cancelled_batches(connection: Connection) -> list[int]:
     """Whose server went down while it cancelled their runs."""
     rows = connection.execute(
-        "SELECT id FROM batches WHERE status = 'cancelled' AND id IN"
-        " (SELECT batch_id FROM runs WHERE status IN ('pending', 'running'))"
+        "SELECT id FROM batches WHERE status = 'cancelled' AND EXISTS (SELECT 1 FROM runs"
+        " WHERE runs.batch_id = batches.id AND runs.status IN ('pending', 'running')) ORDER BY id"
     )
     return [row[0] for row in rows]
 
