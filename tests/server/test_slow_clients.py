@@ -147,12 +147,14 @@ def test_a_newcomer_is_served_while_others_hold_every_connection(served: Served)
         for _ in range(1_000):
             connection = held.enter_context(served.connect())
             connection.sendall(UNFINISHED)
+        waited_s = []
         for _ in range(5):
+            began = time.monotonic()
             with served.connect() as newcomer:
-                began = time.monotonic()
                 newcomer.sendall(HEALTH)
                 assert read_response(newcomer).startswith(b"HTTP/1.1 200")
-                assert time.monotonic() - began < 1
+            waited_s.append(time.monotonic() - began)
+        assert sorted(waited_s)[2] < 0.25  # the first waits until all before it were let in
         assert len(served.app.open_connections) <= MOST
     eventually(lambda: served.connections == 0, "all are gone")
     assert served.app.open_connections.unfinished == 0

@@ -130,7 +130,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "agent_client": client,
             "runner": runner,
             "code_runner": code_runner,
-            "metrics": Metrics(settings, platform, whole.proxy.tally, lag),
+            "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
             "readiness": readiness,
         }
     finally:
