@@ -105,6 +105,26 @@ def test_git_connects_to_the_address_that_was_judged(served):
     assert len(tree.files) == 3
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["127%2e0%2e0%2e1", "%31%32%37.0.0.1", "127.0.0.1.", "0x7f.1", "2130706433", "127.1", "%6cocalhost"],
+)
+def test_a_host_that_git_reads_otherwise_than_the_guard_is_not_asked(served, host):
+    """A name server of the attacker's answers every name with a harmless address."""
+    _, server = served
+    asked = len(server.asked)
+
+    async def resolver(host, port):
+        return ["93.184.216.34"]
+
+    network = GuardedBackend(AddressPolicy(allow_private=False), resolver)
+    url = server.url.replace("127.0.0.1", host)
+    with pytest.raises(Refused) as found:
+        asyncio.run(GitFetcher(network, allow_http=True).fetch(GitSource(url=f"{url}/agent")))
+    assert "names a host" in found.value.problems[0].message
+    assert len(server.asked) == asked
+
+
 def test_other_protocols_are_off_even_for_git_itself(served):
     """Were a URL to slip through the reading, git would not act on it."""
     root, _ = served

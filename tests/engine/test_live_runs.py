@@ -190,6 +190,7 @@ async def test_a_run_whose_time_is_up_refuses_calls_and_keeps_the_row(house: Hou
     proxy._now = proxy.answerer._now = lambda: run.opened["expires_at"]  # the moment itself is too late
     refused(await run.call("get_order", {"order_id": "4521"}), 409, "run_not_active")
     refused(await run.event("thinking", {}), 409, "run_not_active")
+    refused(await run.raw("tools", b"", "GET"), 409, "run_not_active")
     proxy._now = proxy.answerer._now = clock
     assert (await run.call("get_order", {"order_id": "4521"})).status_code == 200
     rows = await run.trace()

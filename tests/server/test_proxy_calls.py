@@ -540,6 +540,7 @@ async def test_after_its_end_a_run_refuses_calls_and_events_but_keeps_the_row(
     answered(await run.client.post(f"/api/runs/{run.id}/{end}", json=body))
     refused(await run.call("refund_order", ORDER), 409, "run_not_active")
     refused(await run.event("thinking", {}), 409, "run_not_active")
+    refused(await run.raw("tools", b"", "GET"), 409, "run_not_active")
     house.platform.live_runs.forget({run.id})
     refused(await run.call("refund_order", ORDER), 409, "run_not_active")
     rows = await run.trace()

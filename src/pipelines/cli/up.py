@@ -22,6 +22,7 @@ from pipelines.server.app import App
 from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_proxy import LeanProxyProtocol
+from pipelines.server.open_connections import raise_open_files
 from pipelines.server.settings import Settings, load_settings
 
 stderr = Console(stderr=True, highlight=False)
@@ -43,6 +44,7 @@ def start(**flags: Any) -> None:
     with _only_one(settings):
         listener = _listener(settings)
         url = _url(settings, listener)
+        raise_open_files()
         _announce(settings, started, url)
         _serve(App(settings, own_url=url), listener, settings)
 
@@ -91,6 +93,7 @@ def start_worker(**flags: Any) -> None:
     url = _url(settings, listener)
     typer.echo(f"Worker at {url}, on the batches of {settings.database_url.rpartition('@')[2]}")
     typer.echo("Stop with Ctrl-C.")
+    raise_open_files()
     _serve(App(settings, own_url=url, is_worker=True), listener, settings)
 
 

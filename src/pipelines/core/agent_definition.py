@@ -240,6 +240,8 @@ def _url_complaint(url: str) -> str | None:
         return "names no host"
     if parts.username is not None or parts.password is not None:
         return "contains credentials; use the auth header instead"
+    if "%" in parts.netloc or "\\" in parts.netloc:  # other programs read more than one host out of it
+        return "names a host with characters that no host name has"
     return None
 
 

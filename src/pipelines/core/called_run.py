@@ -3,8 +3,10 @@
 `fold` takes one row of the log into that state: the same for a call just answered and for one read back.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import NamedTuple, Protocol
 
 from pipelines.core.failure_rules import Counts, RuleProgress
@@ -16,6 +18,20 @@ from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.wire.errors import OdysseyError
+
+#: A retry mostly follows at once: the replies of the last calls are at hand, others are read from the log.
+REPLIES_KEPT = 4
+LARGEST_REPLY_KEPT = 4_096  # characters, with its arguments and updates
+KEYS_KEPT = 1_000  # with what was called under them; older ones as a number each
+LONGEST_ARGUMENTS_KEPT = 256
+#: A day of calls at the default rate. A key more is refused: one forgotten could make a call happen twice.
+MAX_KEYS = 100_000
+#: What the calls of one run may change of its world, as JSON: all of it is in memory while the run is called.
+MAX_CHANGED_BYTES = 64 * 1024 * 1024
+#: Estimates for `weight`: of a run without any calls, of a key, and of JSON read into values.
+RUN_BYTES = 8_192
+KEY_BYTES = 400
+VALUES_PER_TEXT = 4
 
 
 class Toolbox(Protocol):
@@ -36,11 +52,12 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True)
 class KeptReply:
-    """Enough of a call to answer its retry: which call it was, and the row that has the reply."""
+    """Enough of a call to answer its retry: which call it was, and where in the log its reply is."""
 
     tool_name: str
-    arguments: str | None
-    row: TraceRow
+    arguments: str | bytes | None  # as `fingerprint` has them
+    sequence: int
+    row: TraceRow | None  # until it is stored, and a little longer where it is small
     error: OdysseyError | None = None  # what it was answered with, where that is more than its row tells
     #: Who asked again while the first was not yet answered; None once its row is stored.
     waiting: list[Callable[[Exception | None], None]] | None = None
@@ -50,6 +67,19 @@ class KeptReply:
         waiting, self.waiting = self.waiting or (), None
         for told in waiting:
             told(error)
+
+
+class OldKey(NamedTuple):
+    """An Idempotency-Key that came long ago, in all likelihood: the row with this number tells."""
+
+    sequence: int
+
+
+def fingerprint(arguments: str | None) -> str | bytes | None:
+    """Short arguments themselves, of others a digest: keys outlive many calls."""
+    if arguments is None or len(arguments) <= LONGEST_ARGUMENTS_KEPT:
+        return arguments
+    return sha256(arguments.encode()).digest()
 
 
 @dataclass(slots=True, kw_only=True, weakref_slot=True)
@@ -63,7 +93,13 @@ class CalledRun:
     sequence: int = 0  # of the last row
     calls: int = 0  # that reached the failure rules
     last_occurred_at: str = ""
-    replies: dict[str, KeptReply] = field(default_factory=dict)  # by Idempotency-Key
+    replies: dict[str, KeptReply] = field(default_factory=dict)  # by Idempotency-Key, the oldest first
+    older: dict[int, int] = field(default_factory=dict)  # of keys before those: the row of each, by its hash
+    recent: deque[KeptReply] = field(default_factory=deque)  # those that still have their row
+    changed_bytes: int = (
+        0  # of its world, at most: what was changed again is counted again until it is measured
+    )
+    weight: int = RUN_BYTES  # what it takes in memory, about, beside its first world
 
     def moment(self, call_number: int) -> Moment:
         return tuple.__new__(MomentOfCall, (self.seed, call_number, self.began))
@@ -90,7 +126,10 @@ class CalledRun:
         if row.idempotency_key is not None:
             kept = self.replies.get(row.idempotency_key)
             if kept is None:
-                self.replies[row.idempotency_key] = KeptReply(row.tool_name, row.arguments, row)
+                self.replies[row.idempotency_key] = KeptReply(
+                    row.tool_name, fingerprint(row.arguments), row.sequence, row
+                )
+                self.weight += KEY_BYTES
             else:
                 kept.row = row
         if row.call_number is None and row.updates is None:
@@ -98,13 +137,47 @@ class CalledRun:
         if arrival is None:
             arrival = self.arrive(row.tool_name)
         if row.updates is not None:
+            self.changed_bytes += len(row.updates)
+            self.weight += len(row.updates)
             self._apply(_updates(row.updates) if updates is None else updates, arrival)
+
+    def may_change(self) -> bool:
+        """Whether what its calls have changed of its world leaves room for more."""
+        if self.changed_bytes > MAX_CHANGED_BYTES:
+            size = self.ledger.changed_size()
+            if size > MAX_CHANGED_BYTES:
+                return False
+            # Measured seldom, since it takes as long as the size: after each quarter at the earliest.
+            self.changed_bytes = min(size, MAX_CHANGED_BYTES - MAX_CHANGED_BYTES // 4)
+        return True
+
+    def settled(self, key: str) -> None:
+        """The row of a key is stored, so that the log has the reply: less of it is kept here."""
+        kept = self.replies.get(key)
+        if kept is None or kept.row is None:
+            return
+        if _text_size(kept.row) > LARGEST_REPLY_KEPT:
+            kept.row = None
+        else:
+            self.recent.append(kept)
+            if len(self.recent) > REPLIES_KEPT:
+                self.recent.popleft().row = None
+        while len(self.replies) > KEYS_KEPT:
+            oldest, kept = next(iter(self.replies.items()))
+            if kept.waiting is not None:
+                break
+            del self.replies[oldest]
+            self.older[hash(oldest)] = kept.sequence
 
     def _apply(self, updates: tuple[LedgerUpdate, ...], arrival: Arrival) -> None:
         self.ledger.apply(updates)
         for update in updates:
             if isinstance(update, SetFlag):
                 self.progress.flag_changed(update.flag, update.value, arrival.counts)
+
+
+def _text_size(row: TraceRow) -> int:
+    return len(row.response or "") + len(row.arguments or "") + len(row.updates or "")
 
 
 def _updates(text: str) -> tuple[LedgerUpdate, ...]:

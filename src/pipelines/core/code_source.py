@@ -17,6 +17,7 @@ from pipelines.core.code_tree import CodeFile, name_problems
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields
+from pipelines.core.url_host import host_complaint
 
 SOURCES = ("paste", "files", "zip", "git")
 KIBIBYTE = 1024
@@ -196,16 +197,16 @@ def _git_url_complaint(url: str, *, allow_http: bool) -> str | None:
         return "has characters that no URL has"
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
+        _ = parts.hostname, parts.port
     except ValueError as error:
         return f"is not a URL: {error}"
     schemes = ("https", "http") if allow_http else ("https",)
     if not url.startswith(tuple(f"{scheme}://" for scheme in schemes)):
         return f"must start with {' or '.join(f'{scheme}://' for scheme in schemes)}"
-    if not host or host.startswith("-"):
-        return "names no host"
     if "@" in parts.netloc:
         return "contains credentials, which would be stored for everyone to read"
+    if complaint := host_complaint(parts):
+        return complaint
     if parts.query or parts.fragment or not parts.path.strip("/"):
         return "must name a repository and nothing else"
     return None

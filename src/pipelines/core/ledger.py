@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pipelines.core.json_text import Json, JsonObject, same
+from pipelines.core.json_text import Json, JsonObject, dumps, same
 
 Attributes: TypeAlias = JsonObject
 _REMOVED = None
@@ -164,6 +164,10 @@ class Ledger:
     def changed(self, entity_type: str) -> Mapping[str, Attributes | None]:
         """What the run has changed of one type: new attributes by id, or None where it was removed."""
         return self._changed.get(entity_type, {})
+
+    def changed_size(self) -> int:
+        """Of everything the run has changed, as JSON: what its changes take now, not what they once took."""
+        return sum(len(dumps(of_type)) for of_type in self._changed.values())
 
     def entities(self, entity_type: str) -> Iterator[tuple[str, Attributes]]:
         """In the author's order, the run's own additions last."""

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from pipelines.core.called_run import Arrival, CalledRun, KeptReply
+from pipelines.core.called_run import MAX_KEYS, Arrival, CalledRun, KeptReply, OldKey, fingerprint
 from pipelines.core.failure_rules import Effect, MatchedRule, WireFault
 from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_text
 from pipelines.core.ledger import Ledger, LedgerUpdate
@@ -29,6 +29,7 @@ from pipelines.wire.errors import (
     AskFailed,
     BodyTooLarge,
     IdempotencyKeyReused,
+    IdempotencyKeysFull,
     InvalidArguments,
     InvalidJsonBody,
     OdysseyError,
@@ -42,6 +43,7 @@ from pipelines.wire.names import MAX_BODY_BYTES, Source
 
 #: What an engine may be asked for one call: its first answer and one more, told what was wrong with it.
 MAX_QUESTIONS = 2
+_WORLD_FULL = "This run has changed 64 MiB of its world, and no run may change more: nothing was changed."
 
 
 class ToolCall(NamedTuple):
@@ -97,7 +99,7 @@ class Reply(NamedTuple):
 
 
 #: A call's arguments as text, if they could be read, and what becomes of it: refused, asked before, or taken.
-Reception: TypeAlias = tuple[str | None, "Decision | KeptReply | Received"]
+Reception: TypeAlias = tuple[str | None, "Decision | KeptReply | OldKey | Received"]
 
 _ALL_WELL = '{"ok":true,"attempts":1,"errors":[],"engine":"embedded"}'
 #: What the agent gets of it: which engine answered and what it did not enforce is for the trace.
@@ -125,9 +127,15 @@ def receive(run: CalledRun, call: ToolCall, *, is_active: bool = True) -> Recept
         if call.idempotency_key is not None:
             before = run.replies.get(call.idempotency_key)
             if before is not None:
-                if before.tool_name != call.tool_name or before.arguments != text:
+                if before.tool_name != call.tool_name or before.arguments != fingerprint(text):
                     raise IdempotencyKeyReused
                 return text, before
+            if run.older:
+                sequence = run.older.get(hash(call.idempotency_key))
+                if sequence is not None:
+                    return text, OldKey(sequence)
+                if len(run.older) >= MAX_KEYS:
+                    raise IdempotencyKeysFull
         if not tool.accepts(arguments):
             _refuse_arguments(tool, arguments)
     except OdysseyError as error:
@@ -287,6 +295,8 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
     else:
         broken = tool.response_problems(response)
         if updates:
+            if not run.may_change():
+                return refusal(SimulationError(_WORLD_FULL, details={"reason": "world_too_large"}))
             broken = broken + update_check(updates, run.toolbox.ledger_schema)
         if broken:
             return _broken(tool, simulated, broken)
@@ -375,6 +385,12 @@ def asked(until: str, by: str) -> Decision:
 
     Whoever finds it may take it for given up once `until` has passed, or when it is `by` that asks."""
     return refusal(OutcomeUnknown(details={"until": until, "by": by}))
+
+
+def is_repeated(row: TraceRow, call: ToolCall, arguments: str | None) -> bool:
+    """Whether the row that an OldKey leads to is that of the same call."""
+    same = (row.idempotency_key, row.tool_name, row.arguments)
+    return same == (call.idempotency_key, call.tool_name, arguments)
 
 
 def reply_of(row: TraceRow, error: OdysseyError | None = None, fault: WireFault | None = None) -> Reply:

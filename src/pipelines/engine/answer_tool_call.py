@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TypeAlias
 
-from pipelines.core.called_run import KeptReply
+from pipelines.core.called_run import Arrival, KeptReply, OldKey
 from pipelines.core.tool_call import (
     Ask,
     Decision,
@@ -19,16 +19,19 @@ from pipelines.core.tool_call import (
     Reply,
     ToolCall,
     decide,
+    is_repeated,
     receive,
+    refusal,
     reply_of,
     row_of,
 )
 from pipelines.core.trace_row import TraceRow
 from pipelines.engine.call_queue import Answered, CallQueue, Waiting
 from pipelines.engine.carry_out import CarryOut
-from pipelines.engine.live_runs import LiveRun, LiveRuns
+from pipelines.engine.live_runs import UNWEIGHED_BYTES, LiveRun, LiveRuns
 from pipelines.storage.database import Database, SequenceTaken
-from pipelines.wire.errors import InvalidRunToken, StorageUnavailable
+from pipelines.storage.trace_rows import row_at
+from pipelines.wire.errors import IdempotencyKeyReused, InvalidRunToken, StorageUnavailable
 
 MAX_REDOS = 20  # only when several nodes answer calls of one run at the same moment
 Answer: TypeAlias = Reply | Exception
@@ -72,12 +75,30 @@ class ToolCallAnswerer:
         elif isinstance(received, KeptReply):
             self._answer_again(live, received, call, answered, redos)
             return
+        elif isinstance(received, OldKey):
+            self._answer_old(live, received, call, arguments, answered, redos)
+            return
         else:
             decision, arrival = received, None
+        self._decided(live, call, arguments, decision, arrival, now, answered, redos)
+
+    def _decided(
+        self,
+        live: LiveRun,
+        call: ToolCall,
+        arguments: str | None,
+        decision: Decision,
+        arrival: Arrival | None,
+        now: str,
+        answered: Answered,
+        redos: int,
+    ) -> None:
         latency_ms = round((time.perf_counter() - call.started) * 1000, 3)
         occurred_at = now if now > live.last_occurred_at else live.last_occurred_at
         row = row_of(live.id, live.sequence + 1, call, arguments, decision, arrival, latency_ms, occurred_at)
         live.fold(row, arrival, decision.updates)
+        if live.weight - live.weighed > UNWEIGHED_BYTES:
+            self._live_runs.weigh(live)
         self._append(live, call, row, decision, answered, redos)
 
     async def answer_later(self, live: LiveRun, call: ToolCall) -> Reply:
@@ -116,8 +137,10 @@ class ToolCallAnswerer:
                 else:
                     self._not_stored(live, error, call, answered, redos)
             finally:
-                if kept is not None:
+                if key is not None and kept is not None:
                     kept.tell(error)
+                    if error is None:
+                        live.settled(key)
 
         self._store(row, heard)
 
@@ -135,21 +158,69 @@ class ToolCallAnswerer:
         """A retry gets the first reply, once that is stored."""
 
         def told(error: Exception | None) -> None:
-            if error is None:
+            if error is not None:
+                self._not_stored(live, error, call, answered, redos)
+            elif kept.row is not None:
                 answered(reply_of(kept.row, kept.error))
             else:
-                self._not_stored(live, error, call, answered, redos)
+                self._read_row(
+                    live, kept.sequence, lambda row: answered(reply_of(_there(row), kept.error)), answered
+                )
 
         if kept.waiting is None:
             told(None)
         else:
             kept.waiting.append(told)
 
+    def _answer_old(
+        self,
+        live: LiveRun,
+        old: OldKey,
+        call: ToolCall,
+        arguments: str | None,
+        answered: Answered,
+        redos: int,
+    ) -> None:
+        """As `_answer_again`, for a key of which only its place in the log is known."""
+
+        def found(row: TraceRow | None) -> None:
+            if row is not None and is_repeated(row, call, arguments):
+                answered(reply_of(row))
+            elif live.is_active and not live.is_forgotten:
+                decision = refusal(IdempotencyKeyReused())
+                self._decided(live, call, arguments, decision, None, self._now(), answered, redos)
+            else:
+                answered(IdempotencyKeyReused())
+
+        self._read_row(live, old.sequence, found, answered)
+
+    def _read_row(
+        self, live: LiveRun, sequence: int, found: Callable[[TraceRow | None], None], answered: Answered
+    ) -> None:
+        """From the log. `answered` is told where that fails."""
+
+        async def read() -> None:
+            try:
+                row = await self._database.read(lambda connection: row_at(connection, live.id, sequence))
+            except asyncio.CancelledError:
+                answered(StorageUnavailable())
+                raise
+            except Exception as error:  # noqa: BLE001 - told to whoever called, as what `answer` raises is
+                answered(error)
+            else:
+                found(row)
+
+        task = asyncio.ensure_future(read())
+        self._redoing.add(task)
+        task.add_done_callback(self._redoing.discard)
+
     def _wait(self, queue: CallQueue, live: LiveRun, waiting: Waiting, redos: int) -> None:
         queue.add(
             waiting,
             lambda error: self._not_stored(live, error, waiting.call, waiting.answered, redos),
         )
+        if live.weight - live.weighed > UNWEIGHED_BYTES:
+            self._live_runs.weigh(live)
 
     def _queue_of(self, live: LiveRun) -> CallQueue:
         live.queue = CallQueue(
@@ -178,6 +249,11 @@ class ToolCallAnswerer:
             if live is not None:  # what the call did to it in memory is not in its log
                 self._live_runs.forget({live.id})
             once(error)
+
+
+def _there(row: TraceRow | None) -> TraceRow:
+    assert row is not None, "rows of a log are never deleted while its run is called"
+    return row
 
 
 def _once(answered: Answered) -> Answered:

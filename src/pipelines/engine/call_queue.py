@@ -241,6 +241,8 @@ class CallQueue:
             self._live.unstored -= 1
             if error is None:
                 self._answer(waiting, reply_of(row, decision.error, decision.fault))
+                if row.idempotency_key is not None:
+                    self._live.settled(row.idempotency_key)
             else:
                 self._answer(waiting, OutcomeUnknown())  # it is on record, and counted: not for a retry
 

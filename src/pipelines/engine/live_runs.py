@@ -5,7 +5,7 @@ The database is the truth. What is here may be dropped at any moment and costs o
 
 import asyncio
 import threading
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from pipelines.core.agent_config import AgentConfig
-from pipelines.core.called_run import CalledRun
+from pipelines.core.called_run import VALUES_PER_TEXT, CalledRun
 from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.json_text import loads_own
 from pipelines.core.ledger import Ledger, World
@@ -26,13 +26,16 @@ from pipelines.engine.call_queue import CallQueue
 from pipelines.storage.agents import agent_by_id
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
-from pipelines.storage.datasets import world_by_hash
+from pipelines.storage.datasets import world_by_hash, world_size
 from pipelines.storage.runs import NewRun, Run, run_by_token_hash
-from pipelines.storage.trace_rows import log_of_run
+from pipelines.storage.trace_rows import read_log
 from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailable
 from pipelines.wire.names import RunStatus
 
-MAX_LIVE_RUNS = 20_000  # a few kB each beside the worlds, which they share
+MAX_LIVE_RUNS = 20_000
+MAX_LIVE_BYTES = 1024 * 1024 * 1024  # of all together with their worlds, as estimated
+LEFT_AFTER = 0.9  # when runs make room, so that the next does not have to at once
+UNWEIGHED_BYTES = 4_096  # by which a run may have grown before it is weighed again
 MAX_SHARED = 64  # worlds and toolboxes kept when no live run holds them
 T = TypeVar("T")
 
@@ -55,6 +58,9 @@ class LiveRun(CalledRun):
     toolbox: Toolbox
     expires_at: str
     is_active: bool
+    world_hash: str | None = None
+    world_bytes: int = 0
+    weighed: int = 0  # of its weight, what is in the sum of all
     is_forgotten: bool = False  # no longer what the registry answers with: read it anew
     unstored: int = 0  # rows handed to storage and not yet durable
     queue: CallQueue | None = None  # while something is asked for one of its calls
@@ -71,6 +77,7 @@ class LiveCounts(NamedTuple):
     """What this process has in memory at one moment."""
 
     runs: int
+    bytes: int  # with their worlds, as estimated
     calls_waiting: int  # for something outside, or behind one that does
     rows_unstored: int
 
@@ -89,12 +96,15 @@ class LiveRuns:
         self._unstored: dict[str, int] = {}  # tokens of runs dropped while rows of them were under way
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
         self._shared = _Shared()
+        self._bytes = 0
+        self._runs_in: Counter[str | None] = Counter()  # by world
         database.on_lost = self.forget
 
     def counts(self) -> LiveCounts:
         lives = self._by_token.values()
         return LiveCounts(
             len(lives),
+            self._bytes,
             sum(live.queue.calls_waiting for live in lives if live.queue is not None),
             sum(live.unstored for live in lives),
         )
@@ -138,25 +148,40 @@ class LiveRuns:
         live.is_active = live.is_active and live.id not in self._ended
         self._by_token[token_hash] = live
         self._token_of[live.id] = token_hash
-        self._make_room()
+        self._runs_in[live.world_hash] += 1
+        if self._runs_in[live.world_hash] == 1:
+            self._bytes += live.world_bytes
+        self.weigh(live)
         return True
 
-    def _make_room(self) -> None:
+    def weigh(self, live: LiveRun) -> None:
+        """It has grown: others may have to make room."""
+        if live.is_forgotten:
+            return
+        self._bytes += live.weight - live.weighed
+        live.weighed = live.weight
+        if self._bytes > MAX_LIVE_BYTES or len(self._by_token) > MAX_LIVE_RUNS:
+            self._make_room(live)
+
+    def _make_room(self, but: LiveRun) -> None:
         """Drop the runs longest not asked for; one with rows under way would come back without them."""
-        excess = len(self._by_token) - MAX_LIVE_RUNS
-        if excess > 0:
-            idle = [live.id for live in self._by_token.values() if not live.unstored and live.queue is None]
-            self.forget(set(idle[:excess]))
+        for live in list(self._by_token.values()):
+            if self._bytes <= LEFT_AFTER * MAX_LIVE_BYTES and len(self._by_token) <= MAX_LIVE_RUNS:
+                break
+            if not live.unstored and live.queue is None and live is not but:
+                self.forget({live.id})
 
     def _read(self, connection: Connection, token_hash: str) -> LiveRun | None:
         run = run_by_token_hash(connection, token_hash)
         if run is None:
             return None
         live = self._shared.open(connection, run, token_hash)
-        for row in log_of_run(connection, run.id):
+        for row in read_log(connection, run.id):
             if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_out(row):
                 raise StorageUnavailable("Another server is still answering an earlier call of this run.")
             live.fold(row)
+            if row.idempotency_key is not None:
+                live.settled(row.idempotency_key)
         return live
 
     def _is_out(self, row: TraceRow) -> bool:
@@ -187,9 +212,17 @@ class LiveRuns:
         if token_hash is not None:
             live = self._by_token.pop(token_hash)
             live.is_forgotten = True
+            self._unweigh(live)
             if live.unstored:
                 self._unstored[token_hash] = run_id
             live.abandon(OutcomeUnknown())
+
+    def _unweigh(self, live: LiveRun) -> None:
+        self._bytes -= live.weighed
+        self._runs_in[live.world_hash] -= 1
+        if not self._runs_in[live.world_hash]:
+            del self._runs_in[live.world_hash]
+            self._bytes -= live.world_bytes
 
     def abandon_all(self) -> None:
         """The server stops: nobody waits any longer for what was asked."""
@@ -247,6 +280,8 @@ class _Shared:
             began=began_at(datetime.fromisoformat(run.simulated_now)),
             expires_at=run.expires_at,
             is_active=run.status is RunStatus.RUNNING,
+            world_hash=run.world_hash,
+            world_bytes=world_size(connection, run.world_hash) * VALUES_PER_TEXT,
         )
 
     def simulator(self, connection: Connection, run: Run | NewRun) -> PlannedSimulator:

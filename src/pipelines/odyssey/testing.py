@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
-from pipelines.core.called_run import CalledRun, KeptReply
+from pipelines.core.called_run import CalledRun, KeptReply, OldKey
 from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.ledger import Ledger, World
@@ -232,8 +232,8 @@ class InProcessRun:
     def _tool_call(self, name: str, body: bytes | None, actor_id: str | None, key: str | None) -> HttpReply:
         live, call = self._live, ToolCall(name, body, actor_id, key, perf_counter())
         arguments, received = receive(live, call)
-        if isinstance(received, KeptReply):
-            return _http(reply_of(received.row))
+        if isinstance(received, KeptReply | OldKey):  # every row is at hand here
+            return _http(reply_of(self._rows[received.sequence - 1]))
         arrival = received.arrival if isinstance(received, Received) else None
         decision, held_ms = _settled(live, received) if isinstance(received, Received) else (received, 0)
         latency_ms = round((perf_counter() - call.started) * 1e3 + held_ms, 3)

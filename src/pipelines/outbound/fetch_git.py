@@ -22,6 +22,7 @@ from httpcore2 import ConnectError
 from pipelines.core.code_source import GitSource
 from pipelines.core.code_tree import CodeFile, name_problems
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.url_host import host_complaint
 from pipelines.outbound.address_guard import AddressRefused, GuardedBackend
 
 MEBIBYTE = 1024 * 1024
@@ -86,6 +87,8 @@ class GitFetcher:
     async def _pinned(self, url: str) -> str:
         """curl's words for `this host is at this address`: git looks no name up by itself."""
         parts = urlsplit(url)
+        if complaint := host_complaint(parts):  # also of a URL that was stored before this was looked at
+            raise _refused("/code/url", f"`url` {complaint}")
         port = parts.port or (443 if parts.scheme == "https" else 80)
         host = parts.hostname or ""
         try:

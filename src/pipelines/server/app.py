@@ -31,6 +31,7 @@ from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
+from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
 from pipelines.server.run_door import RunDoor
@@ -58,6 +59,7 @@ class App:
         self.is_worker = is_worker
         self.api = _build_api(settings, self)
         self.logs_requests = settings.logs_requests
+        self.open_connections = OpenConnections(settings.connection_limits(open_files()))
         self._answer = logged(self._route) if self.logs_requests else self._route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,7 +130,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "agent_client": client,
             "runner": runner,
             "code_runner": code_runner,
-            "metrics": Metrics(settings, platform, whole.proxy.tally, lag),
+            "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
             "readiness": readiness,
         }
     finally:

@@ -8,11 +8,11 @@ loopback at 32 connections, about a tenth of a tool call.
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from pipelines.server.bounded_protocol import BoundedProtocol
 
-MAX_HEAD_BYTES = 512 * 1024  # well above what one read of a transport brings
 #: Where an application finds the protocol of its connection in the scope: ASGI has no word for it.
 CONNECTION = "pipelines.connection"
 _RESET_ON_CLOSE = struct.pack(
@@ -20,18 +20,16 @@ _RESET_ON_CLOSE = struct.pack(
 )  # linger, for no time: what is unsent is dropped, the peer sees a reset
 
 
-class OneWriteProtocol(HttpToolsProtocol):
-    """Heads are bounded too: httptools leaves that to us, and one that never ends would fill the memory."""
-
+class OneWriteProtocol(BoundedProtocol):
     transport: "GatheringTransport"  # type: ignore[assignment]
-    _head_bytes = 0  # received since the last part of a body, or the last end of a head or message
     _is_stopping = False
     _silence: asyncio.TimerHandle | None = None  # until a connection is closed without a reply
     _lost: asyncio.Future[None] | None = None
     _answering: Any = None  # the cycle whose application runs; `cycle` is that of the latest request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(GatheringTransport(transport, self.loop))  # type: ignore[arg-type]
+        gathering = GatheringTransport(transport, self.loop, self.watch_draining)
+        super().connection_made(gathering)  # type: ignore[arg-type]
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -41,27 +39,9 @@ class OneWriteProtocol(HttpToolsProtocol):
         if self._lost is not None and not self._lost.done():
             self._lost.set_result(None)
 
-    def data_received(self, data: bytes) -> None:
-        self._head_bytes += len(data)
-        super().data_received(data)
-        if self._head_bytes > MAX_HEAD_BYTES:
-            self.transport.abort()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
+    def _begin_request(self) -> None:
+        super()._begin_request()
         self.scope[CONNECTION] = self  # type: ignore[literal-required]
-
-    def on_headers_complete(self) -> None:
-        self._head_bytes = 0
-        super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        self._head_bytes = 0
-        super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        self._head_bytes = 0
-        super().on_message_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._answering = cycle
@@ -114,11 +94,15 @@ class OneWriteProtocol(HttpToolsProtocol):
 class GatheringTransport:
     """A transport that sends what was written in one turn of the event loop together."""
 
-    __slots__ = ("_loop", "_parts", "_transport", "is_closing")
+    __slots__ = ("_loop", "_on_rest", "_parts", "_transport", "is_closing")
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, on_rest: Callable[[], None]
+    ) -> None:
+        """`on_rest` is told when it is closed with something still to be sent."""
         self._transport = transport
         self._loop = loop
+        self._on_rest = on_rest
         self._parts: list[bytes] = []
         self.is_closing = transport.is_closing  # asked on every call
 
@@ -139,6 +123,8 @@ class GatheringTransport:
 
     def close(self) -> None:
         self._flush()
+        if not self._transport.is_closing() and self._transport.get_write_buffer_size():
+            self._on_rest()
         self._transport.close()
 
     def __getattr__(self, name: str) -> Any:

@@ -88,9 +88,9 @@ class LeanProxyProtocol(OneWriteProtocol):
     # From the transport
 
     def data_received(self, data: bytes) -> None:
-        self._idle_since = None
         if self._held is not None:
             held, self._held = self._held, None
+            self._owed = ""
             if self._is_answered_again(held.request, data, held.key, held.started):
                 return
             data = held.head + data
@@ -119,6 +119,9 @@ class LeanProxyProtocol(OneWriteProtocol):
             return False
         self._unset_keepalive_if_required()
         self._held = held
+        self._idle_since = None
+        if self._looking is None:
+            self._looking = self.loop.call_later(self._limits.stall_s, self._look)
         return True
 
     def _is_answered_again(self, request: LeanRequest, body: bytes, key: str | None, started: float) -> bool:
@@ -139,6 +142,32 @@ class LeanProxyProtocol(OneWriteProtocol):
             super().data_received(held.head)
         super().shutdown()
 
+    @property
+    def is_idle(self) -> bool:
+        return self._held is None and super().is_idle
+
+    def _keep(self, data: bytes) -> None:
+        self._is_between = False  # what comes next is not what is parsed next
+        super()._keep(data)
+
+    # A body that does not come
+
+    def _look(self) -> None:
+        if self._held is not None and not self._owed:
+            self._owed = "body"
+            self._owed_since = self.loop.time() - (time.perf_counter() - self._held.started)
+        super()._look()
+
+    def _may_be_told(self) -> bool:
+        return self._held is not None or super()._may_be_told()
+
+    def _hang_up_on_application(self) -> None:
+        self._is_reading = False
+        if self._held is not None:
+            self._held = None
+        else:
+            super()._hang_up_on_application()
+
     def connection_lost(self, exc: Exception | None) -> None:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
@@ -152,6 +181,8 @@ class LeanProxyProtocol(OneWriteProtocol):
     # From the parser
 
     def on_message_begin(self) -> None:
+        self._begin_head()
+        self._idle_since = None
         self.url = b""
         self.headers = []
         self._is_between = False
@@ -161,6 +192,7 @@ class LeanProxyProtocol(OneWriteProtocol):
 
     def on_headers_complete(self) -> None:
         started = time.perf_counter()
+        self._check_head()
         data, self._data = self._data, None  # only the first head of what came in one piece begins it
         is_ours = self._is_lean and self._is_free()
         request = self._reader.read(self.parser, self.url, self.headers) if is_ours else None
@@ -168,7 +200,6 @@ class LeanProxyProtocol(OneWriteProtocol):
         if request is None or live is None or self._proxy.wait_before_call(live, started):
             self._hand_over()
             return
-        self._head_bytes = 0
         self._is_reading = True
         if data is not None:
             self._known.add(data, request)
@@ -177,15 +208,15 @@ class LeanProxyProtocol(OneWriteProtocol):
     def _hand_over(self) -> None:
         """To ASGI, as if uvicorn had heard it from the parser itself."""
         url, headers = self.url, self.headers
-        super().on_message_begin()
+        self._begin_request()
         super().on_url(url)
         for name, value in headers:
             super().on_header(name, value)
-        super().on_headers_complete()
+        self._start_request()
 
     def on_body(self, body: bytes) -> None:
         if self._is_reading:
-            self._head_bytes = 0
+            self._body_comes(len(body))
             self._parts.append(body)
         else:
             super().on_body(body)
@@ -195,6 +226,8 @@ class LeanProxyProtocol(OneWriteProtocol):
             super().on_message_complete()
             return
         self._head_bytes = 0
+        self._owed = ""
+        self._body_ends()
         self._is_reading = False
         self._is_between = True
         parts, self._parts = self._parts, []
@@ -226,6 +259,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         lean = self._lean
         lean.response_complete = False
         lean.keep_alive = True
+        self._idle_since = None
         self.cycle = lean  # type: ignore[assignment]
 
     def _ask(self, body: bytes) -> None:

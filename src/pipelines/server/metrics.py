@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from pipelines import __version__
 from pipelines.engine.platform import Platform
 from pipelines.server.loop_lag import LoopLag
+from pipelines.server.open_connections import OpenConnections
 from pipelines.server.settings import Settings
 from pipelines.server.tally import Latencies, Tally
 from pipelines.storage.batches import counts_of_batch, unfinished_batches
@@ -35,6 +36,10 @@ METRICS: tuple[Metric, ...] = (
     Metric("pipelines_tool_call_seconds", "histogram", "tool calls by source, from head read to reply sent"),
     Metric("pipelines_proxy_refusals_total", "counter", "requests to the proxy that were refused, by code"),
     Metric("pipelines_live_runs", "gauge", "runs in the memory of this process"),
+    Metric("pipelines_live_run_bytes", "gauge", "what those take with their worlds, estimated"),
+    Metric("pipelines_connections", "gauge", "open HTTP connections"),
+    Metric("pipelines_connections_unfinished", "gauge", "of those, with a request that has not come whole"),
+    Metric("pipelines_connections_given_up_total", "counter", "connections closed to make room for others"),
     Metric("pipelines_calls_waiting", "gauge", "tool calls that wait for something outside, or behind one"),
     Metric("pipelines_rows_unstored", "gauge", "trace rows that are not durable yet"),
     Metric("pipelines_storage_up", "gauge", "1 if the database could be read just now, else 0"),
@@ -60,11 +65,19 @@ class Sample(NamedTuple):
 class Metrics:
     """What is asked for when a scrape comes; only `tally` and `lag` do anything between two of them."""
 
-    def __init__(self, settings: Settings, platform: Platform, tally: Tally, lag: LoopLag) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        platform: Platform,
+        tally: Tally,
+        lag: LoopLag,
+        connections: OpenConnections,
+    ) -> None:
         self._settings = settings
         self._platform = platform
         self._tally = tally
         self._lag = lag
+        self._connections = connections
         self._started = time.time()
 
     async def text(self) -> str:
@@ -77,6 +90,10 @@ class Metrics:
             yield Sample("pipelines_proxy_refusals_total", count, {"code": code})
         live = self._platform.live_runs.counts()
         yield Sample("pipelines_live_runs", live.runs)
+        yield Sample("pipelines_live_run_bytes", live.bytes)
+        yield Sample("pipelines_connections", len(self._connections))
+        yield Sample("pipelines_connections_unfinished", self._connections.unfinished)
+        yield Sample("pipelines_connections_given_up_total", self._connections.given_up)
         yield Sample("pipelines_calls_waiting", live.calls_waiting)
         yield Sample("pipelines_rows_unstored", live.rows_unstored)
         yield Sample("pipelines_event_loop_lag_seconds", self._lag.worst_s)

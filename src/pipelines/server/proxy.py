@@ -41,6 +41,7 @@ from pipelines.wire.errors import (
     InvalidRunToken,
     OdysseyError,
     RateLimited,
+    RunNotActive,
     StorageUnavailable,
 )
 from pipelines.wire.names import MAX_BODY_BYTES
@@ -94,6 +95,8 @@ class Proxy:
             check_target(target, live, method=scope["method"], path=scope["path"])
             asked = _Asked(scope, receive, send, headers, token_hash, target, started)
             if target.name is None:
+                if not live.is_active or self._now() >= live.expires_at:
+                    raise RunNotActive
                 await _send(send, _tools_of(live))
             elif target.section == "tools":
                 await self._tool_call(live, asked)

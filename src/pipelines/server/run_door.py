@@ -16,6 +16,7 @@ from pipelines.core.code_secrets import Redaction
 from pipelines.engine.run_code import Visitor
 from pipelines.server.errors import reply_to
 from pipelines.server.http_protocol import OneWriteProtocol
+from pipelines.server.open_connections import ConnectionLimits, OpenConnections
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.wire.errors import InvalidRunToken, NotFound, OdysseyError
 from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, PROXY_BASE
@@ -30,7 +31,7 @@ class RunDoor:
         self._proxy = proxy
         self._state = ServerState()
         self._config = uvicorn.Config(
-            _nothing,
+            _Nothing(),
             http=OneWriteProtocol,
             ws="none",
             lifespan="off",
@@ -137,5 +138,12 @@ async def _refuse(send: Send, error: OdysseyError) -> None:
     await send({"type": "http.response.body", "body": reply.body})
 
 
-async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+class _Nothing:
     """uvicorn wants an application when it is set up; each connection gets its own."""
+
+    def __init__(self) -> None:
+        # How many a sandbox has at once is bounded by its door.
+        self.open_connections = OpenConnections(ConnectionLimits(fresh_s=IDLE_S))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Nobody comes here."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from pipelines.core.problems import Problem, Refused
 from pipelines.server import public_url
+from pipelines.server.open_connections import ConnectionLimits, most_connections
 from pipelines.storage.database import Store
 from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.secret_box import decoded_key
@@ -26,6 +27,10 @@ RANGES = (
     ("PIPELINES_PORT", "port", 0, 65_535),
     ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
     ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
+    ("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 1, 3_600),
+    ("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 1, 3_600),
+    ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
+    ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
 )
 CHOICES = (
@@ -58,6 +63,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", 60, "tool calls a minute per run; 0: no limit"),
     Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
+    Setting("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 10, "within this the head of a request is whole"),
+    Setting("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 30, "a body or a reader silent so long is gone"),
+    Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, up to 10,000"),
+    Setting("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1_000, "slow requests of one address at once"),
     Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
     Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
@@ -80,6 +89,10 @@ class Settings:
     proxy_rate_limit: int
     manual_run_ttl_s: int
     upload_limit_mb: int
+    head_timeout_s: int
+    stall_timeout_s: int
+    max_connections: int
+    max_unfinished: int
     unsafe_code: str
     worker_silent_s: int
     log_level: str
@@ -122,6 +135,15 @@ class Settings:
     @property
     def logs_requests(self) -> bool:
         return self.access_log == "yes"
+
+    def connection_limits(self, files: int) -> ConnectionLimits:
+        return ConnectionLimits(
+            head_s=self.head_timeout_s,
+            fresh_s=self.head_timeout_s,
+            stall_s=self.stall_timeout_s,
+            most=most_connections(files, self.max_connections),
+            most_unfinished=self.max_unfinished,
+        )
 
     @property
     def durable_url(self) -> str:

@@ -121,6 +121,12 @@ def world_by_hash(connection: Connection, name: str | None) -> JsonObject:
     return state
 
 
+def world_size(connection: Connection, name: str | None) -> int:
+    """Of its text; 0 for none."""
+    row = connection.execute("SELECT LENGTH(state) FROM worlds WHERE hash = ?", (name,)).fetchone()
+    return int(row[0]) if row else 0
+
+
 def dataset_by_id(connection: Connection, *, org_id: int, dataset_id: int) -> Dataset | None:
     row = connection.execute(
         f"SELECT * FROM {_DATASETS} WHERE id = ? AND org_id = ?", (dataset_id, org_id)

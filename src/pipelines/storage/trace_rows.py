@@ -1,6 +1,6 @@
 """The rows of a run's log, in and out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -9,6 +9,7 @@ from pipelines.core.trace_row import OUTCOME_UNKNOWN
 from pipelines.core.trace_row import TraceRow as TraceRow
 from pipelines.storage.connection import Connection, transaction
 
+PAGE = 32  # of a log that is read to fold it: a row has 3 MiB at most
 CHUNK = 64  # rows in one statement: past this the cost per row no longer falls
 
 
@@ -43,6 +44,27 @@ def log_of_run(connection: Connection, run_id: int) -> list[TraceRow]:
     """Every row in the order it was stored: what a run's state is folded from."""
     found = connection.execute("SELECT * FROM trace_rows WHERE run_id = ? ORDER BY sequence", (run_id,))
     return [TraceRow(*row) for row in found]
+
+
+def read_log(connection: Connection, run_id: int) -> Iterator[TraceRow]:
+    """The same, with few of them in memory at a time: each may have megabytes."""
+    after, rows = 0, PAGE
+    while rows == PAGE:
+        found = connection.execute(
+            "SELECT * FROM trace_rows WHERE run_id = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+            (run_id, after, PAGE),
+        ).fetchall()
+        rows = len(found)
+        for row in found:
+            yield TraceRow(*row)
+        after = found[-1][1] if found else after
+
+
+def row_at(connection: Connection, run_id: int, sequence: int) -> TraceRow | None:
+    found = connection.execute(
+        "SELECT * FROM trace_rows WHERE run_id = ? AND sequence = ?", (run_id, sequence)
+    ).fetchone()
+    return TraceRow(*found) if found else None
 
 
 def has_calls_after(connection: Connection, run_id: int, sequence: int) -> bool:

@@ -22,6 +22,7 @@ OdysseyError
     AgentIsDraft
     CodeModeUnavailable
     IdempotencyKeyReused
+    IdempotencyKeysFull
     SecretUnreadable
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
@@ -185,6 +186,12 @@ class IdempotencyKeyReused(Conflict):
     """This Idempotency-Key came before with another tool or other arguments."""
 
     code = "idempotency_key_reused"
+
+
+class IdempotencyKeysFull(Conflict):
+    """This run has had 100,000 Idempotency-Keys, the most that one may have."""
+
+    code = "idempotency_keys_full"
 
 
 class SecretUnreadable(Conflict):
