@@ -75,7 +75,8 @@ class CodeMode:
             return {"available": False, "isolation": None, "reason": error.message}
         probe = opened.pool.probe
         reason = probe.reason if probe is not None else ""
-        return {"available": True, "isolation": opened.pool.isolation, "reason": reason}
+        told = {"isolation": opened.pool.isolation, "reason": reason, "limits": opened.pool.bounds}
+        return {"available": True, **told}
 
     async def close(self) -> None:
         if self._opened is not None:
