@@ -1,5 +1,6 @@
 """Code that means harm: each attack has a clear outcome, and the `boxes` fixture finds the host as it was."""
 
+import errno
 import os
 import platform
 import secrets
@@ -11,6 +12,7 @@ import pytest
 from boxes import TOKEN, Answerer, Boxes, boxes_in
 
 from pipelines.sandbox.job import MEBIBYTE, CodeErrorKind
+from pipelines.sandbox.memory import NICE
 from pipelines.sandbox.pool import CannotIsolate
 from pipelines.sandbox.seccomp import _DENIED, _MACHINES
 
@@ -282,6 +284,31 @@ def test_where_a_folder_of_the_server_cannot_be_hidden_no_code_is_run(tmp_path: 
         boxes_in(tmp_path, hidden=(Path(folder).resolve(),)),
     ):
         pass
+
+
+def test_code_has_a_smaller_share_of_the_cpu_and_cannot_take_it_back(boxes: Boxes) -> None:
+    code = """
+    import os
+    def run(task_input, **_):
+        def session(): return [line.split()[-1] for line in open("/proc/self/autogroup")]
+        shares = [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0) == os.SCHED_BATCH, *session()]
+        errors = []
+        for attempt in (lambda: os.setpriority(os.PRIO_PROCESS, 0, 0), lambda: os.nice(-1),
+                        lambda: open("/proc/self/autogroup", "w").write("0"),
+                        lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))):
+            try: attempt()
+            except OSError as error: errors.append(error.errno)
+        return {"shares": shares, "errors": errors}
+    """
+    seen = boxes.value(code)
+    has_sessions = os.path.exists("/proc/self/autogroup")
+    assert seen["shares"] == [NICE, True, *([str(NICE)] if has_sessions else [])]
+    assert seen["errors"] == [
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS if has_sessions else errno.ENOENT,
+        errno.EPERM,
+    ]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop to another user")

@@ -60,8 +60,8 @@ class Visitor:
     redaction: Redaction
 
 
-#: Speaks HTTP on a connection out of a sandbox, for one run alone.
-Door = Callable[[socket.socket, Visitor], Awaitable[None]]
+#: Speaks HTTP on the connections out of a sandbox, for one run alone.
+Door = Callable[[Visitor], Callable[[socket.socket], Awaitable[None]]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,10 +131,7 @@ class CodeRunner:
         self, pool: SandboxPool, job: CodeJob, visitor: Visitor, begins: Begins | None = None
     ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
-
-        async def serve(connection: socket.socket) -> None:
-            await self._door(connection, visitor)
-
+        serve = self._door(visitor)
         outcome = await pool.run(job, serve=serve, begins=begins)
         if outcome.was_called or outcome.error is None:
             return outcome
