@@ -130,6 +130,7 @@ class SandboxPool:
                 environment=job.environment,
                 disk_bytes=job.limits.disk_bytes,
                 memory_bytes=job.limits.memory_bytes,
+                identity=recipe.identity_of(job.source_dir, job.environment),
             )
             waiting = self._stock.take(layout)
             try:

@@ -6,6 +6,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,18 @@ class Layout:
     environment: Path | None
     disk_bytes: int
     memory_bytes: int
+    #: Which folders these were: one removed and made again is another, and who waits has the old one.
+    identity: tuple[int, ...] = ()
+
+
+def identity_of(*folders: Path | None) -> tuple[int, ...]:
+    found: list[int] = []
+    for folder in folders:
+        if folder is not None:
+            with suppress(OSError):
+                seen = folder.stat()
+                found += (seen.st_dev, seen.st_ino, seen.st_ctime_ns)
+    return tuple(found)
 
 
 def interpreters() -> Iterator[Interpreter]:

@@ -25,6 +25,7 @@ from pipelines.server.access_log import logged
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
+from pipelines.server.housekeeping import Housekeeping
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
@@ -108,6 +109,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     lag = LoopLag()
+    housekeeping = Housekeeping(settings, database)
     try:
         yield {
             "platform": platform,
@@ -119,6 +121,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         }
     finally:
         lag.close()
+        await housekeeping.close()
         await readiness.close()
         await runner.stop()
         await answerer.close()
