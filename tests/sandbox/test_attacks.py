@@ -267,7 +267,9 @@ def test_a_folder_of_the_server_in_a_folder_that_is_shown_is_empty_inside(
     def run(task_input, **_):
         return {"hidden": os.listdir(task_input["hidden"]), "shown": bool(os.listdir(task_input["shown"]))}
     """
-    with boxes_in(tmp_path, hidden=(folder,)) as boxes:
+    with boxes_in(
+        tmp_path, hidden=(folder, next(path for path in folder.iterdir() if path.is_dir()))
+    ) as boxes:
         seen = boxes.value(code, task_input={"hidden": str(folder), "shown": "/usr/lib"})
     assert seen == {"hidden": [], "shown": True}
 
@@ -288,9 +290,11 @@ def test_where_a_folder_of_the_server_cannot_be_hidden_no_code_is_run(tmp_path: 
 
 def test_code_has_a_smaller_share_of_the_cpu_and_cannot_take_it_back(boxes: Boxes) -> None:
     code = """
-    import os
+    import os, time
     def run(task_input, **_):
         def session(): return [line.split()[-1] for line in open("/proc/self/autogroup")]
+        ends = time.monotonic() + 5  # a normal user may set it ten times a second, for all sandboxes together
+        while task_input["nice"] not in session() and time.monotonic() < ends: time.sleep(0.02)
         shares = [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0) == os.SCHED_BATCH, *session()]
         errors = []
         for attempt in (lambda: os.setpriority(os.PRIO_PROCESS, 0, 0), lambda: os.nice(-1),
@@ -300,15 +304,11 @@ def test_code_has_a_smaller_share_of_the_cpu_and_cannot_take_it_back(boxes: Boxe
             except OSError as error: errors.append(error.errno)
         return {"shares": shares, "errors": errors}
     """
-    seen = boxes.value(code)
-    has_sessions = os.path.exists("/proc/self/autogroup")
-    assert seen["shares"] == [NICE, True, *([str(NICE)] if has_sessions else [])]
-    assert seen["errors"] == [
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS if has_sessions else errno.ENOENT,
-        errno.EPERM,
-    ]
+    if not os.path.exists("/proc/self/autogroup"):
+        pytest.skip("this kernel does not share the CPU by sessions")
+    seen = boxes.value(code, task_input={"nice": str(NICE)})
+    assert seen["shares"] == [NICE, True, str(NICE)]
+    assert seen["errors"] == [errno.EACCES, errno.EPERM, errno.EROFS, errno.EPERM]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop to another user")

@@ -82,7 +82,8 @@ def _become(request: dict[str, Any], program: bytes, handles: list[int]) -> None
         with open(os.path.join(group, "cgroup.procs"), "w") as procs:
             procs.write("0")
     os.nice(request["nice"])  # and no way back: that needs a right
-    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    with suppress(OSError):  # a container may forbid it
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     if request["stage"]:
         _stage(request["stage"], request["hidden"])
     if request["uid"] is not None:

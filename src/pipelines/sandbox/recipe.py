@@ -98,7 +98,7 @@ def isolated(
     shown |= {"python": python.prefix} if python.needs_mount else {}
     staged = {name: str(path) for name, path in shown.items()} if is_root() else {}
     seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in shown.items()}
-    covered = [folder for folder in hidden if _is_shown(folder, python)]
+    covered = _covered(hidden, python)
     arguments = [
         *_namespaces(),
         *_system_folders(),
@@ -161,6 +161,12 @@ def unhidable(hidden: Sequence[Path], python: Interpreter) -> Path | None:
     needed = [python.executable.parent, python.prefix / "lib", Path("/usr/bin"), Path("/usr/lib"), *_SYSTEM]
     shown = (folder for folder in hidden if _is_shown(folder, python))
     return next((one for one in shown if any(place.is_relative_to(one) for place in needed)), None)
+
+
+def _covered(hidden: Sequence[Path], python: Interpreter) -> list[Path]:
+    """Of the hidden folders those that would be seen; what lies in another of them is gone with it."""
+    shown = [folder for folder in hidden if _is_shown(folder, python)]
+    return [one for one in shown if not any(one != other and one.is_relative_to(other) for other in shown)]
 
 
 def _empty_folders(covered: Sequence[Path]) -> list[str]:
