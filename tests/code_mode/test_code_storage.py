@@ -70,3 +70,26 @@ async def test_a_credential_keeps_its_place_when_its_value_changes(database):
     delete = credentials.delete_credential
     assert not await database.write(lambda connection: delete(connection, org_id=2, credential_id=first.id))
     assert await database.write(lambda connection: delete(connection, org_id=1, credential_id=first.id))
+
+
+async def test_parts_without_code_are_pruned_one_by_one_and_others_never(database, monkeypatch):
+    monkeypatch.setattr(code, "PART_BYTES", 100)
+    kept, lost = list(code.parts_of(b"k" * 250)), list(code.parts_of(b"l" * 250))
+    for part in [*kept, *lost]:
+        await database.write(lambda connection, part=part: code.add_part(connection, part))
+    name = kept[0].archive_hash
+    has_parts = lambda connection: code.has_parts(connection, archive_hash=name, count=3)  # noqa: E731
+    assert await database.write(has_parts)
+    await database.write(
+        lambda connection: code.add_code(connection, code_hash="tree", archive_hash=name, now=NOW)
+    )
+    assert await database.read(code.orphaned_archives) == [(lost[0].archive_hash, 3, 250)]
+    remove = lambda connection: code.remove_orphaned_part(connection, lost[0].archive_hash)  # noqa: E731
+    assert [await database.write(remove) for _ in range(4)] == [True, True, True, False]
+    assert await database.read(code.orphaned_archives) == []
+    assert not await database.write(lambda connection: code.remove_orphaned_part(connection, name))
+    assert await database.read(lambda connection: code.code_by_hash(connection, "tree")) == b"k" * 250
+    lost_again = lambda connection: code.has_parts(  # noqa: E731
+        connection, archive_hash=lost[0].archive_hash, count=3
+    )
+    assert not await database.write(lost_again)

@@ -1,15 +1,19 @@
 """Code that means harm: each attack has a clear outcome, and the `boxes` fixture finds the host as it was."""
 
+import errno
 import os
 import platform
 import secrets
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 from boxes import TOKEN, Answerer, Boxes, boxes_in
 
 from pipelines.sandbox.job import MEBIBYTE, CodeErrorKind
+from pipelines.sandbox.memory import NICE
+from pipelines.sandbox.pool import CannotIsolate
 from pipelines.sandbox.seccomp import _DENIED, _MACHINES
 
 #: What follows is tried; what comes back is the error that stopped it, or "done".
@@ -251,16 +255,60 @@ def test_there_are_no_rights_to_regain(boxes: Boxes) -> None:
     assert (lines["Seccomp"], lines["NoNewPrivs"]) == ("2", "1")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="what is closed to others needs no hiding from a dropped user")
-def test_a_folder_of_the_server_in_a_folder_of_the_system_is_empty_inside(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hidden", ["/usr/share", f"{sys.base_prefix}/include"], ids=["system", "python"])
+def test_a_folder_of_the_server_in_a_folder_that_is_shown_is_empty_inside(
+    tmp_path: Path, hidden: str
+) -> None:
+    """Also where everybody on the machine may read it."""
+    folder = Path(hidden).resolve()
+    assert list(folder.iterdir())
     code = """
     import os
     def run(task_input, **_):
         return {"hidden": os.listdir(task_input["hidden"]), "shown": bool(os.listdir(task_input["shown"]))}
     """
-    with boxes_in(tmp_path, hidden=(Path("/usr/share"),)) as boxes:
-        seen = boxes.value(code, task_input={"hidden": "/usr/share", "shown": "/usr/lib"})
+    with boxes_in(
+        tmp_path, hidden=(folder, next(path for path in folder.iterdir() if path.is_dir()))
+    ) as boxes:
+        seen = boxes.value(code, task_input={"hidden": str(folder), "shown": "/usr/lib"})
     assert seen == {"hidden": [], "shown": True}
+
+
+def test_code_that_lies_in_a_hidden_folder_still_runs(tmp_path: Path) -> None:
+    with boxes_in(tmp_path, hidden=(tmp_path,)) as boxes:
+        assert boxes.value("def run(task_input, **_):\n    return 'here'") == "here"
+
+
+@pytest.mark.parametrize("folder", ["/usr", "/usr/lib", f"{sys.base_prefix}/lib"])
+def test_where_a_folder_of_the_server_cannot_be_hidden_no_code_is_run(tmp_path: Path, folder: str) -> None:
+    with (
+        pytest.raises(CannotIsolate, match="move the data directory"),
+        boxes_in(tmp_path, hidden=(Path(folder).resolve(),)),
+    ):
+        pass
+
+
+def test_code_has_a_smaller_share_of_the_cpu_and_cannot_take_it_back(boxes: Boxes) -> None:
+    code = """
+    import os, time
+    def run(task_input, **_):
+        def session(): return [line.split()[-1] for line in open("/proc/self/autogroup")]
+        ends = time.monotonic() + 5  # a normal user may set it ten times a second, for all sandboxes together
+        while task_input["nice"] not in session() and time.monotonic() < ends: time.sleep(0.02)
+        shares = [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0) == os.SCHED_BATCH, *session()]
+        errors = []
+        for attempt in (lambda: os.setpriority(os.PRIO_PROCESS, 0, 0), lambda: os.nice(-1),
+                        lambda: open("/proc/self/autogroup", "w").write("0"),
+                        lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))):
+            try: attempt()
+            except OSError as error: errors.append(error.errno)
+        return {"shares": shares, "errors": errors}
+    """
+    if not os.path.exists("/proc/self/autogroup"):
+        pytest.skip("this kernel does not share the CPU by sessions")
+    seen = boxes.value(code, task_input={"nice": str(NICE)})
+    assert seen["shares"] == [NICE, True, str(NICE)]
+    assert seen["errors"] == [errno.EACCES, errno.EPERM, errno.EROFS, errno.EPERM]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop to another user")
@@ -520,7 +568,7 @@ def test_handles_sent_to_the_host_are_dropped(boxes: Boxes) -> None:
     def run(task_input, **_):
         control = socket.socket(fileno=os.dup(3))
         frame = b'{"kind": "result", "json": "\\\\"forged\\\\""}'
-        handles = [os.open("/dev/null", os.O_RDONLY) for _ in range(200)]
+        handles = [os.open("/dev/null", os.O_RDONLY) for _ in range(100)]
         socket.send_fds(control, [len(frame).to_bytes(4, "big") + frame], handles)
         while True: pass
     """

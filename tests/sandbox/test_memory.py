@@ -1,59 +1,107 @@
-"""The operator's cgroup, in the shape of both versions: which files are written, and how an end is read.
-
-A folder plays the file system: what the kernel does with these files is not tried here.
-"""
-
-from pathlib import Path
+"""What the kernel holds for the code: sockets are counted, their buffers stay small, the run ends."""
 
 import pytest
-from boxes import Answerer, Boxes, boxes_in
+from boxes import Answerer, Boxes
 
-from pipelines.sandbox.memory import Cgroup
+from pipelines.sandbox.job import MEBIBYTE, CodeErrorKind
+
+#: Fills what it is told to until something stops it; 1 GiB at most.
+FILLS = """
+import os, signal, socket
+MOST = 1 << 30
+def fill(socket_of, share):
+    held, sent = [], 0
+    while sent < share:
+        try: near, far = socket_of()
+        except OSError: break
+        held += [near, far]
+        near.setblocking(False)
+        try:
+            while sent < share: sent += near.send(bytes(32_768))
+        except OSError: pass
+    return held
+def unix():
+    return socket.socketpair()
+def large():
+    near, far = socket.socketpair()
+    near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
+    return near, far
+def backlog():
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"/tmp/{os.getpid()}")
+    listener.listen(4096)
+    sent = 0
+    while sent < MOST // 16:
+        with socket.socket(socket.AF_UNIX) as near:  # closed, and its data stays until somebody accepts
+            near.setblocking(False)
+            try:
+                near.connect(listener.getsockname())
+                while True: sent += near.send(bytes(32_768))
+            except OSError: pass
+    return listener
+def run(task_input, **_):
+    for _ in range(16):
+        if os.fork() == 0:
+            kind = task_input["kind"]
+            held = backlog() if kind == "backlog" else fill({"unix": unix, "large": large}[kind], MOST // 16)
+            while True: signal.pause()
+    while True: signal.pause()
+"""
 
 
-@pytest.fixture
-def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the kernel would fill a new folder with its files."""
-    made = Path.mkdir
-
-    def filled(self: Path, *given: object, **more: object) -> None:
-        made(self, *given, **more)  # type: ignore[arg-type]
-        for name in ("memory.max", "memory.swap.max", "memory.oom.group") if "v2" in str(self) else ():
-            (self / name).write_text("max")
-
-    monkeypatch.setattr(Path, "mkdir", filled)
-    return tmp_path
+@pytest.mark.parametrize("kind", ["unix", "large", "backlog"])
+def test_full_socket_buffers_end_the_run(boxes: Boxes, kind: str) -> None:
+    error = boxes.error(FILLS, CodeErrorKind.OUT_OF_MEMORY, task_input={"kind": kind})
+    assert "256 sockets" in error.message
+    assert error.hint is not None
 
 
-def test_version_2_limits_memory_and_tells_of_a_kill(parent: Path) -> None:
-    group = Cgroup(parent, "v2", 1 << 20)
-    assert (group.folder / "memory.max").read_text() == "1048576"
-    assert (group.folder / "memory.swap.max").read_text() == "0"
-    (group.folder / "memory.events").write_text("low 0\noom 1\noom_kill 0\noom_group_kill 0\n")
-    assert not group.was_exhausted()
-    (group.folder / "memory.events").write_text("low 0\noom 3\noom_kill 12\noom_group_kill 1\n")
-    assert group.was_exhausted()
+def test_queues_of_tcp_count_as_memory(boxes: Boxes) -> None:
+    code = """
+    import signal, socket
+    def run(task_input, **_):
+        held = []
+        for _ in range(40):
+            listener = socket.create_server(("127.0.0.1", 0))
+            near = socket.create_connection(listener.getsockname())
+            far, _ = listener.accept()
+            listener.close()
+            near.setblocking(False)
+            held += [near, far]
+            try:
+                while True: near.send(bytes(65_536))
+            except BlockingIOError: pass
+        while True: signal.pause()
+    """
+    boxes.error(code, CodeErrorKind.OUT_OF_MEMORY, memory_bytes=32 * MEBIBYTE)
 
 
-def test_version_1_limits_memory_and_tells_of_a_kill(parent: Path) -> None:
-    group = Cgroup(parent, "v1", 1 << 20)
-    assert (group.folder / "memory.limit_in_bytes").read_text() == "1048576"
-    assert not group.was_exhausted()
-    (group.folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
-    assert group.was_exhausted()
+def test_a_socket_and_a_pipe_keep_their_usual_size(boxes: Boxes) -> None:
+    code = """
+    import fcntl, os, socket
+    def run(task_input, **_):
+        near, far = socket.socketpair()
+        usual = near.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            near.setsockopt(socket.SOL_SOCKET, option, 4 << 20)  # taken without a word, as the kernel does
+        grown = near.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > usual
+        near.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        reading, writing = os.pipe()
+        try: fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 1 << 20)
+        except PermissionError: return {"grown": grown, "pipe": "refused", "alive": near.getsockopt(1, 9)}
+    """
+    assert boxes.value(code) == {"grown": False, "pipe": "refused", "alive": 1}
 
 
-def test_a_sandbox_joins_its_group_and_a_missing_one_is_told(boxes: Boxes, tmp_path: Path) -> None:
-    code = "def run(task_input, **_):\n    return 'ok'"
-    groups = tmp_path / "groups"
-    with boxes_in(tmp_path, warm=0, cgroup=groups) as own:
-        outcome = own.run(code, serve=Answerer())
-        assert outcome.error is not None
-        assert "groups" in outcome.error.message
-        assert not outcome.was_called
-        groups.mkdir()
-        assert own.run(code).result == "ok"
-        (made,) = groups.iterdir()
-        assert (
-            made / "cgroup.procs"
-        ).read_text() == "0"  # "me", said by the child before it became bubblewrap
+def test_as_many_sockets_as_an_agent_needs_are_fine(boxes: Boxes) -> None:
+    code = """
+    import asyncio, socket, urllib.request
+    def run(task_input, *, proxy_url, run_token):
+        held = [socket.socketpair() for _ in range(40)]
+        async def call(number):
+            return await asyncio.to_thread(urllib.request.urlopen, f"{proxy_url}/{number}")
+        async def calls():
+            return [reply.status for reply in await asyncio.gather(*map(call, range(20)))]
+        return {"seen": asyncio.run(calls())}
+    """
+    assert boxes.value(code, serve=Answerer()) == {"seen": [200] * 20}

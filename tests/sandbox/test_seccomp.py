@@ -12,10 +12,10 @@ ALLOWED, KILLED = 0x7FFF0000, 0x80000000
 EPERM, ENOSYS = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 
 
-def answer(machine: str, arch: int, number: int, argument: int = 0) -> int:
+def answer(machine: str, arch: int, number: int, *arguments: int) -> int:
     """What the kernel would do with the program."""
     program = seccomp_program(machine)
-    data = struct.pack("=IIQQ", number, arch, 0, argument)
+    data = struct.pack("=IIQ6Q", number, arch, 0, *arguments, *[0] * (6 - len(arguments)))
     at, value = 0, 0
     while True:
         code, if_true, if_false, operand = struct.unpack_from("=HBBI", program, at * 8)
@@ -51,6 +51,18 @@ def test_arguments_decide_for_clone_and_socket(machine: str, arch: int, clone: i
         assert answer(machine, arch, clone, flag | 17) == EPERM
     families = {family for family in range(50) if answer(machine, arch, socket, family) == ALLOWED}
     assert families == {1, 2, 10}
+
+
+@pytest.mark.parametrize(
+    ("machine", "arch", "setsockopt", "fcntl"), [("x86_64", X86_64, 54, 72), ("aarch64", AARCH64, 208, 25)]
+)
+def test_buffers_keep_their_size(machine: str, arch: int, setsockopt: int, fcntl: int) -> None:
+    not_heard = 0x00050000  # "done", and nothing was
+    options = {name for name in range(100) if answer(machine, arch, setsockopt, 3, 1, name) == not_heard}
+    assert options == {7, 8, 32, 33}
+    assert all(answer(machine, arch, setsockopt, 3, 6, name) == ALLOWED for name in range(100))  # of TCP
+    refused = {name for name in range(2_000) if answer(machine, arch, fcntl, 3, name) == EPERM}
+    assert refused == {1031}
 
 
 def test_calls_of_another_processor_kill() -> None:

@@ -56,6 +56,22 @@ def worker(
     start_worker(host=host, port=port, data_dir=data_dir, database_url=database_url)
 
 
+@app.command()
+def prune(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    data_dir: Annotated[
+        str | None, typer.Option(help="Of the server. It may be running. [default: .pipelines]")
+    ] = None,
+    database_url: Annotated[
+        str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
+    ] = None,
+) -> None:
+    """Remove packages and unpacked code that no run uses, and what uploads have left that were cut off."""
+    from pipelines.cli.prune import prune
+
+    prune(is_dry=dry_run, data_dir=data_dir, database_url=database_url)
+
+
 @app.command(name="run")
 def run_command(
     agent: Annotated[str | None, typer.Option(help="The agent: its id or name.")] = None,

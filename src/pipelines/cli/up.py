@@ -23,6 +23,7 @@ from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_proxy import LeanProxyProtocol
 from pipelines.server.open_connections import raise_open_files
+from pipelines.server.private_files import close_folder
 from pipelines.server.settings import Settings, load_settings
 
 stderr = Console(stderr=True, highlight=False)
@@ -45,8 +46,11 @@ def start(**flags: Any) -> None:
         listener = _listener(settings)
         url = _url(settings, listener)
         raise_open_files()
+        app = _app(settings, own_url=url)
         _announce(settings, started, url)
-        _serve(App(settings, own_url=url), listener, settings)
+        _announce_groups(app)
+        typer.echo("Stop with Ctrl-C.")
+        _serve(app, listener, settings)
 
 
 @contextmanager
@@ -89,12 +93,25 @@ def start_worker(**flags: Any) -> None:
             "[red]A worker needs the server's secret key[/]: PIPELINES_SECRET_KEY, or its --data-dir."
         )
         raise typer.Exit(2)
+    try:
+        close_folder(settings.data_dir)
+    except Refused as refused:
+        raise _told(refused) from None
     listener = _listener(settings)
     url = _url(settings, listener)
+    app = _app(settings, own_url=url, is_worker=True)
     typer.echo(f"Worker at {url}, on the batches of {settings.database_url.rpartition('@')[2]}")
+    _announce_groups(app)
     typer.echo("Stop with Ctrl-C.")
     raise_open_files()
-    _serve(App(settings, own_url=url, is_worker=True), listener, settings)
+    _serve(app, listener, settings)
+
+
+def _app(settings: Settings, *, own_url: str, is_worker: bool = False) -> App:
+    try:
+        return App(settings, own_url=own_url, is_worker=is_worker)
+    except Refused as refused:
+        raise _told(refused) from None
 
 
 def _settings(**flags: Any) -> Settings:
@@ -195,6 +212,11 @@ def _url(settings: Settings, listener: socket.socket) -> str:
     return f"http://{host}:{listener.getsockname()[1]}"
 
 
+def _announce_groups(app: App) -> None:
+    if app.groups is not None:
+        typer.echo(f"Uploaded code: {app.groups.describe()}")
+
+
 def _announce(settings: Settings, started: FirstStart, url: str) -> None:
     typer.echo(f"Odyssey is at {url}  (API docs: {url}/docs)")
     typer.echo(f"Data: {settings.data_dir.resolve()}")
@@ -203,4 +225,3 @@ def _announce(settings: Settings, started: FirstStart, url: str) -> None:
         typer.echo(f"It is also in {started.key_file}, readable only by you.")
     if settings.host in EVERYWHERE and not settings.public_url:
         typer.echo("Agents on other machines need PIPELINES_PUBLIC_URL: where they reach this server.")
-    typer.echo("Stop with Ctrl-C.")

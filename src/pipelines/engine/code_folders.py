@@ -3,24 +3,32 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from pipelines.core.code_source import CodeRecord
 from pipelines.core.code_zip import unpacked
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_code import read_code
+from pipelines.sandbox.held_folders import HeldFolders
 from pipelines.sandbox.recipe import readable_to_all
 
 
 class CodeFolders:
-    """`directory` is this node's own; what is in it can be deleted at any time a run is not using it."""
+    """`directory` is this node's own; what no run uses is removed from it (`sandbox/prune_folders`)."""
 
     def __init__(self, platform: Platform, directory: Path) -> None:
         self._platform = platform
         self._directory = directory
         self._making: dict[str, asyncio.Task[Path]] = {}
+        self._folders = HeldFolders(directory)
+
+    @asynccontextmanager
+    async def held(self, record: CodeRecord) -> AsyncIterator[Path]:
+        """What `folder_of` gives, kept from being removed."""
+        with self._folders.held(record.hash):
+            yield await self.folder_of(record)
 
     async def folder_of(self, record: CodeRecord) -> Path:
         """Where the code of a version lies."""

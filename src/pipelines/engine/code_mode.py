@@ -1,7 +1,8 @@
 """Whether and how this node runs the code of others. Found out when first asked: most servers never are."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
@@ -30,8 +31,14 @@ class Opened:
     def is_unsafe(self) -> bool:
         return self.pool.isolation == "none"
 
-    async def environment_for(self, requirements: str) -> Path | None:
-        return await self.environments.prepare(requirements) if requirements.strip() else None
+    @asynccontextmanager
+    async def environment_for(self, requirements: str) -> AsyncIterator[Path | None]:
+        """Kept from being removed while it is used."""
+        if not requirements.strip():
+            yield None
+            return
+        async with self.environments.held(requirements) as environment:
+            yield environment
 
 
 class CodeMode:
@@ -75,7 +82,8 @@ class CodeMode:
             return {"available": False, "isolation": None, "reason": error.message}
         probe = opened.pool.probe
         reason = probe.reason if probe is not None else ""
-        return {"available": True, "isolation": opened.pool.isolation, "reason": reason}
+        told = {"isolation": opened.pool.isolation, "reason": reason, "limits": opened.pool.bounds}
+        return {"available": True, **told}
 
     async def close(self) -> None:
         if self._opened is not None:

@@ -7,6 +7,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -60,8 +61,8 @@ class Visitor:
     redaction: Redaction
 
 
-#: Speaks HTTP on a connection out of a sandbox, for one run alone.
-Door = Callable[[socket.socket, Visitor], Awaitable[None]]
+#: Speaks HTTP on the connections out of a sandbox, for one run alone.
+Door = Callable[[Visitor], Callable[[socket.socket], Awaitable[None]]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,11 +91,14 @@ class CodeRunner:
     async def dispatch(self, agent: Agent, envelope: Envelope) -> Outcome:
         """Call the agent's function once."""
         started = perf_counter()
-        try:
-            ready = await self._made_ready(agent)
-        except (CannotStart, CodeModeUnavailable) as error:
-            return _not_started(str(error))
+        async with AsyncExitStack() as held:
+            try:
+                ready = await self._made_ready(agent, held)
+            except (CannotStart, CodeModeUnavailable) as error:
+                return _not_started(str(error))
+            return await self._call(agent, envelope, ready, started)
 
+    async def _call(self, agent: Agent, envelope: Envelope, ready: _Ready, started: float) -> Outcome:
         async def begins() -> None:
             await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
 
@@ -114,14 +118,15 @@ class CodeRunner:
     async def test_import(self, agent: Agent) -> PingResult:
         """Whether the code can be called: loaded in a sandbox, its function looked at and not called."""
         started = perf_counter()
-        try:
-            ready = await self._made_ready(agent)
-        except CannotStart as error:
-            return _tested(started, problem=str(error))
-        job = _job(agent, _NO_RUN, ready)
-        nobody = Visitor(jti="", token_hash="", redaction=Redaction({}))
-        with import_check(job) as looking:
-            outcome = await self._run(ready.pool, looking, nobody)
+        async with AsyncExitStack() as held:
+            try:
+                ready = await self._made_ready(agent, held)
+            except CannotStart as error:
+                return _tested(started, problem=str(error))
+            job = _job(agent, _NO_RUN, ready)
+            nobody = Visitor(jti="", token_hash="", redaction=Redaction({}))
+            with import_check(job) as looking:
+                outcome = await self._run(ready.pool, looking, nobody)
         if outcome.error is None:
             return _tested(started, hint=ready.warnings[0] if ready.warnings else None)
         failed = _failed(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
@@ -131,27 +136,25 @@ class CodeRunner:
         self, pool: SandboxPool, job: CodeJob, visitor: Visitor, begins: Begins | None = None
     ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
-
-        async def serve(connection: socket.socket) -> None:
-            await self._door(connection, visitor)
-
+        serve = self._door(visitor)
         outcome = await pool.run(job, serve=serve, begins=begins)
         if outcome.was_called or outcome.error is None:
             return outcome
         is_ours = outcome.error.kind is CodeErrorKind.SANDBOX_FAILED
         return await pool.run(job, serve=serve) if is_ours else outcome
 
-    async def _made_ready(self, agent: Agent) -> _Ready:
+    async def _made_ready(self, agent: Agent, held: AsyncExitStack) -> _Ready:
+        """Its folders stay for as long as `held` does."""
         opened = await self._platform.code_mode.opened()
         definition = agent.definition
         assert definition.code is not None, "an agent of mode code is not published without code"
         try:
             secrets = await open_credentials(self._platform, agent.org_id, definition.secrets)
-            folder = await self._folders.folder_of(definition.code)
+            folder = await held.enter_async_context(self._folders.held(definition.code))
             requirements = definition.requirements
             if requirements is None:
                 requirements = await asyncio.to_thread(_requirements_in, folder)
-            environment = await opened.environment_for(requirements)
+            environment = await held.enter_async_context(opened.environment_for(requirements))
         except CredentialMissing as error:
             raise CannotStart(f"{error}; set it with POST /api/credentials, then run again") from None
         except CannotPrepare as error:

@@ -82,16 +82,24 @@ async def store_code(platform: Platform, checked: CheckedCode) -> None:
     archive, now = checked.archive, platform.now()
     if await platform.database.read(lambda connection: code.has_code(connection, archive.hash)):
         return
-    for part in code.parts_of(archive.raw):
+    parts = list(code.parts_of(archive.raw))
+    for part in parts:
 
         def store(connection: Connection, part: code.Part = part) -> None:
             code.add_part(connection, part)
 
         await platform.database.write_part(store)
     whole = code.archive_hash(archive.raw)
-    await platform.database.write(
-        lambda connection: code.add_code(connection, code_hash=archive.hash, archive_hash=whole, now=now)
-    )
+
+    def finish(connection: Connection) -> bool:
+        if not code.has_parts(connection, archive_hash=whole, count=len(parts)):
+            return False
+        code.add_code(connection, code_hash=archive.hash, archive_hash=whole, now=now)
+        return True
+
+    if not await platform.database.write(finish):
+        # Pruned meanwhile, as the parts of an upload that was cut off.
+        await store_code(platform, checked)
 
 
 def requirements_problems(given: str | None, checked: CheckedCode | None) -> list[Problem]:

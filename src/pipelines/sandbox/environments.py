@@ -12,14 +12,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from pipelines.sandbox.held_folders import HeldFolders
 from pipelines.sandbox.requirements import parse_requirements
 
 INSTALLS_WITHIN_S = 600.0
 LONGEST_WORDS = 2_000
+CACHE = "cache"  # what uv has fetched
 
 _ADDRESS = re.compile(r"\b\w+://\S+")
 _VERSION = "import sys; print('%d.%d' % sys.version_info[:2], sys.version)"
@@ -36,6 +38,20 @@ class Environments:
         self._directory = directory
         self._python = python
         self._locks: dict[str, asyncio.Lock] = {}
+        self._folders = HeldFolders(directory)
+
+    @asynccontextmanager
+    async def held(self, requirements: str) -> AsyncIterator[Path | None]:
+        """What `prepare` gives, kept from being removed."""
+        while True:
+            environment = await self.prepare(requirements)
+            if environment is None:
+                yield None
+                return
+            with self._folders.held(environment.name):
+                if await asyncio.to_thread(environment.is_dir):  # else it was removed just before
+                    yield environment
+                    return
 
     async def prepare(self, requirements: str) -> Path | None:
         """The environment for the text of a requirements file; None when it asks for nothing.
@@ -103,16 +119,17 @@ class Environments:
     def _uv(self, arguments: Sequence[str], *, given: str) -> str:
         command = [_uv_executable(), *arguments, "--python", str(self._python), "--no-python-downloads"]
         try:
-            done = subprocess.run(
-                [*command, "--cache-dir", str(self._directory / "cache")],
-                input=given,
-                capture_output=True,
-                text=True,
-                timeout=INSTALLS_WITHIN_S,
-                cwd="/",  # where no project's settings are
-                env=_own_variables(),
-                umask=0o022,  # a dropped uid must be able to read what is installed
-            )
+            with self._folders.held(CACHE):
+                done = subprocess.run(
+                    [*command, "--cache-dir", str(self._directory / CACHE)],
+                    input=given,
+                    capture_output=True,
+                    text=True,
+                    timeout=INSTALLS_WITHIN_S,
+                    cwd="/",  # where no project's settings are
+                    env=_own_variables(),
+                    umask=0o022,  # a dropped uid must be able to read what is installed
+                )
         except subprocess.TimeoutExpired:
             raise CannotPrepare(f"installing did not end within {INSTALLS_WITHIN_S:.0f} s") from None
         if done.returncode != 0:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,6 +11,8 @@ from pipelines.core.agent_reply import MAX_REPLY_BYTES
 from pipelines.core.json_text import Json, JsonObject
 
 MEBIBYTE = 1024 * 1024
+PROCESSES_WITHOUT_CGROUP = 32
+FILES_WITHOUT_CGROUP = 128
 DEFAULT_FUNCTION = "run"
 #: Where `run` is looked for when nobody said: the first of these that was uploaded.
 DEFAULT_FILES = ("agent.py", "main.py", "run.py")
@@ -57,7 +59,7 @@ def default_entrypoint(files: Iterable[str]) -> Entrypoint | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What one run may use. Memory is for the run as a whole, the other numbers are per process."""
+    """What one run may use. Memory and sockets are for the run as a whole, the other numbers per process."""
 
     wall_s: float = 300.0
     memory_bytes: int = 512 * MEBIBYTE
@@ -68,6 +70,13 @@ class Limits:
     output_bytes: int = 64 * 1024  # of stdout and stderr each; past this the middle is dropped
     result_bytes: int = MAX_REPLY_BYTES
     connections: int = 32  # open to the proxy at one time; more wait
+    #: In all, while no cgroup counts their memory: each can make the kernel hold a quarter of a MiB.
+    sockets: int = 256
+
+    def without_cgroup(self) -> "Limits":
+        """Fewer of what the kernel keeps memory for and only looking at it now and then bounds."""
+        files = min(self.open_files, FILES_WITHOUT_CGROUP)
+        return replace(self, processes=min(self.processes, PROCESSES_WITHOUT_CGROUP), open_files=files)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,7 +23,7 @@ FAILED_TO_START = 125
 STAGE = "/mnt" if os.path.isdir("/mnt") else "/tmp"
 
 _CLONE_NEWNS = 0x00020000
-_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
+_MS_RDONLY, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 4096, 16384, 1 << 18
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -39,15 +39,18 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
     _check(_libc.mount(*given), f"mount {target}")
 
 
-def _stage(sources: dict[str, str]) -> None:
-    """Shows each source under STAGE, for this process and its children alone.
+def _stage(sources: dict[str, str], hidden: list[str]) -> None:
+    """Shows each source under STAGE and covers the hidden folders, for this process and its children alone.
 
     A dropped uid cannot walk through other people's folders (/root is 0700); it can read what is staged. The
-    sources are opened first, so that a source under STAGE is not covered by it.
+    sources are opened first, so that a source under STAGE or in a hidden folder is not covered.
     """
     _check(_libc.unshare(_CLONE_NEWNS), "unshare mounts")
     _mount("none", "/", "none", _MS_REC | _MS_PRIVATE)
     opened = {name: os.open(source, os.O_PATH) for name, source in sources.items()}
+    for folder in hidden:
+        if os.path.isdir(folder):
+            _mount("tmpfs", folder, "tmpfs", _MS_RDONLY, "mode=755,size=4k")
     _mount("tmpfs", STAGE, "tmpfs", 0, "mode=755,size=64k")
     for name, handle in opened.items():
         target = f"{STAGE}/{name}"
@@ -75,11 +78,14 @@ def _become(request: dict[str, Any], program: bytes, handles: list[int]) -> None
     nothing = os.open("/dev/null", os.O_RDONLY)
     for source, number in ((nothing, 0), (stdout, 1), (stderr, 2)):
         os.dup2(source, number)
-    if request["cgroup"]:
-        with open(os.path.join(request["cgroup"], "cgroup.procs"), "w") as procs:
+    for group in request["cgroups"]:
+        with open(os.path.join(group, "cgroup.procs"), "w") as procs:
             procs.write("0")
+    os.nice(request["nice"])  # and no way back: that needs a right
+    with suppress(OSError):  # a container may forbid it
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     if request["stage"]:
-        _stage(request["stage"])
+        _stage(request["stage"], request["hidden"])
     if request["uid"] is not None:
         os.setgroups([])
         os.setresgid(*[request["uid"]] * 3)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.sandbox import launcher as launcher_script
+from pipelines.sandbox.memory import NICE
 from pipelines.sandbox.seccomp import UnknownMachine, seccomp_program
 
 ENDS_WITHIN_S = 10.0
@@ -28,7 +29,9 @@ class Request:
     #: Folders to show under the launcher's STAGE; only as root. Empty: nothing is staged.
     stage: Mapping[str, str] = field(default_factory=dict)
     uid: int | None = None  # drop to this user and group first
-    cgroup: str | None = None  # join this one first
+    hidden: Sequence[str] = ()  # folders to cover where folders are staged; bubblewrap does it elsewhere
+    cgroups: Sequence[str] = ()  # join these first
+    nice: int = NICE
     dies_with_us: bool = False  # bubblewrap sees to that itself
 
 
@@ -78,7 +81,9 @@ class Launcher:
             "arguments": list(request.arguments),
             "stage": dict(request.stage),
             "uid": request.uid,
-            "cgroup": request.cgroup,
+            "hidden": list(request.hidden),
+            "cgroups": list(request.cgroups),
+            "nice": request.nice,
             "dies_with_us": request.dies_with_us,
         }
         exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -1,18 +1,30 @@
-"""How much memory a sandbox uses as a whole, which no rlimit bounds: a cgroup where the operator gave us one,
-and a watchdog that looks ten times a second."""
+"""How much memory a sandbox uses as a whole, which no rlimit bounds: looked at by a thread for each run.
+
+A cgroup, where the operator gave us one, keeps the same limits in the kernel, exactly (`cgroups`).
+"""
 
 import asyncio
 import os
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
+#: What there was too much of.
+Over: TypeAlias = Literal["memory", "sockets"]
+
+#: A core fills a hundred sockets in this time, and looking is one short file.
+SOCKETS_EVERY_S = 0.02
 WATCH_EVERY_S = 0.1
 MOST_OF_THE_TIME = 4  # looking may take a fifth of it, however many processes there are to look at
 INODE_BYTES = 1024  # about what the kernel keeps for an empty file of a tmpfs
-_watching = ThreadPoolExecutor(2, thread_name_prefix="sandbox-watch")  # not the loop's: those may be busy
+NICE = 5  # a third of the weight of the server's own threads: more, and a busy server would starve all code
+# Not the loop's, which may be busy: as many as there are runs, each mostly asleep.
+_watching = ThreadPoolExecutor(1024, thread_name_prefix="sandbox-watch")
 WRITABLE = ("/tmp", "/dev/shm", "/job")  # folders in memory, whose size counts bytes but not files
 
 
@@ -38,6 +50,7 @@ def used_bytes(pid: int, limit: int, folders: Sequence[str] = ()) -> int:
     over the limit the exact, slower figure is asked for."""
     pids = tree(pid)
     files = sum(_files_bytes(pid, folder) for folder in folders)
+    files += queued_bytes(pid) if folders else 0
     rough = files + sum(_status_bytes(one, _RESIDENT) for one in pids)
     return rough if rough <= limit else files + sum(_proportional(one) for one in pids)
 
@@ -72,42 +85,79 @@ def _proportional(pid: int) -> int:
     return sum(map(int, sizes)) * 1024 + _status_bytes(pid, _TABLES)
 
 
-async def watch(pid: int, limit: int, *, folders: Sequence[str] = WRITABLE) -> None:
-    """Returns when the tree under `pid` is over its limit. On a thread: a large one takes long to look at."""
-    loop = asyncio.get_running_loop()
-    while True:
-        began = time.perf_counter()
-        if await loop.run_in_executor(_watching, used_bytes, pid, limit, folders) > limit:
-            return
-        await asyncio.sleep(max(WATCH_EVERY_S, MOST_OF_THE_TIME * (time.perf_counter() - began)))
+def sockets(pid: int) -> int:
+    """All that the process's network namespace holds, also those that no handle leads to any more: closed
+    with data under way, sent inside a message, waiting to be accepted. Each can hold a full buffer."""
+    try:
+        first = Path(f"/proc/{pid}/net/sockstat").read_text().split(maxsplit=3)
+        return int(first[2])  # "sockets: used 16"
+    except (OSError, IndexError, ValueError):
+        return 0  # it has ended
 
 
-class Cgroup:
-    """A group of one sandbox, below the folder that the operator gave us: version 2, or 1's memory."""
+def queued_bytes(pid: int) -> int:
+    """What lies in the queues of TCP and UDP, whose buffers grow; those of other sockets do not."""
+    found = 0
+    for name in ("tcp", "tcp6", "udp", "udp6"):
+        with suppress(OSError, IndexError, ValueError):
+            for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
+                found += sum(int(size, 16) for size in line.split()[4].split(":"))
+    return found
 
-    def __init__(self, parent: Path, name: str, memory_bytes: int) -> None:
-        self.folder = parent / name
-        self.folder.mkdir()
-        if (self.folder / "memory.max").exists():
-            self._write("memory.max", memory_bytes)
-            with suppress(OSError):
-                self._write("memory.swap.max", 0)
-                self._write("memory.oom.group", 1)
-        else:
-            self._write("memory.limit_in_bytes", memory_bytes)
-            with suppress(OSError):
-                self._write("memory.memsw.limit_in_bytes", memory_bytes)
 
-    def was_exhausted(self) -> bool:
-        for name in ("memory.events", "memory.oom_control"):
-            with suppress(OSError):
-                lines = (self.folder / name).read_text().splitlines()
-                return any(int(line.split()[1]) > 0 for line in lines if line.startswith("oom_kill "))
-        return False
-
-    def remove(self) -> None:
+def step_back(pids: Sequence[int]) -> None:
+    """Where sessions share the CPU by themselves (autogroup), nice counts only within one of them: then the
+    session is told, and told again, since code can open new ones."""
+    for pid in pids:
         with suppress(OSError):
-            self.folder.rmdir()
+            handle = os.open(f"/proc/{pid}/autogroup", os.O_WRONLY)
+            try:
+                os.write(handle, str(NICE).encode())
+            finally:
+                os.close(handle)
 
-    def _write(self, name: str, value: int) -> None:
-        (self.folder / name).write_text(str(value))
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """A sandbox, what it may use, and how it is ended. Called on a thread."""
+
+    pid: int
+    memory_bytes: int
+    #: None: not counted, where a cgroup counts their memory or they are the host's.
+    sockets: int | None
+    folders: Sequence[str] = WRITABLE
+    was_exhausted: Callable[[], bool] | None = None  # asks the cgroup
+    kill: Callable[[Over], None]
+
+
+def _over(watched: Watched, stopped: threading.Event) -> Over | None:
+    whole_at = 0.0
+    while not stopped.wait(SOCKETS_EVERY_S):
+        if watched.sockets is not None and sockets(watched.pid) > watched.sockets:
+            return "sockets"
+        began = time.perf_counter()
+        if began < whole_at:
+            continue
+        step_back(tree(watched.pid))
+        if watched.was_exhausted is not None and watched.was_exhausted():
+            return "memory"
+        if used_bytes(watched.pid, watched.memory_bytes, watched.folders) > watched.memory_bytes:
+            return "memory"
+        ended = time.perf_counter()
+        whole_at = ended + max(WATCH_EVERY_S, MOST_OF_THE_TIME * (ended - began))
+    return None
+
+
+def _watch(watched: Watched, stopped: threading.Event) -> None:
+    over = _over(watched, stopped)
+    if over is not None:
+        watched.kill(over)  # here: the event loop may be busy
+
+
+async def watch(watched: Watched) -> None:
+    """Returns when the sandbox was over a limit, and was ended for it."""
+    stopped = threading.Event()
+    try:
+        await asyncio.get_running_loop().run_in_executor(_watching, _watch, watched, stopped)
+    finally:
+        stopped.set()

@@ -4,14 +4,17 @@ import asyncio
 import json
 import logging
 import math
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pipelines.sandbox import recipe
+from pipelines.sandbox.cgroups import Groups
 from pipelines.sandbox.door import Serve
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Isolation
 from pipelines.sandbox.launching import Launcher
+from pipelines.sandbox.memory import NICE
 from pipelines.sandbox.probe import Probe, probe_with
 from pipelines.sandbox.recipe import Interpreter, Layout
 from pipelines.sandbox.sandbox import Ended, StartFailed
@@ -26,6 +29,9 @@ Wanted: TypeAlias = Literal["required", "preferred", "none"]
 Begins: TypeAlias = Callable[[], Awaitable[None]]
 
 __all__ = ["CannotIsolate", "SandboxPool", "Serve", "Wanted"]
+
+AT_ONCE_PER_CORE = 4  # most of them wait for their tools
+_MOVE = "move the data directory and the database to a folder of their own"
 
 _log = logging.getLogger(__name__)
 
@@ -42,9 +48,9 @@ class SandboxPool:
     """One per server process.
 
     `warm` sandboxes wait for each code that was run lately, `most_warm` in all; they hold no token, no
-    variable and none of the code's modules. `most_running` jobs run at a time, more wait. `cgroup` is a
-    folder of the cgroup file system that the operator has delegated to the server. `hidden` folders of the
-    server are never seen by code, not even where they lie in a folder of the system.
+    variable and none of the code's modules. `most_running` jobs run at a time, more wait; None: by the number
+    of cores. `groups` make a cgroup for each sandbox, where the operator has delegated one to the server.
+    `hidden` folders of the server are never seen by code, not even where they lie in a folder of the system.
     """
 
     def __init__(
@@ -53,17 +59,17 @@ class SandboxPool:
         isolation: Wanted = "required",
         warm: int = 2,
         most_warm: int = 8,
-        most_running: int = 8,
+        most_running: int | None = None,
         idle_s: float = 300.0,
-        cgroup: Path | None = None,
+        groups: Groups | None = None,
         hidden: tuple[Path, ...] = (),
     ) -> None:
         self._wanted = isolation
         self._sizes = {"warm": warm, "most_warm": most_warm}
         self._idle_s = idle_s
-        self._cgroup = cgroup
+        self._groups = groups
         self._hidden = hidden
-        self._running = asyncio.Semaphore(most_running)
+        self._running = asyncio.Semaphore(most_running or most_at_once())
         self._launcher = Launcher()
         self._stock: Stock | None = None
         #: What was found out at the start; None before.
@@ -79,6 +85,13 @@ class SandboxPool:
         return None if self._wanted == "required" else "none"
 
     @property
+    def bounds(self) -> str:
+        """What keeps the code's use of the machine in bounds, for a person."""
+        if self._groups is not None:
+            return f"{self._groups.describe()}, with nice {NICE}"
+        return f"rlimits, a watchdog and nice {NICE}; no cgroup (PIPELINES_SANDBOX_CGROUP)"
+
+    @property
     def python(self) -> Interpreter:
         """What runs the code; environments must be made for just this one."""
         if self.probe is not None and self.probe.python is not None:
@@ -92,12 +105,16 @@ class SandboxPool:
             self.probe = Probe(is_isolated=False, reason="isolation was switched off by the operator")
         else:
             self.probe = await probe_with(self._launcher)
+        seen = recipe.unhidable(self._hidden, self.python) if self.probe.is_isolated else None
+        if seen is not None:
+            reason = f"code would see {seen}, because what it needs to run lies in it"
+            self.probe = Probe(is_isolated=False, reason=reason, remedy=_MOVE)
         if self.isolation is None:
             await self._launcher.close()
             raise CannotIsolate(self.probe)
         if self.isolation == "none":
             _log.warning("uploaded code runs WITHOUT isolation: %s", self.probe.reason)
-        way = Way(python=self.python, bwrap=self.probe.bwrap, cgroup=self._cgroup, hidden=self._hidden)
+        way = Way(python=self.python, bwrap=self.probe.bwrap, groups=self._groups, hidden=self._hidden)
         self._stock = Stock(self._launcher, way, idle_s=self._idle_s, **self._sizes)
 
     async def run(self, job: CodeJob, *, serve: Serve, begins: Begins | None = None) -> CodeOutcome:
@@ -113,6 +130,7 @@ class SandboxPool:
                 environment=job.environment,
                 disk_bytes=job.limits.disk_bytes,
                 memory_bytes=job.limits.memory_bytes,
+                identity=recipe.identity_of(job.source_dir, job.environment),
             )
             waiting = self._stock.take(layout)
             try:
@@ -157,7 +175,7 @@ class SandboxPool:
         }
 
     def _limits(self, job: CodeJob) -> dict[str, int | None]:
-        limits = job.limits
+        limits = job.limits if self._groups is not None else job.limits.without_cgroup()
         # Without a user namespace the limit would count every process of the operator's own account.
         processes = limits.processes if self.isolation == "bubblewrap" else None
         return {
@@ -201,6 +219,11 @@ class SandboxPool:
         )
 
 
+def most_at_once() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return AT_ONCE_PER_CORE * cores
+
+
 def _variables(folder: str, environment: str | None) -> dict[str, str]:
     path = f"{environment}/bin:{recipe.PATH}" if environment else recipe.PATH
     return {
@@ -210,6 +233,9 @@ def _variables(folder: str, environment: str | None) -> dict[str, str]:
         "TMPDIR": "/tmp",
         "USER": "agent",
         "LOGNAME": "agent",
+        # Libraries of numbers start a thread for each core that they see, and fail at the limit of processes.
+        "OMP_NUM_THREADS": "2",
+        "OPENBLAS_NUM_THREADS": "2",
     }
 
 

@@ -73,7 +73,7 @@ async def _try(launcher: Launcher, python: Interpreter, bwrap: str) -> str | Non
         )
         sandbox = Sandbox(launcher, is_isolated=True)
         try:
-            await sandbox.start(isolated(layout, python, bwrap=bwrap, slot=0, cgroup=None))
+            await sandbox.start(isolated(layout, python, bwrap=bwrap, slot=0))
         except StartFailed as error:
             return str(error)
         finally:

@@ -6,9 +6,11 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.launcher import ARGUMENTS, SECCOMP, STAGE, STATUS
 from pipelines.sandbox.launching import Request
 
@@ -21,6 +23,7 @@ AGENT_FOLDER = "/job/agent"
 ENVIRONMENT = "/env"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 _NUMBERED = re.compile(r"python(3\.\d+)")
+_SYSTEM = tuple(Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64"))
 _ETC = ("passwd", "group", "hosts", "nsswitch.conf")
 
 
@@ -45,6 +48,18 @@ class Layout:
     environment: Path | None
     disk_bytes: int
     memory_bytes: int
+    #: Which folders these were: one removed and made again is another, and who waits has the old one.
+    identity: tuple[int, ...] = ()
+
+
+def identity_of(*folders: Path | None) -> tuple[int, ...]:
+    found: list[int] = []
+    for folder in folders:
+        if folder is not None:
+            with suppress(OSError):
+                seen = folder.stat()
+                found += (seen.st_dev, seen.st_ino, seen.st_ctime_ns)
+    return tuple(found)
 
 
 def interpreters() -> Iterator[Interpreter]:
@@ -72,7 +87,7 @@ def isolated(
     *,
     bwrap: str,
     slot: int,
-    cgroup: str | None,
+    group: Group | None = None,
     hidden: Sequence[Path] = (),
 ) -> Request:
     """The recipe. As root the uid is dropped before bubblewrap starts, because root's capabilities would go
@@ -83,11 +98,12 @@ def isolated(
     shown |= {"python": python.prefix} if python.needs_mount else {}
     staged = {name: str(path) for name, path in shown.items()} if is_root() else {}
     seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in shown.items()}
+    covered = _covered(hidden, python)
     arguments = [
         *_namespaces(),
         *_system_folders(),
         *_own_folders(seen, python, layout.disk_bytes),
-        *_hidden_folders(hidden, python),
+        *([] if staged else _empty_folders(covered)),
         *("--json-status-fd", str(STATUS), "--seccomp", str(SECCOMP)),
         *("--chdir", JOB_FOLDER),
     ]
@@ -97,14 +113,16 @@ def isolated(
         arguments=arguments,
         stage=staged,
         uid=FIRST_UID + slot if is_root() else None,
-        cgroup=cgroup,
+        hidden=[str(folder) for folder in covered] if staged else (),
+        cgroups=[str(folder) for folder in group.folders] if group is not None else (),
     )
 
 
-def unisolated(python: Interpreter) -> Request:
+def unisolated(python: Interpreter, *, group: Group | None = None) -> Request:
     """The same driver as a plain process, for operators who asked for that by name."""
     argv = [str(python.executable), "-I", "-S", "-X", "utf8", str(INSIDE / "driver.py"), "0"]
-    return Request(argv=argv, dies_with_us=True)
+    cgroups = [str(folder) for folder in group.folders] if group is not None else ()
+    return Request(argv=argv, dies_with_us=True, cgroups=cgroups)
 
 
 def _namespaces() -> list[str]:
@@ -118,25 +136,43 @@ def _namespaces() -> list[str]:
 
 def _system_folders() -> list[str]:
     found = ["--ro-bind", "/usr", "/usr"]
-    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
-        folder = Path("/", name)
+    for folder in _SYSTEM[1:]:
         if folder.is_symlink():
-            found += ["--symlink", os.readlink(folder), f"/{name}"]
+            found += ["--symlink", os.readlink(folder), str(folder)]
         elif folder.is_dir():
-            found += ["--ro-bind", f"/{name}", f"/{name}"]
+            found += ["--ro-bind", str(folder), str(folder)]
     found += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     for name in _ETC:
         found += ["--symlink", f"/sbx/{name}", f"/etc/{name}"]
     return found
 
 
-def _hidden_folders(hidden: Sequence[Path], python: Interpreter) -> list[str]:
-    if is_root():  # the dropped uid cannot enter them: they are the server's own, and closed to others
-        return []
-    shown = [Path("/usr"), *([python.prefix] if python.needs_mount else [])]
+def _shown_folders(python: Interpreter) -> list[Path]:
+    """Of the machine's own, what every sandbox sees."""
+    return [*_SYSTEM, *([python.prefix] if python.needs_mount else [])]
+
+
+def _is_shown(folder: Path, python: Interpreter) -> bool:
+    return any(folder.is_relative_to(place) for place in _shown_folders(python))
+
+
+def unhidable(hidden: Sequence[Path], python: Interpreter) -> Path | None:
+    """A folder of the server that must be seen, because what code needs to run lies in it."""
+    needed = [python.executable.parent, python.prefix / "lib", Path("/usr/bin"), Path("/usr/lib"), *_SYSTEM]
+    shown = (folder for folder in hidden if _is_shown(folder, python))
+    return next((one for one in shown if any(place.is_relative_to(one) for place in needed)), None)
+
+
+def _covered(hidden: Sequence[Path], python: Interpreter) -> list[Path]:
+    """Of the hidden folders those that would be seen; what lies in another of them is gone with it."""
+    shown = [folder for folder in hidden if _is_shown(folder, python)]
+    return [one for one in shown if not any(one != other and one.is_relative_to(other) for other in shown)]
+
+
+def _empty_folders(covered: Sequence[Path]) -> list[str]:
     found: list[str] = []
-    for folder in hidden:
-        if folder.is_dir() and any(folder.is_relative_to(place) for place in shown):
+    for folder in covered:
+        if folder.is_dir():
             found += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     return found
 
@@ -153,8 +189,9 @@ def _own_folders(seen: dict[str, str], python: Interpreter, disk_bytes: int) -> 
         for parent in reversed(python.prefix.parents[:-1]):
             found += ["--dir", str(parent)]
         found += ["--ro-bind", seen["python"], str(python.prefix)]
-    # The rest of the root is a tmpfs as well, and nothing of ours is put there later.
-    return [*found, "--remount-ro", "/"]
+    # The rest of the root is a tmpfs as well, and nothing of ours is put there later. In /proc a process
+    # could take back what was set for it: its share of the CPU, its place among the victims of an OOM.
+    return [*found, "--remount-ro", "/proc", "--remount-ro", "/"]
 
 
 def readable_to_all(folder: Path) -> None:

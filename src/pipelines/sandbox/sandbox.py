@@ -11,12 +11,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.door import Door, Serve
 from pipelines.sandbox.job import CodeError, Limits
 from pipelines.sandbox.launching import Launcher, LauncherGone, Request
-from pipelines.sandbox.memory import WRITABLE, watch
+from pipelines.sandbox.memory import WRITABLE, Over, Watched, step_back, tree, watch
 from pipelines.sandbox.output import Output
-from pipelines.sandbox.verdicts import lost, out_of_memory, read_frame, timed_out, too_large, without_frame
+from pipelines.sandbox.verdicts import (
+    lost,
+    out_of_memory,
+    read_frame,
+    timed_out,
+    too_large,
+    too_many_sockets,
+    without_frame,
+)
 
 STARTS_WITHIN_S = 30.0  # a cold start takes a tenth of a second; a machine may be busy
 ENDS_WITHIN_S = 10.0
@@ -42,9 +51,12 @@ class Ended:
 class Sandbox:
     """Use `start`; then `execute` once, or not at all; then `close`."""
 
-    def __init__(self, launcher: Launcher, *, is_isolated: bool) -> None:
+    def __init__(self, launcher: Launcher, *, is_isolated: bool, group: Group | None = None) -> None:
+        """`group` is the caller's to make and to remove."""
         self._launcher = launcher
         self._is_isolated = is_isolated
+        self._group = group
+        self._over: Over | None = None  # what it was ended for
         self._loop = asyncio.get_running_loop()
         self._first_pid: int | None = None
         self._pidfd = -1
@@ -102,6 +114,7 @@ class Sandbox:
             self._first_pid = greeting["pid"]
         with suppress(OSError):
             self._pidfd = os.pidfd_open(self._first_pid)
+        step_back(tree(self._first_pid))
 
     async def _pid_outside(self) -> int:
         """Of the sandbox's first process: killing it kills everything inside."""
@@ -123,16 +136,19 @@ class Sandbox:
         began = time.perf_counter()
         door = Door(self._listener, serve, limits.connections)
         self._listener = None
-        folders = WRITABLE if self._is_isolated else ()  # without isolation they are the host's
-        full = asyncio.ensure_future(watch(self._first_pid, limits.memory_bytes, folders=folders))
+        full = asyncio.ensure_future(watch(self._watched(self._first_pid, limits)))
         answered = asyncio.ensure_future(self._exchange(job, limits))
         try:
             await asyncio.wait({full, answered}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
             duration_ms = (time.perf_counter() - began) * 1000
-            if answered.done():
+            value: Any
+            error: CodeError | None
+            if self._over is not None:  # first: what it has killed ends in some way, too
+                value, error = None, _told(self._over, limits)
+            elif answered.done():
                 value, error = await answered
             else:
-                value, error = None, out_of_memory(limits) if full.done() else timed_out(limits)
+                value, error = None, timed_out(limits)
             return Ended(value=value, error=error, duration_ms=duration_ms)
         finally:
             for task in (full, answered):
@@ -140,6 +156,28 @@ class Sandbox:
             await asyncio.gather(full, answered, return_exceptions=True)
             self.kill()
             await door.close()
+
+    def _watched(self, pid: int, limits: Limits) -> Watched:
+        counts = self._is_isolated and self._group is None
+        return Watched(
+            pid=pid,
+            memory_bytes=limits.memory_bytes,
+            sockets=limits.sockets if counts else None,
+            folders=WRITABLE if self._is_isolated else (),  # without isolation they are the host's
+            was_exhausted=self._group.was_exhausted if self._group is not None else None,
+            kill=self._kill_for,
+        )
+
+    def _kill_for(self, over: Over) -> None:
+        """On the thread that watches."""
+        self._over = over
+        self._kill_first()
+
+    def _kill_first(self) -> None:
+        """From any thread; what else there is to kill, the loop does."""
+        if self._is_isolated and self._pidfd >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     async def _exchange(self, job: dict[str, Any], limits: Limits) -> tuple[Any, CodeError | None]:
         data = json.dumps(job).encode()
@@ -180,8 +218,7 @@ class Sandbox:
 
     def kill(self) -> None:
         if self._is_isolated and self._pidfd >= 0:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            self._kill_first()
         else:
             with suppress(LauncherGone):
                 self._launcher.kill(self._name)
@@ -213,6 +250,10 @@ class Sandbox:
 class _TooLarge(Exception):
     def __init__(self, size: int) -> None:
         self.size = size
+
+
+def _told(over: Over, limits: Limits) -> CodeError:
+    return too_many_sockets(limits) if over == "sockets" else out_of_memory(limits)
 
 
 async def _readable(loop: asyncio.AbstractEventLoop, handle: int) -> None:

@@ -94,20 +94,25 @@ class _Machine(NamedTuple):
     clone: int
     socket: int
     socketpair: int
+    setsockopt: int
+    fcntl: int
 
 
 _MACHINES = {
-    "x86_64": _Machine(0, 0xC000003E, clone=56, socket=41, socketpair=53),
-    "aarch64": _Machine(1, 0xC00000B7, clone=220, socket=198, socketpair=199),
+    "x86_64": _Machine(0, 0xC000003E, clone=56, socket=41, socketpair=53, setsockopt=54, fcntl=72),
+    "aarch64": _Machine(1, 0xC00000B7, clone=220, socket=198, socketpair=199, setsockopt=208, fcntl=25),
 }
 _CLONE3 = 435  # one number on both; its flags lie in memory, where a filter cannot look
 _NEWEST_KNOWN = 462  # mseal: later calls are unknown to this list, so they do not exist inside
 _X32_CALLS = 0x40000000  # a second door to the same calls on x86_64
 _NEW_NAMESPACE = 0x7E020000  # every CLONE_NEW… that clone takes
 _FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
+_SOL_SOCKET = 1
+_BUFFER_SIZES = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and both by force
+_F_SETPIPE_SZ = 1031
 
 # struct seccomp_data: nr, arch, instruction_pointer, args[6]; the low half of an argument comes first.
-_NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
+_NR, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 _LOAD, _EQUAL, _GREATER, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 
@@ -149,7 +154,7 @@ def seccomp_program(machine: str | None = None) -> bytes:
 
 
 def _argument_tests(here: _Machine, not_permitted: int) -> list[bytes]:
-    """Calls that are fine with some first arguments only. Each test ends the program for its own call."""
+    """Calls that are fine with some arguments only. Each test ends the program for its own call."""
     of_clone = [
         _instruction(_LOAD, _FIRST_ARGUMENT),
         _unless(_ANY_BIT, _NEW_NAMESPACE, not_permitted),
@@ -160,8 +165,31 @@ def _argument_tests(here: _Machine, not_permitted: int) -> list[bytes]:
         *(_unless(_EQUAL, family, _ALLOW) for family in _FAMILIES),
         _instruction(_RETURN, not_permitted),
     ]
+    # The kernel holds what a buffer holds, for no process. A size is a wish that it may cut short without a
+    # word; here it is not heard at all, so that libraries which wish for more do not fail.
+    not_heard = _FAIL | 0
+    of_setsockopt = [
+        _instruction(_LOAD, _SECOND_ARGUMENT),
+        _instruction(_EQUAL, _SOL_SOCKET, 1, 0),
+        _instruction(_RETURN, _ALLOW),
+        _instruction(_LOAD, _THIRD_ARGUMENT),
+        *(_unless(_EQUAL, option, not_heard) for option in _BUFFER_SIZES),
+        _instruction(_RETURN, _ALLOW),
+    ]
+    of_fcntl = [
+        _instruction(_LOAD, _SECOND_ARGUMENT),
+        _unless(_EQUAL, _F_SETPIPE_SZ, not_permitted),
+        _instruction(_RETURN, _ALLOW),
+    ]
+    bodies = (
+        (here.clone, of_clone),
+        (here.socket, of_socket),
+        (here.socketpair, of_socket),
+        (here.setsockopt, of_setsockopt),
+        (here.fcntl, of_fcntl),
+    )
     tests = []
-    for number, body in ((here.clone, of_clone), (here.socket, of_socket), (here.socketpair, of_socket)):
+    for number, body in bodies:
         code = b"".join(body)
         tests += [_instruction(_EQUAL, number, 0, len(code) // 8), code]
     return tests

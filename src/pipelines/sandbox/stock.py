@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import secrets
 import shutil
 import tempfile
 from collections import OrderedDict, deque
@@ -12,10 +11,14 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
+from pipelines.sandbox.cgroups import Group, Groups
+from pipelines.sandbox.job import Limits
 from pipelines.sandbox.launching import Launcher, Request
-from pipelines.sandbox.memory import Cgroup
 from pipelines.sandbox.recipe import Interpreter, Layout, isolated, unisolated
 from pipelines.sandbox.sandbox import Sandbox, StartFailed
+
+# With bubblewrap's own and the driver: the code's limit is an rlimit below it, this one nothing gets around.
+MOST_PROCESSES = Limits().processes + 8
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +29,7 @@ class Way:
 
     python: Interpreter
     bwrap: str | None  # None: without isolation
-    cgroup: Path | None = None  # a folder of the cgroup file system that is ours to make groups in
+    groups: Groups | None = None  # None: no cgroup
     hidden: tuple[Path, ...] = ()  # folders of the server that no code may see
 
 
@@ -37,7 +40,7 @@ class Held:
     layout: Layout
     slot: int
     sandbox: Sandbox
-    cgroup: Cgroup | None = None
+    group: Group | None = None
     folder: Path | None = None  # without isolation: the run's working folder
     ran_out_of_memory: bool = False  # known once it is closed
     expiry: asyncio.TimerHandle | None = None
@@ -46,9 +49,10 @@ class Held:
         if self.expiry is not None:
             self.expiry.cancel()
         await self.sandbox.close()
-        if self.cgroup is not None:
-            self.ran_out_of_memory = self.cgroup.was_exhausted()
-            self.cgroup.remove()
+        if self.group is not None:
+            self.ran_out_of_memory = self.group.was_exhausted()
+            if not await asyncio.to_thread(self.group.remove):
+                _log.warning("a cgroup cannot be removed: %s", self.group.folders[0])
         if self.folder is not None:
             await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
@@ -149,32 +153,33 @@ class Stock:
             self._in_background(self.discard(held))
 
     def _prepared(self, layout: Layout) -> Held:
+        group = self._group_for(layout)
         if self._free_slots:
             slot = heappop(self._free_slots)
         else:
             slot, self._slots = self._slots, self._slots + 1
-        held = Held(
-            layout=layout, slot=slot, sandbox=Sandbox(self._launcher, is_isolated=self._way.bwrap is not None)
-        )
-        if self._way.cgroup is not None:
-            name = f"odyssey-{secrets.token_hex(6)}"
-            held.cgroup = Cgroup(self._way.cgroup, name, layout.memory_bytes)
+        sandbox = Sandbox(self._launcher, is_isolated=self._way.bwrap is not None, group=group)
+        held = Held(layout=layout, slot=slot, sandbox=sandbox, group=group)
         if self._way.bwrap is None:
             held.folder = Path(tempfile.mkdtemp(prefix="odyssey-run-"))
             (held.folder / "agent").symlink_to(layout.source_dir.resolve())
             (held.folder / "workspace").mkdir()
         return held
 
+    def _group_for(self, layout: Layout) -> Group | None:
+        if self._way.groups is None:
+            return None
+        return self._way.groups.make(memory_bytes=layout.memory_bytes, processes=MOST_PROCESSES)
+
     def _request(self, held: Held) -> Request:
         if self._way.bwrap is None:
-            return unisolated(self._way.python)
-        cgroup = str(held.cgroup.folder) if held.cgroup else None
+            return unisolated(self._way.python, group=held.group)
         return isolated(
             held.layout,
             self._way.python,
             bwrap=self._way.bwrap,
             slot=held.slot,
-            cgroup=cgroup,
+            group=held.group,
             hidden=self._way.hidden,
         )
 

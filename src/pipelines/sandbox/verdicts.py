@@ -114,6 +114,14 @@ def out_of_memory(limits: Limits, traceback: str | None = None) -> CodeError:
     )
 
 
+def too_many_sockets(limits: Limits) -> CodeError:
+    return CodeError(
+        kind=CodeErrorKind.OUT_OF_MEMORY,
+        message=f"the code held more than {limits.sockets} sockets, for which the kernel keeps memory",
+        hint="close connections and socket pairs that are not needed any more",
+    )
+
+
 def too_large(size: int, limits: Limits) -> CodeError:
     given = f" ({size // _MEBIBYTE} MiB)" if size >= _MEBIBYTE else ""
     return CodeError(

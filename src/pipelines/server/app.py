@@ -3,7 +3,6 @@
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Literal
 
 from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
@@ -13,7 +12,6 @@ from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.code_folders import CodeFolders
-from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.platform import Platform, WallClock
@@ -22,13 +20,12 @@ from pipelines.engine.run_code import CodeRunner
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
-from pipelines.sandbox.environments import Environments
-from pipelines.sandbox.pool import SandboxPool
-from pipelines.server import broken_files, docs_page, errors, openapi
+from pipelines.server import broken_files, docs_page, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.first_start import SECRET_FILE
+from pipelines.server.housekeeping import Housekeeping
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.open_connections import OpenConnections, open_files
@@ -44,8 +41,6 @@ from pipelines.wire.names import PROXY_BASE
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
 _PROXY_PATHS = f"{PROXY_BASE}/"
-CODE_FOLDER = "code"  # of the data directory: uploaded code, unpacked
-ENVIRONMENTS_FOLDER = "environments"  # and what it requires, installed
 
 
 class App:
@@ -54,7 +49,9 @@ class App:
     proxy: Proxy  # set when the application starts
 
     def __init__(self, settings: Settings, *, own_url: str = "", is_worker: bool = False) -> None:
-        """`own_url` is where agents reach this process when no public URL is set."""
+        """`own_url` is where agents reach this process when no public URL is set. Refused where the settings
+        name a cgroup that cannot be used."""
+        self.groups = sandboxes.groups_of(settings)
         self.own_url = settings.public_url.rstrip("/") or own_url
         self.is_worker = is_worker
         self.api = _build_api(settings, self)
@@ -76,16 +73,6 @@ class App:
         self.proxy.give_up_asking()
 
 
-def _code_mode(settings: Settings) -> CodeMode:
-    isolation: Literal["required", "preferred"] = "preferred" if settings.runs_unsafe_code else "required"
-    return CodeMode(
-        lambda: SandboxPool(isolation=isolation, hidden=(settings.data_dir.resolve(),)),
-        lambda pool: Environments(
-            settings.data_dir.resolve() / ENVIRONMENTS_FOLDER, python=pool.python.executable
-        ),
-    )
-
-
 @asynccontextmanager
 async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, object]]:
     """Everything that lives as long as the application does, by the name the routes know it under."""
@@ -94,7 +81,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     database = Database(settings.store())
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
     client = AgentClient(policy)
-    code_mode = _code_mode(settings)
+    code_mode = sandboxes.code_mode(settings, whole.groups)
     now, worker = WallClock(), settings.worker_id()
     live_runs = LiveRuns(database, now=now, node=worker)
     answerer = ToolCallAnswerer(
@@ -111,7 +98,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         code_mode=code_mode,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.proxy_rate_limit)
-    folders = CodeFolders(platform, settings.data_dir.resolve() / CODE_FOLDER)
+    folders = CodeFolders(platform, sandboxes.code_folder(settings))
     code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     runner = BatchRunner(
@@ -124,6 +111,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     lag = LoopLag()
+    housekeeping = Housekeeping(settings, database)
     try:
         yield {
             "platform": platform,
@@ -135,6 +123,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         }
     finally:
         lag.close()
+        await housekeeping.close()
         await readiness.close()
         await runner.stop()
         await answerer.close()

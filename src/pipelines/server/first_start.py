@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.problems import Problem, Refused
-from pipelines.server import broken_files
+from pipelines.server import broken_files, private_files
 from pipelines.server.settings import Settings
 from pipelines.storage.connection import transaction
 from pipelines.storage.keys import add_key, add_org, has_orgs, new_key
@@ -44,7 +44,7 @@ def prepare(settings: Settings) -> FirstStart:
 
 def _prepare(settings: Settings) -> FirstStart:
     directory = settings.data_dir
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_files.close_folder(directory)
     ignore = directory / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n")  # keys and databases do not belong in anyone's repository
@@ -64,6 +64,8 @@ def _prepare(settings: Settings) -> FirstStart:
                 add_key(connection, org_id=org_id, name="first key", role=Role.OWNER, key=key, now=now)
                 # Before the commit: a kill in between leaves a file to overwrite, not a key nobody has.
                 _write_private(directory / KEY_FILE, key + "\n")
+        if not settings.is_shared:
+            private_files.close_database(settings.database_path)
     finally:
         connection.close()
     return FirstStart(key, directory / KEY_FILE)

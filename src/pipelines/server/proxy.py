@@ -33,7 +33,7 @@ from pipelines.server.proxy_messages import (
     source_header,
     target_of,
 )
-from pipelines.server.rate_window import wait_before
+from pipelines.server.rate_window import Pace, wait_before
 from pipelines.server.tally import Tally
 from pipelines.storage.database import SequenceTaken
 from pipelines.wire.errors import (
@@ -121,6 +121,10 @@ class Proxy:
     def wait_before_call(self, live: LiveRun, now: float) -> int:
         """0 when the call may go ahead (and is counted), else the whole seconds to wait."""
         return wait_before(live.recent_calls, now, self._rate_limit) if self._rate_limit else 0
+
+    def pace(self) -> Pace:
+        """For one caller: as many requests as its calls and events may be, refused ones among them."""
+        return Pace(self._rate_limit * (1 + EVENTS_PER_CALL))
 
     def may_have_to_wait(self, live: LiveRun) -> bool:
         """Whether the next call might be refused for its rate; nothing is counted."""

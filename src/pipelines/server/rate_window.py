@@ -1,7 +1,9 @@
-"""At most N calls in any sixty seconds: exact, and as cheap as the last N times."""
+"""At most N calls in any sixty seconds: exact, and as cheap as the last N times; or in their turn."""
 
 import math
+import time
 from collections import deque
+from collections.abc import Callable
 
 WINDOW_S = 60.0
 
@@ -17,3 +19,18 @@ def wait_before(recent: deque[float], now: float, limit: int) -> int:
         recent.popleft()
     recent.append(now)
     return 0
+
+
+class Pace:
+    """For callers who wait instead of being refused: `a_minute` of them at once, then one after another."""
+
+    def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._interval_s = WINDOW_S / a_minute if a_minute else 0.0
+        self._clock = clock
+        self._next = clock() - WINDOW_S  # when the next one would be due, had they all come evenly
+
+    def wait_s(self) -> float:
+        """How long this one has to wait; it is counted."""
+        now = self._clock()
+        self._next = min(max(self._next, now - WINDOW_S), now + WINDOW_S) + self._interval_s
+        return max(0.0, self._next - now)

@@ -7,6 +7,7 @@ other path of the server, is as if it were not there.
 import asyncio
 import hashlib
 import socket
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import uvicorn
@@ -18,6 +19,7 @@ from pipelines.server.errors import reply_to
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.open_connections import ConnectionLimits, OpenConnections
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
+from pipelines.server.rate_window import Pace
 from pipelines.wire.errors import InvalidRunToken, NotFound, OdysseyError
 from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, PROXY_BASE
 
@@ -43,12 +45,23 @@ class RunDoor:
         )
         self._config.load()
 
-    async def __call__(self, connection: socket.socket, visitor: Visitor) -> None:
+    def __call__(self, visitor: Visitor) -> Callable[[socket.socket], Awaitable[None]]:
+        """For the connections of one run; what they ask together is paced."""
+        one_run = _OneRun(self._proxy, visitor)
+        connections = self._proxy.pace()
+
+        async def serve(connection: socket.socket) -> None:
+            await _in_turn(connections)
+            await self._serve(connection, one_run)
+
+        return serve
+
+    async def _serve(self, connection: socket.socket, app: "_OneRun") -> None:
         """Until one side closes it, or the run ends."""
         loop = asyncio.get_running_loop()
         protocol = _Protocol(self._config, self._state, {}, loop)
         protocol.gone = loop.create_future()
-        protocol.app = _OneRun(self._proxy, visitor)
+        protocol.app = app
         try:
             transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
         except BaseException:
@@ -75,10 +88,12 @@ class _OneRun:
     def __init__(self, proxy: Proxy, visitor: Visitor) -> None:
         self._proxy = proxy
         self._visitor = visitor
+        self._requests = proxy.pace()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        await _in_turn(self._requests)
         if not scope["path"].startswith(f"{PROXY_BASE}/"):
             await _refuse(send, NotFound(f"From here only {PROXY_BASE} is reached."))
         elif not self._is_its_own(scope["headers"]):
@@ -95,6 +110,14 @@ class _OneRun:
         bare = [value[7:].strip() if value[:7].lower() == b"bearer " else value for value in sent]
         digests = {hashlib.sha256(token).hexdigest() for token in bare}
         return digests == {self._visitor.token_hash}
+
+
+async def _in_turn(pace: Pace) -> None:
+    """What the outside may ask in a minute is answered at once. A program that asks on, only to be refused,
+    has to wait for that: each of its requests takes the loop's time from everybody."""
+    wait_s = pace.wait_s()
+    if wait_s:
+        await asyncio.sleep(wait_s)
 
 
 def _redacted(scope: Scope, hidden: Redaction) -> Scope:

@@ -31,6 +31,7 @@ RANGES = (
     ("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 1, 3_600),
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
     ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
+    ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
 )
 CHOICES = (
@@ -68,6 +69,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, up to 10,000"),
     Setting("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1_000, "slow requests of one address at once"),
     Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
+    Setting("PIPELINES_SANDBOX_CGROUP", "sandbox_cgroup", "", "cgroup for code, or auto; empty: none"),
+    Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
+    Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
+    Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
     Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
     Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json: one object per line"),
@@ -94,6 +99,10 @@ class Settings:
     max_connections: int
     max_unfinished: int
     unsafe_code: str
+    sandbox_cgroup: str
+    sandboxes_at_once: int
+    cache_days: int
+    cache_limit_mb: int
     worker_silent_s: int
     log_level: str
     log_format: str

@@ -15,6 +15,12 @@ class Part(NamedTuple):
     body: bytes
 
 
+class Orphan(NamedTuple):
+    archive_hash: str
+    parts: int
+    bytes: int
+
+
 class Output(NamedTuple):
     stdout: str
     stderr: str
@@ -41,6 +47,42 @@ def add_part(connection: Connection, part: Part) -> None:
         " ON CONFLICT (archive_hash, number) DO NOTHING",
         part,
     )
+
+
+def has_parts(connection: Connection, *, archive_hash: str, count: int) -> bool:
+    """Whether all parts are there, and stay: until this transaction ends nobody prunes them."""
+    _hold_parts(connection, archive_hash)
+    row = connection.execute("SELECT COUNT(*) FROM code_parts WHERE archive_hash = ?", (archive_hash,))
+    return int(row.fetchone()[0]) == count
+
+
+def _hold_parts(connection: Connection, archive_hash: str) -> None:
+    """Writing a row makes others who would wait; what is read after it is what they have left."""
+    connection.execute(
+        "UPDATE code_parts SET number = number WHERE archive_hash = ? AND number = 0", (archive_hash,)
+    )
+
+
+def orphaned_archives(connection: Connection) -> list[Orphan]:
+    """Archives whose parts belong to no code: of uploads that never came to their end."""
+    rows = connection.execute(
+        "SELECT archive_hash, COUNT(*), SUM(LENGTH(body)) FROM code_parts p"
+        " WHERE NOT EXISTS (SELECT 1 FROM code c WHERE c.archive_hash = p.archive_hash)"
+        " GROUP BY archive_hash ORDER BY archive_hash"
+    )
+    return [Orphan(row[0], int(row[1]), int(row[2])) for row in rows]
+
+
+def remove_orphaned_part(connection: Connection, archive_hash: str) -> bool:
+    """The last one of an archive, if it is still an orphan: the first is the one that others wait at."""
+    _hold_parts(connection, archive_hash)
+    removed = connection.execute(
+        "DELETE FROM code_parts WHERE archive_hash = ? AND number ="
+        " (SELECT MAX(number) FROM code_parts WHERE archive_hash = ?)"
+        " AND NOT EXISTS (SELECT 1 FROM code WHERE archive_hash = ?)",
+        (archive_hash, archive_hash, archive_hash),
+    )
+    return removed.rowcount > 0
 
 
 def add_code(connection: Connection, *, code_hash: str, archive_hash: str, now: str) -> None:

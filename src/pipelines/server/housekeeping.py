@@ -1,0 +1,95 @@
+"""Pruning: by the server at its start and each hour, and by a command, beside a running server or none."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.core.problems import Problem, Refused
+from pipelines.engine.prune import CacheLimits, Pruned, prune
+from pipelines.sandbox.prune_folders import prune_folders
+from pipelines.server.sandboxes import code_folder, environments_folder
+from pipelines.server.settings import Settings
+from pipelines.storage import code
+from pipelines.storage.connection import transaction
+from pipelines.storage.database import Database
+
+EVERY_S = 3_600.0
+_MEBIBYTE = 1024 * 1024
+_log = logging.getLogger(__name__)
+
+
+class Line(NamedTuple):
+    """One thing that was, or would be, removed."""
+
+    what: str
+    bytes: int
+    reason: str
+
+
+class Housekeeping:
+    """Prunes for as long as the server runs."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings = settings
+        self._database = database
+        self._task = asyncio.create_task(self._every_hour())
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _every_hour(self) -> None:
+        while True:
+            try:
+                pruned = await prune(self._database, _directories(self._settings), _limits(self._settings))
+                for line in _lines(pruned):
+                    _log.info("pruned %s (%.1f MiB): %s", line.what, line.bytes / _MEBIBYTE, line.reason)
+            except Exception:  # noqa: BLE001 - a full disk, a database that is away: no reason to stop for good
+                _log.warning("pruning failed; it is tried again in an hour", exc_info=True)
+            await asyncio.sleep(EVERY_S)
+
+
+def prune_once(settings: Settings, *, is_dry: bool) -> list[Line]:
+    """For a command; Refused where there is no database to look at, or it cannot be opened."""
+    folders = prune_folders(_directories(settings), _limits(settings).rules(is_dry=is_dry))
+    return _lines(Pruned(folders=folders, orphans=_pruned_orphans(settings, is_dry=is_dry)))
+
+
+def _pruned_orphans(settings: Settings, *, is_dry: bool) -> list[code.Orphan]:
+    if not settings.is_shared and not settings.database_path.exists():
+        problem = Problem(path=str(settings.database_path), message="there is no database", hint="--data-dir")
+        raise Refused([problem], "the database")
+    store = settings.store()
+    try:
+        connection = store.connect(read_only=is_dry)
+        try:
+            orphans = code.orphaned_archives(connection)
+            for orphan in () if is_dry else orphans:
+                is_left = True
+                while is_left:
+                    with transaction(connection):  # one part each, so that a server beside it goes on
+                        is_left = code.remove_orphaned_part(connection, orphan.archive_hash)
+        finally:
+            connection.close()
+    except Exception as error:
+        if not store.is_unavailable(error):
+            raise
+        raise Refused([Problem(path="the database", message=str(error).strip())], "the database") from None
+    return orphans
+
+
+def _directories(settings: Settings) -> list[Path]:
+    return [environments_folder(settings), code_folder(settings)]
+
+
+def _limits(settings: Settings) -> CacheLimits:
+    return CacheLimits(days=settings.cache_days, limit_mb=settings.cache_limit_mb)
+
+
+def _lines(pruned: Pruned) -> list[Line]:
+    lines = [Line(f"{one.path.parent.name}/{one.path.name}", one.bytes, one.reason) for one in pruned.folders]
+    reason = "parts of an upload that was never finished"
+    return lines + [Line(f"archive {one.archive_hash[:16]}", one.bytes, reason) for one in pruned.orphans]

@@ -1,0 +1,55 @@
+"""How this server runs uploaded code, by its settings: folders, what no code may see, limits."""
+
+from pathlib import Path
+from typing import Literal
+
+from pipelines.core.problems import Problem, Refused
+from pipelines.engine.code_mode import CodeMode
+from pipelines.sandbox import cgroups
+from pipelines.sandbox.environments import Environments
+from pipelines.sandbox.pool import SandboxPool
+from pipelines.server.settings import Settings
+
+
+def code_folder(settings: Settings) -> Path:
+    """Uploaded code, unpacked."""
+    return settings.data_dir.resolve() / "code"
+
+
+def environments_folder(settings: Settings) -> Path:
+    """What it requires, installed."""
+    return settings.data_dir.resolve() / "environments"
+
+
+def groups_of(settings: Settings) -> cgroups.Groups | None:
+    """The operator's cgroup, tried out. Refused where one is named and cannot be used: a limit that somebody
+    relies on must not be missing without a word."""
+    if not settings.sandbox_cgroup:
+        return None
+    try:
+        return cgroups.opened(settings.sandbox_cgroup)
+    except cgroups.CannotUse as error:
+        where = f"PIPELINES_SANDBOX_CGROUP={settings.sandbox_cgroup}"
+        raise Refused([Problem(path=where, message=str(error))], "the settings") from None
+
+
+def hidden_folders(settings: Settings) -> tuple[Path, ...]:
+    """The data directory, and the database where it is elsewhere. Its folder as a whole: beside it lie its
+    log and its lock, which come and go."""
+    folders = [settings.data_dir.resolve()]
+    if not settings.is_shared:
+        folders.append(settings.database_path.resolve().parent)
+    return tuple(dict.fromkeys(folders))
+
+
+def code_mode(settings: Settings, groups: cgroups.Groups | None) -> CodeMode:
+    isolation: Literal["required", "preferred"] = "preferred" if settings.runs_unsafe_code else "required"
+    return CodeMode(
+        lambda: SandboxPool(
+            isolation=isolation,
+            most_running=settings.sandboxes_at_once or None,
+            groups=groups,
+            hidden=hidden_folders(settings),
+        ),
+        lambda pool: Environments(environments_folder(settings), python=pool.python.executable),
+    )
