@@ -72,6 +72,20 @@ def depth(value: Json) -> int:
     return deepest
 
 
+def count_values(value: Json, most: int) -> int:
+    """How many values are in a value; not counted much further than `most`."""
+    counted = 0
+    pending: list[Json] = [value]
+    while pending and counted <= most:
+        node = pending.pop()
+        counted += 1
+        if isinstance(node, dict):
+            pending.extend(node.values())
+        elif isinstance(node, list):
+            pending.extend(node)
+    return counted
+
+
 def text_depth(data: bytes) -> int:
     """As `depth`, of valid JSON and up to one level past MAX_DEPTH.
 

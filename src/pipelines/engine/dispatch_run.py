@@ -181,6 +181,7 @@ def target_of(platform: Platform, agent: Agent) -> AgentTarget:
         auth_header_value=value,
         timeout_s=float(definition.run_timeout_s),
         response_contract=definition.response_contract,
+        org_id=agent.org_id,
     )
 
 

@@ -16,12 +16,14 @@ from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_code import CodeRunner
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.processes.pool import HelperProcesses
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.server import broken_files, docs_page, errors, openapi
@@ -42,6 +44,7 @@ from pipelines.wire.names import PROXY_BASE
 # With the default of 5 ms the writer thread waits that long for its turn whenever the loop is busy;
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
+UPLOAD_MEMORY_BYTES = 1536 * 1024 * 1024  # an upload of 64 MiB takes up to a gigabyte to check
 _PROXY_PATHS = f"{PROXY_BASE}/"
 CODE_FOLDER = "code"  # of the data directory: uploaded code, unpacked
 ENVIRONMENTS_FOLDER = "environments"  # and what it requires, installed
@@ -91,10 +94,12 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     is_queue_new = not settings.is_shared and broken_files.is_queue_new(settings.durable_file)
     database = Database(settings.store())
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
-    client = AgentClient(policy)
+    helpers, upload_helpers = HelperProcesses(), HelperProcesses(memory_bytes=UPLOAD_MEMORY_BYTES)
+    client = AgentClient(policy, helpers)
     code_mode = _code_mode(settings)
     now, worker = WallClock(), settings.worker_id()
-    live_runs = LiveRuns(database, now=now, node=worker)
+    plan_readers = PlanReaders()
+    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
     answerer = ToolCallAnswerer(
         database=database, live_runs=live_runs, now=now, carry_out=CarryOut(), node=worker
     )
@@ -107,6 +112,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         endpoint_refusal=client.refusal,
         git=GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints),
         code_mode=code_mode,
+        plan_readers=plan_readers,
+        helpers=helpers,
+        upload_helpers=upload_helpers,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.proxy_rate_limit)
     folders = CodeFolders(platform, settings.data_dir.resolve() / CODE_FOLDER)
@@ -137,6 +145,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await runner.stop()
         await answerer.close()
         await code_mode.close()
+        plan_readers.close()
+        await helpers.close()
+        await upload_helpers.close()
         await database.close()
 
 

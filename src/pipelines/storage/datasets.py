@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.seed import Seed
+from pipelines.core.seed_text import SeedText
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.stored_seed import WithSeed
@@ -54,7 +55,7 @@ def add_dataset(connection: Connection, *, org_id: int, name: str, agent_id: int
 
 
 def add_tasks(
-    connection: Connection, *, org_id: int, dataset_id: int, seeds: Iterable[Seed], now: str
+    connection: Connection, *, org_id: int, dataset_id: int, seeds: Iterable[Seed | SeedText], now: str
 ) -> list[int]:
     """Append tasks behind those the dataset has. The world of each seed is taken out and shared."""
     # Nodes that append at the same time take turns: this changes nothing, and locks the dataset's row.
