@@ -1,17 +1,17 @@
 """Datasets: an upload is checked whole and refused whole, then its seeds are frozen as tasks."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.seed_text import SeedText, seed_text
-from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, parse_tasks, tasks_as_rows
 from pipelines.core.tools_schema import Tool
 from pipelines.core.upload_warnings import upload_warnings
 from pipelines.core.uploads import MAX_NAME, is_name
@@ -24,7 +24,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Dataset
 from pipelines.wire.errors import NotFound
 
-EVERY = 2**31  # tasks: no limit
+EXPORTED_AT_ONCE = 10  # tasks in memory, each with its world
 MEBIBYTE = 1024 * 1024
 CHECKING_S = 120.0  # of a large upload by a helper process; 64 MiB take some 20
 MOST_SEEDS_BYTES = 1024 * MEBIBYTE  # as texts: far past what an upload makes
@@ -116,27 +116,42 @@ async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Data
     return dataset
 
 
-async def export_tasks_as_csv(platform: Platform, org_id: int, dataset_id: int) -> bytes:
-    await find_dataset(platform, org_id, dataset_id)
-    seeds = await _seeds_of(platform, dataset_id)
-    return await asyncio.to_thread(tasks_as_csv, seeds)
+async def export_tasks_as_csv(platform: Platform, dataset_id: int) -> AsyncIterator[bytes]:
+    """A part at a time: a dataset may have any number of tasks, and each a large world."""
+    axes: set[str] = set()
+    async for seeds in _seeds_of(platform, dataset_id):
+        axes.update(axis for seed in seeds for axis in seed.as_json())
+    columns = columns_of(axes)
+    yield csv_header(columns)
+    async for seeds in _seeds_of(platform, dataset_id):
+        yield await asyncio.to_thread(csv_rows, seeds, columns)
 
 
-async def export_tasks_as_body(platform: Platform, org_id: int, dataset_id: int) -> JsonObject:
-    """What would make the dataset anew, as it is sent to us."""
-    dataset = await find_dataset(platform, org_id, dataset_id)
-    rows: list[Json] = [*await asyncio.to_thread(tasks_as_rows, await _seeds_of(platform, dataset_id))]
-    return {"name": dataset.name, "rows": rows}
+async def export_tasks_as_body(platform: Platform, dataset: Dataset) -> AsyncIterator[bytes]:
+    """What would make the dataset anew, as it is sent to us; a part at a time."""
+    opening = b'{"name":' + dumps(dataset.name) + b',"rows":['
+    async for seeds in _seeds_of(platform, dataset.id):
+        for row in await asyncio.to_thread(tasks_as_rows, seeds):
+            yield opening + dumps(row)
+            opening = b","
+    yield (b"" if opening == b"," else opening) + b"]}"
 
 
-async def _seeds_of(platform: Platform, dataset_id: int) -> list[Seed]:
-    """Every seed of the dataset in order, whole."""
+async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[Seed]]:
+    """Every seed of the dataset in order, whole, a few at a time."""
+    after_id: int | None = None
+    while True:
 
-    def collect(connection: Connection) -> list[Seed]:
-        page = datasets.tasks_of_dataset(connection, dataset_id, limit=EVERY, after_id=None)
-        return [datasets.whole_seed(connection, task) for task in page.items]
+        def some(connection: Connection, after_id: int | None = after_id) -> tuple[list[Seed], int | None]:
+            page = datasets.tasks_of_dataset(
+                connection, dataset_id, limit=EXPORTED_AT_ONCE, after_id=after_id
+            )
+            return [datasets.whole_seed(connection, task) for task in page.items], page.last_id
 
-    return await platform.database.read(collect)
+        seeds, after_id = await platform.database.read(some)
+        yield seeds
+        if after_id is None:
+            return
 
 
 def _name_problems(name: Json) -> list[Problem]:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.json_text import JsonObject, dumps, loads_own, written
 from pipelines.core.seed import Seed
 from pipelines.core.seed_text import SeedText
 from pipelines.storage.connection import Connection, Row, insert
@@ -95,10 +95,14 @@ def add_world(connection: Connection, state: JsonObject) -> str:
 
 def world_by_hash(connection: Connection, name: str | None) -> JsonObject:
     """The initial state; {} for a seed that has none."""
-    row = connection.execute("SELECT state FROM worlds WHERE hash = ?", (name,)).fetchone()
-    state = loads_own(row[0]) if row else {}
+    state = loads_own(world_text(connection, name))
     assert isinstance(state, dict)
     return state
+
+
+def world_text(connection: Connection, name: str | None) -> str:
+    row = connection.execute("SELECT state FROM worlds WHERE hash = ?", (name,)).fetchone()
+    return str(row[0]) if row else "{}"
 
 
 def dataset_by_id(connection: Connection, *, org_id: int, dataset_id: int) -> Dataset | None:
@@ -152,10 +156,10 @@ def whole_seed(connection: Connection, task: Task) -> Seed:
 
 
 def whole_odyssey_seed(connection: Connection, task: Task) -> JsonObject:
-    """What is shown of it."""
+    """What is shown of it, the world as it was written."""
     if task.world_hash is None:
         return task.odyssey_seed()
-    return task.odyssey_seed() | {"initial_state": world_by_hash(connection, task.world_hash)}
+    return task.odyssey_seed() | {"initial_state": written(world_text(connection, task.world_hash))}
 
 
 def _dataset(row: Row) -> Dataset:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import IO, Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -37,6 +38,7 @@ from pipelines.server.api.common import (
 )
 from pipelines.storage import datasets
 from pipelines.storage.datasets import Task
+from pipelines.storage.summaries import task_summaries
 from pipelines.wire.errors import BadRequest, InvalidJsonBody, NotFound
 
 router = APIRouter(tags=["datasets"])
@@ -85,13 +87,13 @@ async def get_dataset(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
 async def list_tasks(
     dataset_id: Id, platform: Ours, key: Viewer, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    """The dataset's tasks in the author's order. The world of each is on the task itself."""
+    """The dataset's tasks in the author's order, and what each asks. The whole seed is on the task itself."""
     await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
     after_id = id_cursor(cursor)
     page = await platform.database.read(
-        lambda connection: datasets.tasks_of_dataset(connection, dataset_id, limit=limit, after_id=after_id)
+        lambda connection: task_summaries(connection, dataset_id, limit=limit, after_id=after_id)
     )
-    return answer_page(page, lambda task: _shown(task, task.odyssey_seed()))
+    return answer_page(page, lambda task: task)
 
 
 @router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=schemas.TASK_ROWS)
@@ -110,13 +112,13 @@ async def export_dataset(
     format: Annotated[Literal["csv", "json"], Query()] = "csv",
 ) -> Response:
     """Every task, in a form that uploads to the same seeds: a CSV, or the body of `POST /api/datasets`."""
+    dataset = await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
     if format == "json":
-        return answer(await upload_tasks.export_tasks_as_body(platform, key.org_id, dataset_id))
-    text = await upload_tasks.export_tasks_as_csv(platform, key.org_id, dataset_id)
-    name = f"dataset-{dataset_id}.csv"
-    return Response(
-        text, headers={"content-disposition": f'attachment; filename="{name}"'}, media_type="text/csv"
-    )
+        body = upload_tasks.export_tasks_as_body(platform, dataset)
+        return StreamingResponse(body, media_type="application/json")
+    text = upload_tasks.export_tasks_as_csv(platform, dataset_id)
+    name = f'attachment; filename="dataset-{dataset_id}.csv"'
+    return StreamingResponse(text, headers={"content-disposition": name}, media_type="text/csv")
 
 
 @router.get("/api/tasks/{task_id}")
