@@ -5,8 +5,8 @@ interpreter as parsing it would have.
 """
 
 import asyncio
-import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +22,9 @@ from pipelines.processes.turns import FairTurns
 
 MEBIBYTE = 1024 * 1024
 MEMORY_BYTES = 1024 * MEBIBYTE  # of address space: a text of 8 MiB takes up to 700 MiB to read
+PATIENCE = (
+    6  # times the processor time a job may take is waited for it, on a machine that is busy with others
+)
 PROCESSES = 2  # as many as the machine's cores would leave time for beside the server
 
 #: What is read: bytes, or a file with a descriptor, which is not copied through this process.
@@ -43,7 +46,7 @@ class JobFailed(Exception):
 class Job(NamedTuple):
     name: str  # one of processes.jobs.JOBS
     arguments: JsonObject
-    limit_s: float
+    limit_s: float  # of processor time
     most_bytes: int  # of the whole result
 
 
@@ -86,6 +89,10 @@ class HelperProcesses:
         if self._under_way:
             await asyncio.wait(self._under_way)
         self._threads.shutdown()
+        self.end()
+
+    def end(self) -> None:
+        """While nothing is under way."""
         for helper in self._all:
             helper.end()
 
@@ -97,6 +104,7 @@ class _Helper:
         self._memory_bytes = memory_bytes
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
+        self._ended_by: int | None = None  # the exit code of the last
 
     def work(self, job: Job, data: Input) -> list[bytes]:
         was_idle = self._process is not None
@@ -104,17 +112,22 @@ class _Helper:
             return self._work(job, data)
         except (EOFError, ConnectionError):
             self.end()
-            if not was_idle:
-                raise TookTooMuch("crash", _size(self._memory_bytes)) from None
+            if not was_idle or self._ended_by == -signal.SIGPROF:
+                raise self._gone(job) from None
         try:  # it may have been ended while it was idle: once more, by a new one
             return self._work(job, data)
         except (EOFError, ConnectionError):
             self.end()
-            raise TookTooMuch("crash", _size(self._memory_bytes)) from None
+            raise self._gone(job) from None
+
+    def _gone(self, job: Job) -> TookTooMuch:
+        if self._ended_by == -signal.SIGPROF:
+            return TookTooMuch("time", f"{job.limit_s:g} s")
+        return TookTooMuch("crash", f"{_size(self._memory_bytes)} of memory")
 
     def _work(self, job: Job, data: Input) -> list[bytes]:
         connection = self._connection or self._start()
-        until = time.monotonic() + job.limit_s
+        until = time.monotonic() + PATIENCE * job.limit_s
         try:
             _ask(connection, job, data)
             return self._result(connection, job, until)
@@ -182,14 +195,16 @@ class _Helper:
         if connection is not None:
             connection.close()
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):
+            if process.poll() is None:
+                time.sleep(0.01)  # where its socket is closed it ends this moment, by a signal worth knowing
+            if process.poll() is None:
                 process.kill()
-            process.wait()
+            self._ended_by = process.wait()
 
 
 def _ask(connection: socket.socket, job: Job, data: Input) -> None:
     # A process that takes nothing off its socket is no better than one that does not answer.
-    connection.settimeout(job.limit_s)
+    connection.settimeout(PATIENCE * job.limit_s)
     head: dict[str, Json] = {"job": job.name, "arguments": job.arguments, "limit_s": job.limit_s}
     if isinstance(data, bytes):
         connection.sendall(b"J")
