@@ -157,7 +157,7 @@ async def test_a_row_comes_back_as_it_was(database: Database):
     await database.append(full)
     assert await database.read(lambda connection: log_of_run(connection, 7)) == [full]
     page = await database.read(
-        lambda connection: trace_of_run(connection, 7, kind=None, after=None, limit=10)
+        lambda connection: trace_of_run(connection, 7, kind=None, after=None, limit=10)[0]
     )
     assert page == [full]
 

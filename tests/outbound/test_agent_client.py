@@ -26,8 +26,10 @@ from raw_agents import (
     trickles,
 )
 
+from loop_watch import MOST_LAG_S, least_lag
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
+from pipelines.processes.pool import HelperProcesses
 from pipelines.wire.envelope import Envelope, ErrorClass
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +50,9 @@ SHORT_S = 0.5  # for agents that do not answer; long enough to connect on a busy
 
 @pytest.fixture(scope="module")
 def client():
-    return AgentClient(AddressPolicy(allow_private=True))
+    helpers = HelperProcesses()
+    yield AgentClient(AddressPolicy(allow_private=True), helpers)
+    helpers.end()
 
 
 def target(url, **changes):
@@ -375,3 +379,44 @@ def test_every_error_class_of_a_dispatch_is_tried_here():
     tried = {fault[1] for fault in FAULTS.values()} | {unsent[2] for unsent in UNSENT.values()}
     tried.add("response_contract_violation")
     assert tried == {each.value for each in ErrorClass} - {"interrupted", "internal_error", "agent_exception"}
+
+
+HARD_REPLIES = {
+    "escapes": b'{"final_response": "' + b"\\u0041" * 1_300_000 + b'"}',
+    "objects": b'{"final_response": "x", "metadata": {"a": [' + b"{}," * 2_600_000 + b"{}]}}",
+    "keys that stand twice": b'{"final_response": "x", "messages": [' + b'{"a":1,"a":2},' * 500_000 + b"{}]}",
+    "broken characters": b"\xff" * 8_000_000,
+    "arguments": b'{"final_response": "x", "messages": [{"role": "assistant", "tool_calls": [{"id": "1",'
+    b' "name": "n", "arguments": "[' + b"{}," * 2_600_000 + b'{}]"}]}]}',
+}
+
+
+@pytest.mark.parametrize("body", HARD_REPLIES.values(), ids=HARD_REPLIES.keys())
+async def test_a_reply_that_is_hard_to_read_leaves_the_loop_free(client, body):
+    async with raw_agent(answers(200, body, "Content-Type: application/json")) as agent:
+        outcome, lag_s = await least_lag(lambda: client.dispatch(target(agent.url()), ENVELOPE))
+    assert lag_s < MOST_LAG_S
+    assert isinstance(outcome, DispatchFailed) == (body[:1] == b"\xff")
+
+
+async def test_a_large_reply_is_read_as_a_small_one_is(client):
+    said = {
+        "final_response": "Refunded.",
+        "messages": [
+            {"role": "user", "content": "Refund it."},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "1", "function": {"name": "n", "arguments": '{"a": 1}'}}],
+            },
+            {"role": "tool", "tool_call_id": "1", "content": ["done"]},
+            {"role": "assistant", "content": "Refunded."},
+        ],
+        "metadata": {"model": 7},
+    }
+    small = json.dumps(said).encode()
+    outcomes = []
+    for body in (small, small[:-1] + b" " * 300_000 + b"}"):
+        async with raw_agent(answers(200, body, "Content-Type: application/json")) as agent:
+            outcomes.append(await client.dispatch(target(agent.url()), ENVELOPE))
+    assert outcomes[0].reply == outcomes[1].reply
+    assert outcomes[0].reply.soft_warnings

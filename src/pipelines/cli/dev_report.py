@@ -50,7 +50,7 @@ class Report:
         # Rows first, then the end: a run that is judged makes no more calls.
         if run["status"] in ENDED and (run["verdict"] or run["judge_error"] or run["status"] != "completed"):
             self._closed.add(run_id)
-            self._end(run)
+            self._end(self._server.get(f"/api/runs/{run_id}"))
 
     def _call(self, row: Any) -> None:
         line = Table.grid(padding=(0, 1, 0, 0), expand=True)

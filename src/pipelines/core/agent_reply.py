@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.agent_response_schema import COUNT_KEYS, MAX_FINAL_RESPONSE, NUMBER_KEYS, TEXT_KEYS
 from pipelines.core.authored import kind
-from pipelines.core.json_text import InvalidJson, Json, JsonObject
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, count_values, dumps
 from pipelines.core.mended_json import loads_mended
 from pipelines.core.problems import Problem
 from pipelines.core.transcript import Message, oddities, read_messages
 
 MAX_REPLY_BYTES = 8 * 1024 * 1024  # a long rich transcript has some hundred kilobytes
+MOST_VALUES = 100_000  # in messages, and in metadata: a transcript of thousands of messages has fewer
+MAX_METADATA_BYTES = 256 * 1024
 MOST_WARNED = 3  # problems of one transcript: more of them say the same
 
 _ENVELOPE_HINT = 'send {"final_response": "…"}, and optionally `messages` and `metadata`'
@@ -107,6 +109,9 @@ def check_response_contract(reply: AgentReply, contract: JsonObject | None) -> C
 def _read_messages(value: Json, warnings: list[str]) -> tuple[Message, ...] | None:
     if value is None:
         return None
+    if count_values(value, MOST_VALUES) > MOST_VALUES:
+        warnings.append(f"{_DROPPED}: it holds more than {MOST_VALUES:,} values")
+        return None
     messages, problems = read_messages(value)
     if problems:
         warnings.append(f"{_DROPPED}: {_told(problems)}")
@@ -122,6 +127,10 @@ def _read_metadata(value: Json, warnings: list[str]) -> JsonObject | None:
         return None
     if not isinstance(value, dict):
         warnings.append(f"metadata was dropped: must be an object, not {kind(value)}")
+        return None
+    if count_values(value, MOST_VALUES) > MOST_VALUES or len(dumps(value)) > MAX_METADATA_BYTES:
+        most = f"{MAX_METADATA_BYTES // 1024} KiB or {MOST_VALUES:,} values"
+        warnings.append(f"metadata was dropped: it has more than {most}")
         return None
     for key in TEXT_KEYS:
         if not isinstance(value.get(key), str | None):

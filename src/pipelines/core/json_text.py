@@ -58,6 +58,11 @@ def dumps(value: object) -> bytes:
     return orjson.dumps(value, default=_plain)
 
 
+def written(text: str) -> Json:
+    """A value that stands in a larger one as the text it was stored as: `dumps` copies it unread."""
+    return orjson.Fragment(text)  # type: ignore[return-value]
+
+
 def depth(value: Json) -> int:
     """How many containers deep a value goes; 0 for a scalar. Iterative: the input may be hostile."""
     deepest = 0
@@ -70,6 +75,20 @@ def depth(value: Json) -> int:
             children: Iterable[Json] = node.values() if isinstance(node, dict) else node
             pending.extend((child, level) for child in children)
     return deepest
+
+
+def count_values(value: Json, most: int) -> int:
+    """How many values are in a value; not counted much further than `most`."""
+    counted = 0
+    pending: list[Json] = [value]
+    while pending and counted <= most:
+        node = pending.pop()
+        counted += 1
+        if isinstance(node, dict):
+            pending.extend(node.values())
+        elif isinstance(node, list):
+            pending.extend(node)
+    return counted
 
 
 def text_depth(data: bytes) -> int:

@@ -30,4 +30,5 @@ class Refused(Exception):
     def __init__(self, problems: list[Problem], what: str = "the input", *, total: int | None = None) -> None:
         self.total = total if total is not None else len(problems)
         super().__init__(f"{what} has {self.total} problem{'s' if self.total != 1 else ''}")
+        self.what = what
         self.problems = problems[:MOST_SHOWN]

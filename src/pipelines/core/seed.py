@@ -14,6 +14,7 @@ from pipelines.core.initial_state import read_initial_state
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.seed_limits import size_problems
 from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.constraint_check import read_check
@@ -125,7 +126,10 @@ def parse_seed(
 ) -> Seed:
     """The seed, or Refused with everything wrong with it. Without `tools` no tool name is checked."""
     problems: list[Problem] = []
-    axes = Fields(row, path, problems)
+    too_large = size_problems(row, path)
+    # What is too large is complained about once, and not looked into.
+    axes = Fields({axis: value for axis, value in row.items() if axis not in too_large}, path, problems)
+    problems += too_large.values()
     axes.refuse_unknown(AXES)
     names = frozenset(tool.name for tool in tools) if tools is not None else None
     state_at, rules_at = axes.at("initial_state"), axes.at("failure_rules")
@@ -164,7 +168,8 @@ def parse_seed(
 
 
 def _read_user_instruction(axes: Fields) -> str:
-    axes.require("user_instruction", "what the user asks of the agent")
+    if not any(problem.path == axes.at("user_instruction") for problem in axes.problems):
+        axes.require("user_instruction", "what the user asks of the agent")
     return axes.text("user_instruction") or ""
 
 

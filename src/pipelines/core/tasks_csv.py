@@ -4,7 +4,7 @@ An upload is checked whole: either every row is a seed, or the answer lists ever
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core import csv_text
@@ -13,7 +13,7 @@ from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.seed import Seed, parse_seed
-from pipelines.core.task_columns import BY_AXIS, BY_NAME, REQUIRED, BadCell, cell_text, read_cell
+from pipelines.core.task_columns import BY_AXIS, BY_NAME, REQUIRED, BadCell, Column, cell_text, read_cell
 from pipelines.core.task_columns import COLUMNS as COLUMNS
 from pipelines.core.tools_schema import Tool
 
@@ -74,11 +74,25 @@ def tasks_as_rows(seeds: Sequence[Seed]) -> list[JsonObject]:
 
 def tasks_as_csv(seeds: Sequence[Seed]) -> bytes:
     """A CSV file with the columns in use. Cells are exact: nothing is altered to please a spreadsheet."""
+    columns = columns_of({axis for seed in seeds for axis in seed.as_json()})
+    return csv_header(columns) + csv_rows(seeds, columns)
+
+
+def columns_of(axes: Collection[str]) -> list[Column]:
+    """The columns of a file whose tasks use these axes, in their order."""
+    used = {BY_AXIS[axis] for axis in axes} | {REQUIRED}
+    return [column for column in COLUMNS if column in used]
+
+
+def csv_header(columns: Sequence[Column]) -> bytes:
+    return csv_text.write_records([[column.name for column in columns]])
+
+
+def csv_rows(seeds: Sequence[Seed], columns: Sequence[Column]) -> bytes:
     tasks = [{BY_AXIS[axis]: value for axis, value in seed.as_json().items()} for seed in seeds]
-    used = {column for task in tasks for column in task} | {REQUIRED}
-    columns = [column for column in COLUMNS if column in used]
-    records = [[cell_text(c, task[c]) if c in task else "" for c in columns] for task in tasks]
-    return csv_text.write_records([[column.name for column in columns], *records])
+    return csv_text.write_records(
+        [[cell_text(c, task[c]) if c in task else "" for c in columns] for task in tasks]
+    )
 
 
 def read_csv(data: bytes) -> Upload:

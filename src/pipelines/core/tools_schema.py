@@ -18,6 +18,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields, stored_list
 
 MAX_TOOLS = 1_000
+LONGEST_DESCRIPTION = 20_000  # characters: models are sent it with every request
 MAX_VALUES = 200_000  # in all of a tools_schema; reading so many takes some two seconds of a thread
 EXECUTION_MODES = ("sandbox", "passthrough")
 NAME_RULE = r"^[A-Za-z_][A-Za-z0-9_\-]{0,127}$"
@@ -216,7 +217,7 @@ def _read_tool(
     before = len(fields.problems)
     fields.refuse_unknown((*_FIELDS, *_SDK_MARKS))
     fields.choice("type", _SDK_TYPES)
-    description = fields.text("description", may_be_blank=True)
+    description = fields.text("description", longest=LONGEST_DESCRIPTION, may_be_blank=True)
     input_schema = _read_input_schema(fields)
     output_schema = _read_schema(fields, "output_schema")
     mode = fields.choice("default_execution_mode", EXECUTION_MODES, "sandbox")

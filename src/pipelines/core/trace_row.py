@@ -1,8 +1,9 @@
 """One row of a run's log: what happened, as it is stored, shown and folded back into the run's state."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.json_text import Json, JsonObject, loads_own, written
 
 TOOL_CALL = "tool_call"
 #: Of a call that was passed on and whose outcome is not stored: it is out, or whoever waited for it is gone.
@@ -34,24 +35,35 @@ class TraceRow(NamedTuple):
 
     def as_json(self) -> JsonObject:
         """What a reader of the trace gets."""
+        return self._shown(_value)
+
+    def as_written(self) -> JsonObject:
+        """The same for sending it on: its values stay texts."""
+        return self._shown(_written)
+
+    def _shown(self, value: Callable[[str | None], Json]) -> JsonObject:
         return {
             "sequence": self.sequence,
             "kind": self.kind,
             "tool_name": self.tool_name,
-            "arguments": _value(self.arguments),
-            "response": _value(self.response),
+            "arguments": value(self.arguments),
+            "response": value(self.response),
             "source": self.source,
             "http_status": self.http_status,
             "error_code": self.error_code,
             "matched_rule_index": self.matched_rule_index,
             "latency_ms": self.latency_ms,
-            "updates": _value(self.updates) or [],
-            "validation": _value(self.validation),
-            "payload": _value(self.payload),
+            "updates": value(self.updates) if self.updates is not None else [],
+            "validation": value(self.validation),
+            "payload": value(self.payload),
             "actor_id": self.actor_id,
             "idempotency_key": self.idempotency_key,
             "occurred_at": self.occurred_at,
         }
+
+
+def _written(text: str | None) -> Json:
+    return written(text) if text is not None else None
 
 
 def _value(text: str | None) -> Json:

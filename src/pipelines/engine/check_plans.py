@@ -1,7 +1,6 @@
 """Plans as people see them: what each tool does, who wrote it, what was not understood; and a dry check."""
 
-import asyncio
-
+from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.authored import Fields
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
@@ -12,8 +11,10 @@ from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tools_schema import Tool
+from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
+from pipelines.engine.time_limit import has_time
 from pipelines.storage import datasets
 from pipelines.storage.connection import Connection
 from pipelines.wire.errors import NotFound
@@ -25,13 +26,8 @@ async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: in
     seed = None
     if task_id is not None:
         seed = await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
-    simulator = build_simulator(
-        agent.definition.tools,
-        ledger_schema=agent.definition.ledger_schema,
-        world=World.from_initial_state(seed.initial_state if seed is not None else {}),
-        behavior=seed.behavior_instructions if seed is not None else None,
-    )
-    return await asyncio.to_thread(shown_plans, simulator)  # reading a thousand tools takes its time
+    # Reading a thousand tools takes its time.
+    return await platform.plan_readers.run(lambda: _shown(agent.definition, seed), owner=org_id)
 
 
 async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
@@ -45,8 +41,20 @@ async def check_plans(platform: Platform, org_id: int, agent_id: int, body: Json
         problems.append(Problem(path="", message="give one of `plans` (steps by tool) and `text` (YAML)"))
     if problems:
         raise Refused(problems, "the check")
-    found = _text_problems(body["text"], tools) if "text" in body else _plan_problems(body["plans"], tools)
+    check = _text_problems if "text" in body else _plan_problems
+    found = await platform.plan_readers.run(lambda: check(body[given[0]], tools), owner=org_id)
     return {"ok": not found, "problems": [problem.as_json() for problem in found]}
+
+
+def _shown(definition: AgentDefinition, seed: Seed | None) -> JsonObject:
+    simulator = build_simulator(
+        definition.tools,
+        ledger_schema=definition.ledger_schema,
+        world=World.from_initial_state(seed.initial_state if seed is not None else {}),
+        behavior=seed.behavior_instructions if seed is not None else None,
+        may_read=has_time(MOST_READING_S),
+    )
+    return shown_plans(simulator)
 
 
 def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:

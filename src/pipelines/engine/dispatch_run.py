@@ -7,8 +7,8 @@ import asyncio
 import logging
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.agent_reply import AgentReply
-from pipelines.core.json_text import Json
+from pipelines.core.agent_reply import MAX_REPLY_BYTES, AgentReply
+from pipelines.core.json_text import Json, dumps
 from pipelines.core.seed import Seed
 from pipelines.core.transcript import Message, after_turn
 from pipelines.engine.judge_run import judge_and_end
@@ -24,6 +24,7 @@ from pipelines.wire.errors import SecretUnreadable, StorageUnavailable
 from pipelines.wire.names import PROXY_BASE, RunStatus
 
 log = logging.getLogger(__name__)
+TRANSCRIPT_FULL = "messages was left out: the conversation's transcript would be over 8 MiB"
 END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrupted
 
 
@@ -36,6 +37,7 @@ class _Session:
     responses: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     last: AgentReply | None = None
+    transcript_bytes: int = 0  # of what the agent told turn by turn: all of it is sent again in each
 
 
 class Dispatcher:
@@ -98,7 +100,13 @@ class Dispatcher:
         prefix = f"turn {turn + 1}: " if turn else ""
         session.warnings += [prefix + warning for warning in reply.soft_warnings]
         session.responses.append(reply.final_response)
-        session.history = after_turn(session.history, reply.messages, reply.final_response)
+        messages = reply.messages
+        if session.is_conversation and messages is not None:
+            session.transcript_bytes += len(dumps(reply.messages_json()))
+            if session.transcript_bytes > MAX_REPLY_BYTES:
+                session.warnings.append(f"{prefix}{TRANSCRIPT_FULL}")
+                messages = None
+        session.history = after_turn(session.history, messages, reply.final_response)
         session.last = reply
 
     def _envelope(self, claimed: Claimed, seed: Seed, said: str, session: _Session) -> Envelope:
@@ -181,6 +189,7 @@ def target_of(platform: Platform, agent: Agent) -> AgentTarget:
         auth_header_value=value,
         timeout_s=float(definition.run_timeout_s),
         response_contract=definition.response_contract,
+        org_id=agent.org_id,
     )
 
 

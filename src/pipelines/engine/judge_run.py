@@ -85,6 +85,8 @@ async def _judged_log(
             return rows[-1].sequence if rows else 0
         return _gathered(connection, platform, run, ending, responses, rows)
 
+    if ending.status is not RunStatus.CANCELLED:
+        await _make_ready(platform, run)
     found = await platform.database.read(read)
     if isinstance(found, int):
         return ending, found
@@ -110,6 +112,15 @@ def _gathered(
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     return _Gathered(ending, rows, tuple(toolbox.tools.values()), world)
+
+
+async def _make_ready(platform: Platform, run: Run) -> None:
+    try:
+        await platform.live_runs.make_ready(run)
+    except StorageUnavailable:
+        raise
+    except Exception:  # a stored seed that cannot be read: the judge meets it next, and says so on the run
+        log.exception("run %s could not be made ready to be judged", run.id)
 
 
 def _unenforced(connection: Connection, platform: Platform, run: Run) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from pipelines.core.agent_config import AgentConfig
 from pipelines.core.called_run import VALUES_PER_TEXT, CalledRun
 from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import loads_own
+from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import began_at, seed_name
@@ -23,7 +23,9 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
-from pipelines.storage.agents import agent_by_id
+from pipelines.engine.plan_readers import PlanReaders
+from pipelines.engine.time_limit import has_time
+from pipelines.storage.agents import Agent, agent_by_id
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.datasets import world_by_hash, world_size
@@ -36,6 +38,7 @@ MAX_LIVE_RUNS = 20_000
 MAX_LIVE_BYTES = 1024 * 1024 * 1024  # of all together with their worlds, as estimated
 LEFT_AFTER = 0.9  # when runs make room, so that the next does not have to at once
 UNWEIGHED_BYTES = 4_096  # by which a run may have grown before it is weighed again
+MOST_READING_S = 10.0  # of a run's behaviour text; a page of it for fifty tools takes one
 MAX_SHARED = 64  # worlds and toolboxes kept when no live run holds them
 T = TypeVar("T")
 
@@ -85,9 +88,17 @@ class LiveCounts(NamedTuple):
 class LiveRuns:
     """Finds the live run of a token, loading it once however many calls ask at the same time."""
 
-    def __init__(self, database: Database, *, now: Callable[[], str], node: str = "local") -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        now: Callable[[], str],
+        node: str = "local",
+        plan_readers: PlanReaders | None = None,
+    ) -> None:
         """`node` names this process among those that work on the same database."""
         self._database = database
+        self._plan_readers = plan_readers or PlanReaders()
         self._now = now
         self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
@@ -143,8 +154,12 @@ class LiveRuns:
             await self._database.write(lambda connection: None)  # groups are committed in order
             self._unstored.pop(token_hash, None)
         live = await self._database.read(lambda connection: self._read(connection, token_hash))
+        if isinstance(live, Run):
+            await self.make_ready(live)
+            live = await self._database.read(lambda connection: self._read(connection, token_hash, True))
         if live is None:
             return False
+        assert isinstance(live, LiveRun)
         live.is_active = live.is_active and live.id not in self._ended
         self._by_token[token_hash] = live
         self._token_of[live.id] = token_hash
@@ -171,10 +186,17 @@ class LiveRuns:
             if not live.unstored and live.queue is None and live is not but:
                 self.forget({live.id})
 
-    def _read(self, connection: Connection, token_hash: str) -> LiveRun | None:
+    async def make_ready(self, run: Run | NewRun) -> None:
+        """Read its tools, world and plans on threads for that: the database's readers serve everybody."""
+        if not self._shared.is_ready(run):
+            found = await self._database.read(lambda connection: self._shared.find(connection, run))
+            await self._plan_readers.run(partial(self._shared.make, run, found), owner=run.org_id)
+
+    def _read(self, connection: Connection, token_hash: str, may_make: bool = False) -> LiveRun | Run | None:
+        """The run as it is in memory; as it is in the database, where it has to be made ready first."""
         run = run_by_token_hash(connection, token_hash)
-        if run is None:
-            return None
+        if run is None or not (may_make or self._shared.is_ready(run)):
+            return run
         live = self._shared.open(connection, run, token_hash)
         for row in read_log(connection, run.id):
             if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_out(row):
@@ -285,44 +307,87 @@ class _Shared:
         )
 
     def simulator(self, connection: Connection, run: Run | NewRun) -> PlannedSimulator:
-        """Built outside the lock: reading takes long, and building one twice only costs the time."""
-        text = run.seed.behavior_instructions
-        key = ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, text)
-        toolbox, world = self.surroundings(connection, run)
-        with self._lock:
-            known = self._kept.get(key)
-        made = known if isinstance(known, PlannedSimulator) else _simulator(toolbox, world, text)
-        with self._lock:
-            return self._once(key, lambda: made)
+        known = self._known(_simulator_key(run))
+        return known if isinstance(known, PlannedSimulator) else self.make(run, self.find(connection, run))
 
     def surroundings(self, connection: Connection, run: Run | NewRun) -> tuple[Toolbox, World]:
-        version = (run.org_id, run.agent_id, run.agent_version)
-        with self._lock:
-            world = self._once(("world", run.world_hash), lambda: _world(connection, run.world_hash))
-            toolbox = self._once(("tools", version), lambda: _toolbox(connection, run))
+        toolbox, world = self._known(_tools_key(run)), self._known(_world_key(run))
+        if not isinstance(toolbox, Toolbox) or not isinstance(world, World):
+            return self._surroundings(run, self.find(connection, run))
         return toolbox, world
 
+    def is_ready(self, run: Run | NewRun) -> bool:
+        """Whether nothing of it has to be read at length."""
+        keys = (_tools_key(run), _world_key(run), _simulator_key(run))
+        return all(self._known(key) is not None for key in keys)
+
+    def find(self, connection: Connection, run: Run | NewRun) -> "_Found":
+        """What is stored of all this, where it is not at hand. For the database's readers: quick."""
+        has_tools = self._known(_tools_key(run)) is not None
+        has_world = self._known(_world_key(run)) is not None
+        return _Found(
+            None if has_tools else _agent(connection, run),
+            None if has_world else world_by_hash(connection, run.world_hash),
+        )
+
+    def make(self, run: Run | NewRun, found: "_Found") -> PlannedSimulator:
+        """Read it: long, and outside the lock, since making something twice only costs the time."""
+        toolbox, world = self._surroundings(run, found)
+        return self._once(
+            _simulator_key(run), lambda: _simulator(toolbox, world, run.seed.behavior_instructions)
+        )
+
+    def _surroundings(self, run: Run | NewRun, found: "_Found") -> tuple[Toolbox, World]:
+        agent, state = found
+        toolbox = self._once(_tools_key(run), lambda: _toolbox(agent))
+        return toolbox, self._once(_world_key(run), lambda: World.from_initial_state(state or {}))
+
+    def _known(self, key: Hashable) -> object | None:
+        with self._lock:
+            return self._kept.get(key)
+
     def _once(self, key: Hashable, make: Callable[[], T]) -> T:
-        if key in self._kept:
+        known = self._known(key)
+        made = known if known is not None else make()
+        with self._lock:
+            kept = self._kept.setdefault(key, made)
             self._kept.move_to_end(key)
-            return self._kept[key]  # type: ignore[return-value]  # the key says what it holds
-        made = make()
-        self._kept[key] = made
-        while len(self._kept) > MAX_SHARED:
-            self._kept.popitem(last=False)
-        return made
+            while len(self._kept) > MAX_SHARED:
+                self._kept.popitem(last=False)
+        return kept  # type: ignore[return-value]  # the key says what it holds
 
 
-def _world(connection: Connection, world_hash: str | None) -> World:
-    return World.from_initial_state(world_by_hash(connection, world_hash))
+class _Found(NamedTuple):
+    """What a run's surroundings are read from; None for what is in memory already."""
+
+    agent: Agent | None
+    state: JsonObject | None
 
 
-def _toolbox(connection: Connection, run: Run | NewRun) -> Toolbox:
+def _tools_key(run: Run | NewRun) -> Hashable:
+    return ("tools", run.org_id, run.agent_id, run.agent_version)
+
+
+def _world_key(run: Run | NewRun) -> Hashable:
+    return ("world", run.world_hash)
+
+
+def _simulator_key(run: Run | NewRun) -> Hashable:
+    text = run.seed.behavior_instructions
+    return ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, text)
+
+
+def _agent(connection: Connection, run: Run | NewRun) -> Agent:
     agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
     assert agent is not None, "a run's agent version is never deleted"
+    return agent
+
+
+def _toolbox(agent: Agent | None) -> Toolbox:
+    assert agent is not None, "found where it is not at hand"
     definition = agent.definition
     for tool in definition.tools:
-        tool.compile()  # now, on a reader's thread, rather than on the loop at the first call
+        tool.compile()  # now, on a thread, rather than on the loop at the first call
     return Toolbox(
         {tool.name: tool for tool in definition.tools}, definition.ledger_schema, definition.config
     )
@@ -331,7 +396,11 @@ def _toolbox(connection: Connection, run: Run | NewRun) -> Toolbox:
 def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedSimulator:
     """Every plan is read now, on the thread that loads the run, rather than on the loop at its first call."""
     simulator = build_simulator(
-        tuple(toolbox.tools.values()), ledger_schema=toolbox.ledger_schema, world=world, behavior=behavior
+        tuple(toolbox.tools.values()),
+        ledger_schema=toolbox.ledger_schema,
+        world=world,
+        behavior=behavior,
+        may_read=has_time(MOST_READING_S),
     )
     for name in toolbox.tools:
         plan = simulator.plan_of(name).plan

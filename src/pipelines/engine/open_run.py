@@ -43,7 +43,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
         task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
         if task is None:
             raise NotFound(f"There is no task {task_id}.")
-        new = NewRun(
+        return NewRun(
             org_id=org_id,
             agent_id=agent.id,
             agent_version=agent.version,
@@ -62,9 +62,11 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             created_at=created,
             expires_at=timestamp(expires),
         )
-        return replace(new, soft_warnings=[*platform.live_runs.unenforced(connection, new)])
 
     new = await platform.database.read(prepare)
+    await platform.live_runs.make_ready(new)
+    told = await platform.database.read(lambda connection: platform.live_runs.unenforced(connection, new))
+    new = replace(new, soft_warnings=[*told])
     run_id = await platform.database.write(lambda connection: runs.add_run(connection, new))
     return OpenedRun(run=await find_run(platform, org_id, run_id), token=token)
 

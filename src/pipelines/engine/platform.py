@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.plan_readers import PlanReaders
 from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.processes.pool import HelperProcesses
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox
 
@@ -46,3 +48,6 @@ class Platform:
     endpoint_refusal: Callable[[str], Awaitable[str | None]]
     git: GitFetcher
     code_mode: CodeMode
+    plan_readers: PlanReaders
+    helpers: HelperProcesses  # read what is large: bodies, replies, code
+    upload_helpers: HelperProcesses  # apart, since an upload takes minutes where a body takes seconds

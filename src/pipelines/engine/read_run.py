@@ -10,7 +10,7 @@ from pipelines.storage.code import output_of_run
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import world_by_hash
 from pipelines.storage.runs import Run
-from pipelines.storage.trace_rows import counts_of_run, log_of_run, trace_of_run
+from pipelines.storage.trace_rows import counts_of_run, trace_of_run, updates_of_run
 
 
 async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
@@ -37,12 +37,12 @@ async def read_trace(
     after: tuple[str, int] | None,
     limit: int,
 ) -> tuple[list[TraceRow], bool]:
-    """A page of rows, and whether there are more."""
+    """A page of rows, and whether there may be more."""
     run = await find_run(platform, org_id, run_id)
-    rows = await platform.database.read(
-        lambda connection: trace_of_run(connection, run.id, kind=kind, after=after, limit=limit + 1)
+    rows, is_whole = await platform.database.read(
+        lambda connection: trace_of_run(connection, run.id, kind=kind, after=after, limit=limit)
     )
-    return rows[:limit], len(rows) > limit
+    return rows, not is_whole
 
 
 async def read_ledger(platform: Platform, org_id: int, run_id: int, step: int | None) -> JsonObject:
@@ -52,12 +52,12 @@ async def read_ledger(platform: Platform, org_id: int, run_id: int, step: int | 
 
 
 def _world_at(connection: Connection, run: Run, step: int | None) -> JsonObject:
-    rows = log_of_run(connection, run.id)
-    last = rows[-1].sequence if rows else 0
+    rows = updates_of_run(connection, run.id)
+    last = rows[-1][0] if rows else 0
     if step is not None and not 0 <= step <= last:
         raise Refused([Problem(path="step", message=f"must be between 0 and {last}")], "the query")
     upto = last if step is None else step
-    log = [body for row in rows if row.sequence <= upto and row.updates for body in _updates(row.updates)]
+    log = [body for sequence, text in rows if sequence <= upto and text for body in _updates(text)]
     world = World.from_initial_state(world_by_hash(connection, run.world_hash))
     ledger = fold(world, map(update_from_json, log))
     flags: list[Json] = list(ledger.flags())

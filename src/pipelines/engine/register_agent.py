@@ -76,7 +76,7 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
 async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes) -> Agent:
     """Code by archive: a new version, everything else of the agent as it was."""
     agent = await find_code_agent(platform, org_id, agent_id)
-    checked = await upload_code.check_zip(raw, agent.definition.entrypoint)
+    checked = await upload_code.check_zip(platform, org_id, raw, agent.definition.entrypoint)
     problems = upload_code.requirements_problems(agent.definition.requirements, checked)
     if problems:
         raise Refused(problems, "the code")
@@ -166,7 +166,7 @@ async def _checked(
     try:
         asked = body if changed is None else changed
         if body.get("mode") == "code" and asked.keys() & {CODE, "entrypoint", "mode"}:
-            checked = await _checked_code(platform, body, stored, is_sound=not problems)
+            checked = await _checked_code(platform, org_id, body, stored, is_sound=not problems)
         if read is not None:
             problems += upload_code.requirements_problems(read.definition.requirements, checked)
             _check_has_code(read.definition, read.status, checked.record if checked is not None else stored)
@@ -178,16 +178,18 @@ async def _checked(
 
 
 async def _checked_code(
-    platform: Platform, body: JsonObject, stored: CodeRecord | None, *, is_sound: bool
+    platform: Platform, org_id: int, body: JsonObject, stored: CodeRecord | None, *, is_sound: bool
 ) -> CheckedCode | None:
     source, named = body.get(CODE), body.get("entrypoint")
     entrypoint = named if isinstance(named, str) else None
     is_known = stored is not None and source == stored.as_json()  # what it is shown as may be sent back
     if source is None or is_known:
-        return await upload_code.check_again(platform, stored, entrypoint) if stored is not None else None
+        if stored is None:
+            return None
+        return await upload_code.check_again(platform, org_id, stored, entrypoint)
     if isinstance(source, dict) and source.get("source") == "git" and not is_sound:
         return None  # nobody is called for an agent that is refused anyway
-    return await upload_code.check_code(source, entrypoint, platform.git)
+    return await upload_code.check_code(platform, org_id, source, entrypoint)
 
 
 async def _stored_code(platform: Platform, checked: CheckedCode | None) -> CodeRecord | None:

@@ -5,16 +5,16 @@ What an agent version keeps of it is a record: where it came from, what it is ca
 
 import asyncio
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipelines.core.code_entry import MAX_ENTRY_BYTES, entry_problems
 from pipelines.core.code_source import DEFAULT_ENTRYPOINT, CodeOrigin, CodeRecord, GitSource, read_code_source
 from pipelines.core.code_tree import packed
 from pipelines.core.code_zip import CodeArchive, read_archive
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.sandbox.job import BadEntrypoint, Entrypoint, default_entrypoint, parse_entrypoint
 from pipelines.sandbox.requirements import parse_requirements
 from pipelines.storage import code
@@ -22,6 +22,8 @@ from pipelines.storage.connection import Connection
 
 REQUIREMENTS_FILE = "requirements.txt"
 MOST_REQUIREMENTS = 400_000  # bytes: more than the characters that are read of it, however they are spelled
+SMALL_ENTRY_BYTES = 4 * 1024  # read here: a text of this size that is made to be hard takes some 10 ms
+PARSING_S = 5.0  # a megabyte of ordinary Python takes one
 _WHAT = "the code"
 
 
@@ -39,9 +41,9 @@ class _Found(NamedTuple):
     place: str  # where the author would look for the entry file
 
 
-async def check_code(source: Json, entrypoint: str | None, fetcher: GitFetcher) -> CheckedCode:
+async def check_code(platform: Platform, org_id: int, source: Json, entrypoint: str | None) -> CheckedCode:
     """The `code` object of an agent, made into an archive; Refused with everything wrong with it."""
-    named = _named_entrypoint(entrypoint)
+    named, fetcher = _named_entrypoint(entrypoint), platform.git
     read = read_code_source(
         source,
         entrypoint=named.file if named is not None else DEFAULT_ENTRYPOINT,
@@ -51,23 +53,26 @@ async def check_code(source: Json, entrypoint: str | None, fetcher: GitFetcher) 
         tree = await fetcher.fetch(read)
         archive = await asyncio.to_thread(lambda: read_archive(packed(tree.files)))
         origin = CodeOrigin(source="git", git=read, commit=tree.commit)
-        return _checked(_Found(archive, origin, "/code"), named)
-    archive = read_archive(packed(read.files))
+        return await _checked(platform, org_id, _Found(archive, origin, "/code"), named)
+    archive = await asyncio.to_thread(lambda: read_archive(packed(read.files)))
     place = "/code/text" if read.source == "paste" else "/code/files"
-    return _checked(_Found(archive, CodeOrigin(source=read.source), place), named)
+    return await _checked(platform, org_id, _Found(archive, CodeOrigin(source=read.source), place), named)
 
 
-async def check_zip(raw: bytes, entrypoint: str | None) -> CheckedCode:
+async def check_zip(platform: Platform, org_id: int, raw: bytes, entrypoint: str | None) -> CheckedCode:
     named = _named_entrypoint(entrypoint)
     archive = await asyncio.to_thread(read_archive, raw)  # half a gigabyte takes seconds
-    return _checked(_Found(archive, CodeOrigin(source="zip"), "/code"), named)
+    return await _checked(platform, org_id, _Found(archive, CodeOrigin(source="zip"), "/code"), named)
 
 
-async def check_again(platform: Platform, record: CodeRecord, entrypoint: str | None) -> CheckedCode:
+async def check_again(
+    platform: Platform, org_id: int, record: CodeRecord, entrypoint: str | None
+) -> CheckedCode:
     """Stored code under another entrypoint; Refused if that cannot be called."""
     archive = await read_code(platform, record)
     known = await asyncio.to_thread(read_archive, archive)
-    return _checked(_Found(known, record.origin, "/entrypoint"), _named_entrypoint(entrypoint))
+    found = _Found(known, record.origin, "/entrypoint")
+    return await _checked(platform, org_id, found, _named_entrypoint(entrypoint))
 
 
 async def read_code(platform: Platform, record: CodeRecord) -> bytes:
@@ -112,7 +117,7 @@ def requirements_problems(given: str | None, checked: CheckedCode | None) -> lis
     return []
 
 
-def _checked(found: _Found, named: Entrypoint | None) -> CheckedCode:
+async def _checked(platform: Platform, org_id: int, found: _Found, named: Entrypoint | None) -> CheckedCode:
     entry = named or default_entrypoint(found.archive.paths)
     if entry is None:
         message = "which file to call is not clear: there is no agent.py, main.py or run.py at the top"
@@ -120,7 +125,7 @@ def _checked(found: _Found, named: Entrypoint | None) -> CheckedCode:
     source = found.archive.read(entry.file, MAX_ENTRY_BYTES)
     if source is None:
         raise _refused("/entrypoint", f"there is no file `{entry.file}`", _instead(entry, found.archive))
-    problems = entry_problems(source, entry.file, function=entry.function, place=found.place)
+    problems = await _entry_problems(platform, org_id, source, entry, found.place)
     if problems:
         raise Refused(problems, _WHAT)
     record = CodeRecord(
@@ -131,6 +136,23 @@ def _checked(found: _Found, named: Entrypoint | None) -> CheckedCode:
         entrypoint=str(entry),
     )
     return CheckedCode(archive=found.archive, record=record)
+
+
+async def _entry_problems(
+    platform: Platform, org_id: int, source: bytes, entry: Entrypoint, place: str
+) -> list[Problem]:
+    """Python's own parser takes seconds, gigabytes or the whole process for a text that is made for it."""
+    if len(source) <= SMALL_ENTRY_BYTES:
+        return entry_problems(source, entry.file, function=entry.function, place=place)
+    arguments: JsonObject = {"filename": entry.file, "function": entry.function, "place": place}
+    try:
+        job = Job("entry_file", arguments, PARSING_S, MAX_ENTRY_BYTES)
+        (text,) = await platform.helpers.run(job, source, owner=org_id)
+    except TookTooMuch as error:
+        hint = "split it into several files, and keep long texts and tables in files of their own"
+        return [Problem(path=place, message=f"`{entry.file}` was not read as Python: {error}", hint=hint)]
+    problems: Any = loads_own(text)
+    return [Problem(**problem) for problem in problems]
 
 
 def _instead(entry: Entrypoint, archive: CodeArchive) -> str:

@@ -1,33 +1,37 @@
 """Datasets: an upload is checked whole and refused whole, then its seeds are frozen as tasks."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import World
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
-from pipelines.core.simulation.behavior import read_behavior
-from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.seed_text import SeedText, seed_text
+from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, parse_tasks, tasks_as_rows
 from pipelines.core.tools_schema import Tool
-from pipelines.core.verdict.lint import lint_seeds
+from pipelines.core.upload_warnings import upload_warnings
+from pipelines.core.uploads import MAX_NAME, is_name
 from pipelines.engine.platform import Platform
+from pipelines.engine.time_limit import has_time
+from pipelines.processes.jobs import MOST_WARNING_S
+from pipelines.processes.pool import Input, Job
 from pipelines.storage import agents, datasets, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Dataset, NewTask, WrittenSeed
 from pipelines.storage.texts import SLICE_ROWS
 from pipelines.wire.errors import NotFound, StorageUnavailable
 
-MAX_NAME = 255
-EXPORTED_AT_ONCE = 50  # tasks: others have their turn with the database's readers in between
+EXPORTED_AT_ONCE = 10  # tasks in memory, each with its world
 WRITTEN_AT_ONCE = 250  # seeds made into texts before the first of them is stored
-MOST_READ = 200  # behaviour texts that differ, read for one answer: each takes some hundredths of a second
-MAX_WARNINGS = 1_000
+MEBIBYTE = 1024 * 1024
+CHECKING_S = 120.0  # of a large upload by a helper process; 64 MiB take some 20
+MOST_SEEDS_BYTES = 1024 * MEBIBYTE  # as texts: far past what an upload makes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,15 +47,29 @@ class Uploaded:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LargeRows:
+    """Rows for a helper process to read: a CSV file, or a JSON object with `rows`, strictly read before."""
+
+    data: Input
+    is_csv: bool
+
+
+class _Checked(NamedTuple):
+    seeds: Sequence[Seed | SeedText]
+    warnings: list[JsonObject]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Surroundings:
     """What rows are checked against: nothing without an agent."""
 
     tools: tuple[Tool, ...] | None = None
     ledger_schema: LedgerSchema | None = None
+    definition_text: str | None = None  # the agent's
 
 
 async def create_dataset(
-    platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: bytes | Json
+    platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: bytes | Json | LargeRows
 ) -> Uploaded:
     problems = _name_problems(name) + _agent_id_problems(agent_id)
     around = _Surroundings()
@@ -60,7 +78,7 @@ async def create_dataset(
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
-    seeds = await asyncio.to_thread(_seeds, rows, around, problems)
+    seeds, warnings = await _check(platform, org_id, rows, around, problems)
     now = platform.now()
 
     def add_dataset(connection: Connection) -> int:
@@ -73,19 +91,19 @@ async def create_dataset(
         )
 
     dataset, task_ids = await _store(platform, org_id, seeds, add_dataset, now)
-    warnings = await asyncio.to_thread(_warnings, seeds, around)
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
 
 
-async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: bytes | Json) -> Uploaded:
+async def append_tasks(
+    platform: Platform, org_id: int, dataset_id: int, rows: bytes | Json | LargeRows
+) -> Uploaded:
     dataset = await find_dataset(platform, org_id, dataset_id)
     around = _Surroundings()
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
         around = await _surroundings(platform, org_id, dataset.agent_id) or around
-    seeds = await asyncio.to_thread(_seeds, rows, around, [])
+    seeds, warnings = await _check(platform, org_id, rows, around, [])
     dataset, task_ids = await _store(platform, org_id, seeds, lambda connection: dataset_id, platform.now())
-    warnings = await asyncio.to_thread(_warnings, seeds, around)
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
 
 
@@ -98,22 +116,29 @@ async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Data
     return dataset
 
 
-async def export_tasks_as_csv(platform: Platform, org_id: int, dataset_id: int) -> bytes:
-    await find_dataset(platform, org_id, dataset_id)
-    seeds = await _seeds_of(platform, dataset_id)
-    return await asyncio.to_thread(tasks_as_csv, seeds)
+async def export_tasks_as_csv(platform: Platform, dataset_id: int) -> AsyncIterator[bytes]:
+    """A part at a time: a dataset may have any number of tasks, and each a large world."""
+    axes: set[str] = set()
+    async for seeds in _seeds_of(platform, dataset_id):
+        axes.update(axis for seed in seeds for axis in seed.as_json())
+    columns = columns_of(axes)
+    yield csv_header(columns)
+    async for seeds in _seeds_of(platform, dataset_id):
+        yield await asyncio.to_thread(csv_rows, seeds, columns)
 
 
-async def export_tasks_as_body(platform: Platform, org_id: int, dataset_id: int) -> JsonObject:
-    """What would make the dataset anew, as it is sent to us."""
-    dataset = await find_dataset(platform, org_id, dataset_id)
-    rows: list[Json] = [*await asyncio.to_thread(tasks_as_rows, await _seeds_of(platform, dataset_id))]
-    return {"name": dataset.name, "rows": rows}
+async def export_tasks_as_body(platform: Platform, dataset: Dataset) -> AsyncIterator[bytes]:
+    """What would make the dataset anew, as it is sent to us; a part at a time."""
+    opening = b'{"name":' + dumps(dataset.name) + b',"rows":['
+    async for seeds in _seeds_of(platform, dataset.id):
+        for row in await asyncio.to_thread(tasks_as_rows, seeds):
+            yield opening + dumps(row)
+            opening = b","
+    yield (b"" if opening == b"," else opening) + b"]}"
 
 
-async def _seeds_of(platform: Platform, dataset_id: int) -> list[Seed]:
-    """Every seed of the dataset in order, whole."""
-    seeds: list[Seed] = []
+async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[Seed]]:
+    """Every seed of the dataset in order, whole, a few at a time."""
     after_id: int | None = None
     while True:
 
@@ -123,14 +148,14 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> list[Seed]:
             )
             return [datasets.whole_seed(connection, task) for task in page.items], page.last_id
 
-        found, after_id = await platform.database.read(some)
-        seeds += found
+        seeds, after_id = await platform.database.read(some)
+        yield seeds
         if after_id is None:
-            return seeds
+            return
 
 
 def _name_problems(name: Json) -> list[Problem]:
-    if isinstance(name, str) and name.strip() and len(name) <= MAX_NAME:
+    if is_name(name):
         return []
     return [Problem(path="/name", message=f"must be text of 1 to {MAX_NAME} characters")]
 
@@ -149,22 +174,55 @@ async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surr
     )
     if agent is None:
         return None
-    return _Surroundings(tools=agent.definition.tools, ledger_schema=agent.definition.ledger_schema)
+    return _Surroundings(
+        tools=agent.definition.tools,
+        ledger_schema=agent.definition.ledger_schema,
+        definition_text=agent.definition_text,
+    )
 
 
-def _seeds(rows: bytes | Json, around: _Surroundings, problems: list[Problem]) -> list[Seed]:
+async def _check(
+    platform: Platform,
+    org_id: int,
+    rows: bytes | Json | LargeRows,
+    around: _Surroundings,
+    problems: list[Problem],
+) -> _Checked:
+    """The seeds and what their author should know, or Refused with every problem."""
     try:
-        seeds = parse_tasks(rows, tools=around.tools, ledger_schema=around.ledger_schema)
+        if isinstance(rows, LargeRows):
+            checked = await _check_aside(platform, org_id, rows, around)
+        else:
+            checked = await platform.plan_readers.run(partial(_check_here, rows, around), owner=org_id)
     except Refused as refused:
         refused.problems[:0] = problems
         raise
     if problems:
         raise Refused(problems, "the dataset")
-    return seeds
+    return checked
+
+
+async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: _Surroundings) -> _Checked:
+    definition = around.definition_text
+    job = Job("upload_rows", {"is_csv": rows.is_csv, "definition": definition}, CHECKING_S, MOST_SEEDS_BYTES)
+    *written, warnings = await platform.upload_helpers.run(job, rows.data, owner=org_id)
+    return _Checked(list(map(seed_text, written)), loads_own(warnings))  # type: ignore[arg-type]
+
+
+def _check_here(rows: bytes | Json, around: _Surroundings) -> _Checked:
+    seeds = parse_tasks(rows, tools=around.tools, ledger_schema=around.ledger_schema)
+    warnings = upload_warnings(
+        seeds, tools=around.tools, ledger_schema=around.ledger_schema, may_read=has_time(MOST_WARNING_S)
+    )
+    return _Checked(seeds, warnings)
 
 
 async def _store(
-    platform: Platform, org_id: int, seeds: list[Seed], dataset_of: Callable[[Connection], int], now: str
+    platform: Platform,
+    org_id: int,
+    seeds: Sequence[Seed | SeedText],
+    dataset_of: Callable[[Connection], int],
+    now: str,
 ) -> tuple[Dataset, list[int]]:
     """The texts first, in slices that let others through; then, at once, the tasks that refer to them.
 
@@ -187,7 +245,9 @@ async def _store(
     return stored
 
 
-async def _store_texts(platform: Platform, seeds: list[Seed]) -> tuple[list[NewTask], list[str]]:
+async def _store_texts(
+    platform: Platform, seeds: Sequence[Seed | SeedText]
+) -> tuple[list[NewTask], list[str]]:
     """The tasks whose texts they are, and which were not there already."""
     tasks: list[NewTask] = []
     new_texts: list[str] = []
@@ -203,55 +263,5 @@ async def _store_texts(platform: Platform, seeds: list[Seed]) -> tuple[list[NewT
     return tasks, new_texts
 
 
-def _written(seeds: list[Seed]) -> list[WrittenSeed]:
-    return [datasets.written(seed) for seed in seeds]
-
-
-def _warnings(seeds: list[Seed], around: _Surroundings) -> list[JsonObject]:
-    """Oracles that prove nothing, and sentences of behaviour text that no rule was read from, by row."""
-    linted = lint_seeds(seeds, tools=around.tools, ledger_schema=around.ledger_schema)
-    found = [problem.as_json() for problem in linted]
-    read: dict[tuple[str, bytes], tuple[str, ...]] = {}
-    unread: list[int] = []
-    for row, seed in enumerate(seeds, 1):
-        if not seed.behavior_instructions or around.tools is None:
-            continue
-        # Rows of one dataset mostly share their rules and the make of their worlds: each is read once.
-        key = (seed.behavior_instructions, _make_of(seed.initial_state))
-        if key not in read and len(read) >= MOST_READ:
-            unread.append(row)
-            continue
-        if key not in read:
-            read[key] = _not_understood(seed, around)
-        says = "not understood, so not enforced without a model: "
-        found += [_behavior_warning(row, says + sentence) for sentence in read[key]]
-    if unread:
-        says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
-        found.insert(0, _behavior_warning(unread[0], says))
-    return found[:MAX_WARNINGS]
-
-
-def _not_understood(seed: Seed, around: _Surroundings) -> tuple[str, ...]:
-    assert seed.behavior_instructions is not None
-    assert around.tools is not None
-    return read_behavior(
-        seed.behavior_instructions,
-        tools=around.tools,
-        world=World.from_initial_state(seed.initial_state),
-        ledger_schema=around.ledger_schema,
-    ).not_understood
-
-
-def _behavior_warning(row: int, message: str) -> JsonObject:
-    path = "/behavior_instructions"
-    return Problem(path=path, message=message, row=row, column="behavior").as_json()
-
-
-def _make_of(state: JsonObject) -> bytes:
-    """Its types and their fields, without ids and values."""
-    make: JsonObject = {}
-    for kind, of_kind in state.items():
-        named = of_kind.values() if isinstance(of_kind, dict) else ()
-        fields = sorted({name for attrs in named if isinstance(attrs, dict) for name in attrs})
-        make[kind] = list(fields)
-    return dumps(make)
+def _written(seeds: Sequence[Seed | SeedText]) -> list[WrittenSeed]:
+    return [datasets.as_texts(seed) for seed in seeds]

@@ -1,16 +1,15 @@
 """The way to an agent: dispatch a run to it, or ping it. What the agent does comes back as a value."""
 
-import asyncio
 import ssl
 from dataclasses import dataclass, field
-from functools import partial
 from time import perf_counter
 from urllib.parse import urlsplit
 
 import httpcore2
 
-from pipelines.core.agent_reply import MAX_REPLY_BYTES
+from pipelines.core.agent_reply import MAX_REPLY_BYTES, AgentReply, BadReply, parse_agent_reply
 from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.reply_text import reply_from_text
 from pipelines.outbound.address_guard import (
     AddressPolicy,
     AddressRefused,
@@ -18,14 +17,16 @@ from pipelines.outbound.address_guard import (
     Resolver,
     system_resolver,
 )
-from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome, outcome_of
+from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome, encoded, outcome_of
 from pipelines.outbound.ping import PING_TIMEOUT_S, PingResult, judge_ping
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
+from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
 from pipelines.wire.envelope import PING_BODY, Envelope, ErrorClass
 
 __all__ = ["AgentClient", "AgentTarget", "DispatchFailed", "Dispatched", "Outcome", "PingResult"]
 
-READ_ASIDE_BYTES = 256 * 1024  # replies past this are read in a thread; reading less takes milliseconds
+READ_ASIDE_BYTES = 256 * 1024  # replies past this are read by a helper process; less takes milliseconds
+READING_S = 10.0  # of a reply by a helper process; 8 MiB made to be hard to read take three
 
 _ALWAYS = {
     "Accept": "application/json",
@@ -44,6 +45,7 @@ class AgentTarget:
     auth_header_value: str | None = field(default=None, repr=False)  # secret
     timeout_s: float = 300.0  # for the whole dispatch, not for each read
     response_contract: JsonObject | None = None
+    org_id: int = 0  # whose it is: orgs take turns where replies are large
 
     def auth_header(self) -> dict[str, str]:
         if not self.auth_header_name or self.auth_header_value is None:
@@ -62,11 +64,13 @@ class AgentClient:
     def __init__(
         self,
         policy: AddressPolicy,
+        helpers: HelperProcesses | None = None,
         *,
         resolver: Resolver = system_resolver,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._network = GuardedBackend(policy, resolver)
+        self._helpers = helpers or HelperProcesses()
         self._tls = httpcore2.default_ssl_context() if tls is None else tls
         self._tls.set_alpn_protocols(["http/1.1"])
 
@@ -93,16 +97,21 @@ class AgentClient:
         answer, latency_ms = await self._post(
             target, dumps(envelope.body()), envelope.headers(), target.timeout_s
         )
-        read = partial(
-            outcome_of,
+        return outcome_of(
             answer,
+            reply=await self._reply(answer, target.org_id),
             contract=target.response_contract,
             secrets=[*target.secrets(), envelope.run_token],
             latency_ms=latency_ms,
         )
-        # Eight megabytes made to be hard to read take seconds, in which nobody else would be served.
-        is_large = isinstance(answer, Answer) and len(answer.body) > READ_ASIDE_BYTES
-        return await asyncio.to_thread(read) if is_large else read()
+
+    async def _reply(self, answer: Answer | NoAnswer, org_id: int) -> AgentReply | BadReply | None:
+        """What a success says; None where there is none."""
+        if isinstance(answer, NoAnswer) or not answer.is_success:
+            return None
+        return encoded(answer) or await read_reply(
+            self._helpers, answer.body, answer.headers.get("content-type"), owner=org_id
+        )
 
     async def ping(self, target: AgentTarget) -> PingResult:
         """Whether the agent is there and takes our auth header; no run begins."""
@@ -132,6 +141,20 @@ class AgentClient:
         started = perf_counter()
         answer = await post_once(post, network=self._network, tls=self._tls)
         return answer, round((perf_counter() - started) * 1000, 3)
+
+
+async def read_reply(
+    helpers: HelperProcesses, raw: bytes, content_type: str | None, *, owner: int
+) -> AgentReply | BadReply:
+    """Eight megabytes made to be hard to read take seconds, in which nobody else would be served."""
+    if len(raw) <= READ_ASIDE_BYTES:
+        return parse_agent_reply(raw, content_type)
+    job = Job("agent_reply", {"content_type": content_type}, READING_S, 4 * MAX_REPLY_BYTES)
+    try:
+        (text,) = await helpers.run(job, raw, owner=owner)
+    except TookTooMuch as error:
+        return BadReply(detail=f"the reply was not read: {error}", hint="send fewer or shorter messages")
+    return reply_from_text(text)
 
 
 def _joined(*parts: dict[str, str]) -> dict[str, str]:

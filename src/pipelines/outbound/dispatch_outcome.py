@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from pipelines.core.agent_reply import AgentReply, BadReply, check_response_contract, parse_agent_reply
+from pipelines.core.agent_reply import AgentReply, BadReply, check_response_contract
 from pipelines.core.json_text import JsonObject
 from pipelines.outbound.post_once import Answer, NoAnswer, Reached, Trouble
 from pipelines.wire.envelope import ErrorClass
 
 LONGEST_DETAIL = 500  # characters of an agent's own words
+LOOKED_AT = (
+    64 * 1024
+)  # bytes of a body for its excerpt: a megabyte of broken characters takes a second to decode
 LONGEST_EXCERPT = 200  # of a reply that is no envelope, behind the words on why
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 4  # characters: taking less out of a text would garble it and hide nothing
@@ -66,13 +69,22 @@ Outcome: TypeAlias = Dispatched | DispatchFailed
 
 
 def outcome_of(
-    answer: Answer | NoAnswer, *, contract: JsonObject | None, secrets: Sequence[str], latency_ms: float
+    answer: Answer | NoAnswer,
+    *,
+    reply: AgentReply | BadReply | None,
+    contract: JsonObject | None,
+    secrets: Sequence[str],
+    latency_ms: float,
 ) -> Outcome:
-    """`secrets` are taken out of everything that quotes the agent: error pages like to echo requests."""
+    """`reply` is what a success was read as.
+
+    `secrets` are taken out of everything that quotes the agent: error pages like to echo requests.
+    """
     if isinstance(answer, NoAnswer):
         return _unanswered(answer, latency_ms)
     if answer.is_success:
-        return _graded_or_not(answer, contract, secrets, latency_ms)
+        assert reply is not None, "a success is read before it is judged"
+        return _graded_or_not(answer, reply, contract, secrets, latency_ms)
     error_class = _class_of(answer.status)
     if 300 <= answer.status < 400:
         detail, hint = redirect_detail(answer, secrets), REDIRECT_HINT
@@ -91,8 +103,11 @@ def outcome_of(
 
 def excerpt(body: bytes, secrets: Sequence[str], longest: int = LONGEST_DETAIL) -> str:
     """The beginning of a body as text. Secrets go first, lest the cut leave half of one."""
-    text = body.decode("utf-8", "replace").replace("\0", "\ufffd").strip()
-    return without(secrets, text)[:longest]
+    body = body.strip()
+    text = body[:LOOKED_AT].decode("utf-8", "replace").replace("\0", "\ufffd")
+    if len(body) > LOOKED_AT:
+        text = text[: -max(map(len, secrets), default=1)]  # nor the end of what is looked at
+    return without(secrets, text).strip()[:longest]
 
 
 def without(secrets: Sequence[str], text: str) -> str:
@@ -135,9 +150,12 @@ def _unanswered(failure: NoAnswer, latency_ms: float) -> DispatchFailed:
 
 
 def _graded_or_not(
-    answer: Answer, contract: JsonObject | None, secrets: Sequence[str], latency_ms: float
+    answer: Answer,
+    reply: AgentReply | BadReply,
+    contract: JsonObject | None,
+    secrets: Sequence[str],
+    latency_ms: float,
 ) -> Outcome:
-    reply = _read(answer)
     error_class = ErrorClass.AGENT_BAD_RESPONSE
     if isinstance(reply, BadReply):
         begins = excerpt(answer.body, secrets, LONGEST_EXCERPT)
@@ -160,11 +178,12 @@ def _graded_or_not(
     )
 
 
-def _read(answer: Answer) -> AgentReply | BadReply:
+def encoded(answer: Answer) -> BadReply | None:
+    """Why a reply cannot be read for how it was sent."""
     encoding = answer.headers.get("content-encoding", "").strip().lower()
-    if encoding not in ("", "identity"):
-        return BadReply(
-            detail=f"the reply is compressed ({encoding[:40]}), though Accept-Encoding asked for identity",
-            hint="switch compression off for this route",
-        )
-    return parse_agent_reply(answer.body, answer.headers.get("content-type"))
+    if encoding in ("", "identity"):
+        return None
+    return BadReply(
+        detail=f"the reply is compressed ({encoding[:40]}), though Accept-Encoding asked for identity",
+        hint="switch compression off for this route",
+    )

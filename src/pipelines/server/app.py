@@ -14,12 +14,14 @@ from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_code import CodeRunner
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, docs_page, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
@@ -40,6 +42,7 @@ from pipelines.wire.names import PROXY_BASE
 # With the default of 5 ms the writer thread waits that long for its turn whenever the loop is busy;
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
+UPLOAD_MEMORY_BYTES = 1536 * 1024 * 1024  # an upload of 64 MiB takes up to a gigabyte to check
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
 
@@ -80,10 +83,12 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     is_queue_new = not settings.is_shared and broken_files.is_queue_new(settings.durable_file)
     database = Database(settings.store())
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
-    client = AgentClient(policy)
+    helpers, upload_helpers = HelperProcesses(), HelperProcesses(memory_bytes=UPLOAD_MEMORY_BYTES)
+    client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
     now, worker = WallClock(), settings.worker_id()
-    live_runs = LiveRuns(database, now=now, node=worker)
+    plan_readers = PlanReaders()
+    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
     answerer = ToolCallAnswerer(
         database=database, live_runs=live_runs, now=now, carry_out=CarryOut(), node=worker
     )
@@ -96,6 +101,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         endpoint_refusal=client.refusal,
         git=GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints),
         code_mode=code_mode,
+        plan_readers=plan_readers,
+        helpers=helpers,
+        upload_helpers=upload_helpers,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.proxy_rate_limit)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
@@ -128,6 +136,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await runner.stop()
         await answerer.close()
         await code_mode.close()
+        plan_readers.close()
+        await helpers.close()
+        await upload_helpers.close()
         await database.close()
 
 

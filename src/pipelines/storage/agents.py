@@ -6,7 +6,6 @@ from functools import cached_property
 from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
-from pipelines.storage.paging import Filter, Page, page_of
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the definition is read when first asked for, and kept
@@ -80,21 +79,6 @@ def agent_by_id(
         (version, agent_id, org_id, version),
     ).fetchone()
     return _agent(row) if row else None
-
-
-def agents_of_org(
-    connection: Connection, org_id: int, *, status: str | None, limit: int, before_id: int | None
-) -> Page[Agent]:
-    rows = page_of(
-        connection,
-        "(SELECT a.id, a.org_id, v.version, a.status, v.definition, v.auth_header_value, a.created_at,"
-        " a.updated_at FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version"
-        " WHERE a.deleted_at IS NULL) AS current",
-        filters=[Filter("org_id", org_id), Filter("status", status)],
-        limit=limit,
-        before_id=before_id,
-    )
-    return Page([_agent(row) for row in rows.items], rows.last_id)
 
 
 def delete_agent(connection: Connection, *, org_id: int, agent_id: int, now: str) -> bool:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.json_text import JsonObject, dumps, loads_own, written
 from pipelines.core.seed import Seed
+from pipelines.core.seed_text import SeedText
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.stored_seed import WithSeed
-from pipelines.storage.texts import Text, named, text_of, texts_of
+from pipelines.storage.texts import Text, named, text_of, text_size, texts_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +81,7 @@ def add_dataset(connection: Connection, *, org_id: int, name: str, agent_id: int
     )
 
 
-def written(seed: Seed) -> WrittenSeed:
+def as_texts(seed: Seed | SeedText) -> WrittenSeed:
     body = seed.as_json()
     state = body.pop("initial_state", None)
     text = named(dumps(body))
@@ -116,15 +117,18 @@ def add_tasks(
 
 def world_by_hash(connection: Connection, name: str | None) -> JsonObject:
     """The initial state; {} for a seed that has none."""
-    state = loads_own(text_of(connection, name)) if name is not None else {}
+    state = loads_own(world_text(connection, name))
     assert isinstance(state, dict)
     return state
 
 
+def world_text(connection: Connection, name: str | None) -> str:
+    return text_of(connection, name) if name is not None else "{}"
+
+
 def world_size(connection: Connection, name: str | None) -> int:
     """Of its text; 0 for none."""
-    row = connection.execute("SELECT LENGTH(state) FROM worlds WHERE hash = ?", (name,)).fetchone()
-    return int(row[0]) if row else 0
+    return text_size(connection, name) if name is not None else 0
 
 
 def dataset_by_id(connection: Connection, *, org_id: int, dataset_id: int) -> Dataset | None:
@@ -188,10 +192,10 @@ def whole_seed(connection: Connection, task: Task) -> Seed:
 
 
 def whole_odyssey_seed(connection: Connection, task: Task) -> JsonObject:
-    """What is shown of it."""
+    """What is shown of it, the world as it was written."""
     if task.world_hash is None:
         return task.odyssey_seed()
-    return task.odyssey_seed() | {"initial_state": world_by_hash(connection, task.world_hash)}
+    return task.odyssey_seed() | {"initial_state": written(world_text(connection, task.world_hash))}
 
 
 def _page_of_dataset(connection: Connection, dataset_id: int, limit: int, after_id: int | None) -> Page[Row]:
@@ -205,7 +209,7 @@ def _page_of_dataset(connection: Connection, dataset_id: int, limit: int, after_
     )
 
 
-def _needs_model(seed: Seed) -> bool:
+def _needs_model(seed: Seed | SeedText) -> bool:
     return seed.is_conversation and seed.simulator_mode != "scripted"
 
 

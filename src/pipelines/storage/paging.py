@@ -28,8 +28,12 @@ def page_of(
     before_id: int | None,
     newest_first: bool = True,
     where: str | None = None,
+    columns: str = "*",
 ) -> Page[Row]:
-    """Rows of a table whose filters with a value all hold, and `where`, a condition of our own code, too."""
+    """Rows of a table whose filters with a value all hold, and `where`, a condition of our own code, too.
+
+    `columns` has `id` among them; what is not asked for is not read from disk.
+    """
     asked = [part for part in filters if part.value is not None]
     conditions = [*([where] if where is not None else []), *(f"{part.column} = ?" for part in asked)]
     values = [part.value for part in asked]
@@ -39,7 +43,7 @@ def page_of(
     all_of_it = " AND ".join(conditions) or "1 = 1"
     order = "DESC" if newest_first else "ASC"
     rows = connection.execute(
-        f"SELECT * FROM {table} WHERE {all_of_it} ORDER BY id {order} LIMIT ?", (*values, limit + 1)
+        f"SELECT {columns} FROM {table} WHERE {all_of_it} ORDER BY id {order} LIMIT ?", (*values, limit + 1)
     ).fetchall()
     more = len(rows) > limit
     return Page(rows[:limit], rows[limit - 1]["id"] if more else None)

@@ -82,6 +82,12 @@ def text_of(connection: Connection, name: str) -> str:
     return texts_of(connection, [name])[name]
 
 
+def text_size(connection: Connection, name: str) -> int:
+    """In characters, without reading it."""
+    row = connection.execute("SELECT SUM(LENGTH(body)) FROM texts WHERE hash = ?", (name,)).fetchone()
+    return int(row[0] or 0)
+
+
 def texts_of(connection: Connection, hashes: Iterable[str]) -> dict[str, str]:
     """Whole, by their names."""
     bodies: dict[str, list[str]] = {}

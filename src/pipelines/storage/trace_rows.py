@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain, takewhile
 
 from pipelines.core.json_text import JsonObject
 from pipelines.core.trace_row import OUTCOME_UNKNOWN
@@ -10,6 +10,7 @@ from pipelines.core.trace_row import TraceRow as TraceRow
 from pipelines.storage.connection import Connection, transaction
 
 PAGE = 32  # of a log that is read to fold it: a row has 3 MiB at most
+MAX_PAGE_BYTES = 4 * 1024 * 1024  # characters of a page of the trace
 CHUNK = 64  # rows in one statement: past this the cost per row no longer falls
 
 
@@ -84,14 +85,29 @@ def trace_of_run(
     kind: str | None,
     after: tuple[str, int] | None,
     limit: int,
-) -> list[TraceRow]:
-    """A page of the trace in the order things happened, which an agent's own reports may shift."""
-    found = connection.execute(
-        "SELECT * FROM trace_rows WHERE run_id = ? AND (? IS NULL OR kind = ?)"
-        " AND (occurred_at, sequence) > (?, ?) ORDER BY occurred_at, sequence LIMIT ?",
-        (run_id, kind, kind, *(after or ("", 0)), limit),
+) -> tuple[list[TraceRow], bool]:
+    """A page of the trace in the order things happened, which an agent's own reports may shift.
+
+    And whether it is the last. It ends early at MAX_PAGE_BYTES: a row has up to some megabytes.
+    """
+    where = (
+        "FROM trace_rows WHERE run_id = ? AND (? IS NULL OR kind = ?)"
+        " AND (occurred_at, sequence) > (?, ?) ORDER BY occurred_at, sequence LIMIT ?"
     )
-    return [TraceRow(*row) for row in found]
+    values = (run_id, kind, kind, *(after or ("", 0)))
+    sizes = connection.execute(f"SELECT {_SIZE} {where}", (*values, limit + 1)).fetchall()
+    fitting = takewhile(lambda size: size <= MAX_PAGE_BYTES, accumulate(row[0] for row in sizes[:limit]))
+    fits = max(sum(1 for _ in fitting), 1)
+    found = connection.execute(f"SELECT * {where}", (*values, fits))
+    return [TraceRow(*row) for row in found], fits >= len(sizes)
+
+
+def updates_of_run(connection: Connection, run_id: int) -> list[tuple[int, str | None]]:
+    """Each row's sequence and what it changed: all that the world after a step is folded from."""
+    found = connection.execute(
+        "SELECT sequence, updates FROM trace_rows WHERE run_id = ? ORDER BY sequence", (run_id,)
+    )
+    return [(row[0], row[1]) for row in found]
 
 
 def counts_of_run(connection: Connection, run_id: int) -> JsonObject:
@@ -111,6 +127,9 @@ def counts_of_run(connection: Connection, run_id: int) -> JsonObject:
 
 
 _NAMES = TraceRow._fields
+_SIZE = " + ".join(
+    f"COALESCE(LENGTH({name}), 0)" for name in ("arguments", "response", "updates", "validation", "payload")
+)
 _COMPLETE = (
     "UPDATE trace_rows SET "
     + ", ".join(f"{name} = ?" for name in _NAMES)

@@ -1,6 +1,6 @@
 """The simulator of one agent's tools over one world: authored plans where there are, read ones elsewhere."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -41,11 +41,13 @@ class PlannedSimulator:
         ledger_schema: LedgerSchema | None,
         world: World,
         behavior: str | None,
+        may_read: Callable[[], bool],
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._ledger_schema = ledger_schema
         self._world = world
         self._behavior_text = behavior
+        self._may_read = may_read
         self._plans: dict[str, ToolPlan] = {}
         self.plans: Mapping[str, ToolPlan] = _Plans(self)
 
@@ -98,6 +100,7 @@ class PlannedSimulator:
             tools=list(self._tools.values()),
             world=self._world,
             ledger_schema=self._ledger_schema,
+            may_read=self._may_read,
         )
 
     @cached_property
@@ -125,6 +128,9 @@ class PlannedSimulator:
         steps = body.get("steps") if isinstance(body, dict) else body
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
+        if not self._may_read():
+            why = "the behaviour text is not enforced: reading it takes too long"
+            return replace(plain, notes=(*plain.notes, why))
         woven = weave(
             steps,
             tool=tool,
@@ -147,8 +153,12 @@ def build_simulator(
     ledger_schema: LedgerSchema | None = None,
     world: World,
     behavior: str | None = None,
+    may_read: Callable[[], bool] = lambda: True,
 ) -> PlannedSimulator:
-    return PlannedSimulator(tools, ledger_schema=ledger_schema, world=world, behavior=behavior)
+    """Once `may_read` says no, what is left of the behaviour text is not read, and the plans say so."""
+    return PlannedSimulator(
+        tools, ledger_schema=ledger_schema, world=world, behavior=behavior, may_read=may_read
+    )
 
 
 class _Written:

@@ -22,7 +22,7 @@ from pipelines.server.api.common import (
     limited,
     read_json_object,
 )
-from pipelines.storage.agents import agents_of_org
+from pipelines.storage.summaries import agent_summaries
 from pipelines.wire.errors import UnsupportedMediaType
 
 router = APIRouter(prefix="/api/agents", tags=["agents"])
@@ -46,14 +46,14 @@ async def list_agents(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """The org's agents, newest first."""
+    """The org's agents, newest first, without tools, schemas and code: those are on the agent itself."""
     before_id = id_cursor(cursor)
     page = await platform.database.read(
-        lambda connection: agents_of_org(
+        lambda connection: agent_summaries(
             connection, key.org_id, status=status, limit=limit, before_id=before_id
         )
     )
-    return answer_page(page, lambda agent: agent.as_json())
+    return answer_page(page, lambda agent: agent)
 
 
 @router.get("/{agent_id}")

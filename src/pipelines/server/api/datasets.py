@@ -1,20 +1,26 @@
 """Datasets and tasks: uploads are checked whole and refused whole."""
 
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import IO, Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from pipelines.core.authored import Fields
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
+from pipelines.core.uploads import head_of, no_rows, refuse_unknown
 from pipelines.engine import upload_tasks
 from pipelines.engine.platform import Platform
+from pipelines.engine.upload_tasks import CHECKING_S, LargeRows
+from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
+    SMALL_BODY_BYTES,
     Contributor,
     Cursor,
     Id,
@@ -24,13 +30,16 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    check_is_json,
     id_cursor,
     limited,
-    read_json,
+    read_body,
+    unreadable,
 )
 from pipelines.storage import datasets
 from pipelines.storage.datasets import Task
-from pipelines.wire.errors import BadRequest, NotFound
+from pipelines.storage.summaries import task_summaries
+from pipelines.wire.errors import BadRequest, InvalidJsonBody, NotFound
 
 router = APIRouter(tags=["datasets"])
 MEBIBYTE = 1024 * 1024
@@ -42,14 +51,14 @@ async def create_dataset(request: Request, platform: Ours, key: Contributor) -> 
 
     With an agent, the rows are also checked against its tools and ledger schema.
     """
-    fields = await _upload(request, ("name", "agent_id", "rows"))
-    uploaded = await upload_tasks.create_dataset(
-        platform,
-        key.org_id,
-        name=fields.name,
-        agent_id=fields.agent_id,
-        rows=fields.rows(),
-    )
+    async with _upload(request, platform, key.org_id, ("name", "agent_id", "rows")) as fields:
+        uploaded = await upload_tasks.create_dataset(
+            platform,
+            key.org_id,
+            name=fields.name,
+            agent_id=fields.agent_id,
+            rows=fields.rows(),
+        )
     return answer(uploaded.as_json(), 201)
 
 
@@ -78,20 +87,20 @@ async def get_dataset(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
 async def list_tasks(
     dataset_id: Id, platform: Ours, key: Viewer, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    """The dataset's tasks in the author's order. The world of each is on the task itself."""
+    """The dataset's tasks in the author's order, and what each asks. The whole seed is on the task itself."""
     await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
     after_id = id_cursor(cursor)
     page = await platform.database.read(
-        lambda connection: datasets.tasks_of_dataset(connection, dataset_id, limit=limit, after_id=after_id)
+        lambda connection: task_summaries(connection, dataset_id, limit=limit, after_id=after_id)
     )
-    return answer_page(page, lambda task: _shown(task, task.odyssey_seed()))
+    return answer_page(page, lambda task: task)
 
 
 @router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=schemas.TASK_ROWS)
 async def append_tasks(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Add 1 to 5,000 rows: a CSV file, or JSON `{rows}`."""
-    fields = await _upload(request, ("rows",))
-    uploaded = await upload_tasks.append_tasks(platform, key.org_id, dataset_id, fields.rows())
+    async with _upload(request, platform, key.org_id, ("rows",)) as fields:
+        uploaded = await upload_tasks.append_tasks(platform, key.org_id, dataset_id, fields.rows())
     return answer(uploaded.as_json(), 201)
 
 
@@ -103,13 +112,13 @@ async def export_dataset(
     format: Annotated[Literal["csv", "json"], Query()] = "csv",
 ) -> Response:
     """Every task, in a form that uploads to the same seeds: a CSV, or the body of `POST /api/datasets`."""
+    dataset = await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
     if format == "json":
-        return answer(await upload_tasks.export_tasks_as_body(platform, key.org_id, dataset_id))
-    text = await upload_tasks.export_tasks_as_csv(platform, key.org_id, dataset_id)
-    name = f"dataset-{dataset_id}.csv"
-    return Response(
-        text, headers={"content-disposition": f'attachment; filename="{name}"'}, media_type="text/csv"
-    )
+        body = upload_tasks.export_tasks_as_body(platform, dataset)
+        return StreamingResponse(body, media_type="application/json")
+    text = upload_tasks.export_tasks_as_csv(platform, dataset_id)
+    name = f'attachment; filename="dataset-{dataset_id}.csv"'
+    return StreamingResponse(text, headers={"content-disposition": name}, media_type="text/csv")
 
 
 @router.get("/api/tasks/{task_id}")
@@ -144,45 +153,77 @@ class _Fields:
 
     name: Json = None
     agent_id: Json = None
-    file: bytes | None = None
-    listed: Json = None
+    source: Json | bytes | LargeRows = None  # a CSV is bytes
+    file: IO[bytes] | None = None  # what a large one is in
 
-    def rows(self) -> Json | bytes:
-        if self.file is not None:
-            return self.file
-        if self.listed is None:
-            hint = "send a CSV as the form field 'file', or JSON with 'rows': [{\"user\": \"…\"}]"
-            raise Refused([Problem(path="/rows", message="there are no rows", hint=hint)], "the dataset")
-        return self.listed
+    def rows(self) -> Json | bytes | LargeRows:
+        if self.source is None:
+            raise no_rows()
+        return self.source
+
+    def take_csv(self, content: bytes | IO[bytes]) -> None:
+        if not isinstance(content, bytes):
+            self.file = content
+        is_small = isinstance(content, bytes) and len(content) <= SMALL_BODY_BYTES
+        self.source = content if is_small else LargeRows(data=content, is_csv=True)  # type: ignore[assignment]
 
 
-async def _upload(request: Request, taken: tuple[str, ...]) -> _Fields:
+@asynccontextmanager
+async def _upload(
+    request: Request, platform: Platform, org_id: int, taken: tuple[str, ...]
+) -> AsyncIterator[_Fields]:
     limit = request.app.state.upload_limit_mb * MEBIBYTE
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        return await _form(request, limit, taken)
-    body = await read_json(request, limit=limit)
-    if not isinstance(body, dict):
-        raise Refused([Problem(path="", message="must be a JSON object")], "the body")
-    _refuse_unknown(body, taken, "the dataset")
-    return _Fields(name=body.get("name"), agent_id=body.get("agent_id"), listed=body.get("rows"))
+    fields = _Fields()
+    try:
+        if kind == "multipart/form-data":
+            await _read_form(request, limit, taken, fields)
+        else:
+            check_is_json(request)
+            await _read_json(await read_body(request, limit), platform, org_id, taken, fields)
+        yield fields
+    except InvalidJson as error:
+        raise InvalidJsonBody(f"The body is {error}.") from None
+    except TookTooMuch as error:
+        raise unreadable(error) from None
+    finally:
+        if fields.file is not None:
+            fields.file.close()
 
 
-async def _form(request: Request, limit: int, taken: tuple[str, ...]) -> _Fields:
+async def _read_json(
+    body: bytes | IO[bytes], platform: Platform, org_id: int, taken: tuple[str, ...], fields: _Fields
+) -> None:
+    """Everything but the rows: of a large body they are read when it is known against which agent."""
+    if isinstance(body, bytes):
+        read = loads(body)
+        head = head_of(read, taken)
+        assert isinstance(read, dict)
+        fields.source = read["rows"]
+    else:
+        fields.file, fields.source = body, LargeRows(data=body, is_csv=False)
+        job = Job("upload_head", {"taken": list(taken)}, CHECKING_S, MEBIBYTE * 4)
+        (text,) = await platform.upload_helpers.run(job, body, owner=org_id)
+        told = loads_own(text)
+        assert isinstance(told, dict)
+        head = told
+    fields.name, fields.agent_id = head["name"], head["agent_id"]
+
+
+async def _read_form(request: Request, limit: int, taken: tuple[str, ...], fields: _Fields) -> None:
     parser = MultiPartParser(
         request.headers, limited(request, limit), max_files=1, max_fields=3, max_part_size=limit
     )
-    fields = _Fields()
     try:
         form = await parser.parse()
         texts: JsonObject = {name: value for name, value in form.multi_items() if isinstance(value, str)}
-        _refuse_unknown(texts, ("file", *(name for name in taken if name != "rows")), "the form")
+        refuse_unknown(texts, ("file", *(name for name in taken if name != "rows")), "the form")
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
-                fields.file = await value.read()
+                fields.take_csv(await _content(value))
                 fields.name = value.filename or "dataset" if fields.name is None else fields.name
             elif name == "file":
-                fields.file = value.encode()
+                fields.take_csv(value.encode())
             elif name == "agent_id":
                 fields.agent_id = int(value) if _is_number(value) else value
             else:
@@ -192,16 +233,16 @@ async def _form(request: Request, limit: int, taken: tuple[str, ...]) -> _Fields
     finally:
         for file in parser._files_to_close_on_error:  # also of a part that never ended, which no form holds
             file.close()
-    if fields.file is None and parser._files_to_close_on_error:
+    if fields.source is None and parser._files_to_close_on_error:
         raise BadRequest("The form ends in the middle of its file.")
-    return fields
 
 
-def _refuse_unknown(body: JsonObject, known: tuple[str, ...], what: str) -> None:
-    problems: list[Problem] = []
-    Fields(body, "", problems).refuse_unknown(known)
-    if problems:
-        raise Refused(problems, what)
+async def _content(upload: UploadFile) -> bytes | IO[bytes]:
+    """A large file stays the file that it was received into, under a descriptor of its own."""
+    if (upload.size or 0) <= SMALL_BODY_BYTES:
+        return await upload.read()
+    upload.file.flush()
+    return os.fdopen(os.dup(upload.file.fileno()), "rb")
 
 
 def _is_number(text: str) -> bool:

@@ -27,7 +27,7 @@ from pipelines.server.api.common import (
     read_json_object,
 )
 from pipelines.storage.paging import Filter
-from pipelines.storage.runs import runs_of_org
+from pipelines.storage.summaries import run_summaries
 from pipelines.wire.names import PROXY_BASE, RunStatus, TraceEventType
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -70,7 +70,11 @@ async def list_runs(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """The org's runs, newest first. `needs_review=true` is the list for people: PENDING, or not judged."""
+    """The org's runs, newest first, in short.
+
+    Transcript, metadata, error and judgement are on the run itself; its response is cut at 500 characters.
+    `needs_review=true` is the list for people: PENDING, or not judged.
+    """
     before_id = id_cursor(cursor)
     filters = [
         Filter("org_id", key.org_id),
@@ -83,11 +87,11 @@ async def list_runs(
         Filter("mode", mode),
     ]
     page = await platform.database.read(
-        lambda connection: runs_of_org(
+        lambda connection: run_summaries(
             connection, filters=filters, limit=limit, before_id=before_id, needs_review=needs_review
         )
     )
-    return answer_page(page, lambda run: run.as_json())
+    return answer_page(page, lambda run: run)
 
 
 @router.get("/{run_id}")
@@ -127,12 +131,12 @@ async def get_trace(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Response:
-    """What happened, in the order it happened."""
+    """What happened, in the order it happened. A page of long rows may have fewer of them than `limit`."""
     rows, more = await read_run.read_trace(
         platform, key.org_id, run_id, kind=kind, after=_trace_cursor(cursor), limit=limit
     )
     place = encode_cursor(f"{rows[-1].occurred_at}|{rows[-1].sequence}") if more else None
-    return answer({"items": [row.as_json() for row in rows], "next_cursor": place})
+    return answer({"items": [row.as_written() for row in rows], "next_cursor": place})
 
 
 @router.get("/{run_id}/output")

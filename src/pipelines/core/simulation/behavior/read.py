@@ -1,11 +1,12 @@
 """Behaviour text into rules: sentence by sentence, each understood whole or reported as it stands."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grammar import readings
@@ -26,6 +27,8 @@ from pipelines.core.simulation.behavior.things import ToolLike, ToolWords
 from pipelines.core.simulation.behavior.tokens import Token, sentences, tokens
 from pipelines.core.simulation.reading.verbs import word_set
 
+MAX_SENTENCES = 400
+LONGEST_SENTENCE = 2_000  # characters: 120 tokens have less, and patterns look through each several times
 MAX_TOKENS = 120  # per sentence: past that it is not a rule but an essay
 MAX_READINGS = 40  # ways of taking one sentence that are tried against the tools
 
@@ -39,7 +42,7 @@ _PREFIX = re.compile(
 )
 # Why a rule exists changes nothing about it.
 _REASON = re.compile(
-    r"\s*,?\s+(?:because\s+[^,;.]*|due to\s+[^,;.]*"
+    r"(?<!\s)(?:\s*+,)?+\s++(?:because\s+[^,;.]*|due to\s+[^,;.]*"
     r"|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
     re.IGNORECASE,
 )
@@ -47,13 +50,29 @@ _ADDRESSED = word_set("you your please assistant chatbot")
 
 
 def read_behavior(
-    text: str, *, tools: Sequence[ToolLike], world: World, ledger_schema: LedgerSchema | None = None
+    text: str,
+    *,
+    tools: Sequence[ToolLike],
+    world: World,
+    ledger_schema: LedgerSchema | None = None,
+    may_read: Callable[[], bool] = lambda: True,
 ) -> Behavior:
     """The rules a text states for these tools over this world, and the sentences that could not be taken
-    as one.
+    as one. Nothing further is read once `may_read` says no.
     """
+    size = len(text.encode())
+    if size > LONGEST_BEHAVIOR:  # stored before there was a limit
+        told = (
+            f"the behaviour text has {size:,} bytes; at most {LONGEST_BEHAVIOR:,} are read, so none of it is"
+        )
+        return Behavior(not_understood=(told,))
     reader = _Reader(lexicon=build_lexicon(tools, world, ledger_schema))
-    for sentence in sentences(text):
+    written = sentences(text)
+    for number, sentence in enumerate(written):
+        if number == MAX_SENTENCES or not may_read():
+            told = f"{written[number][:200]} (from here on {len(written) - number} sentences were not read)"
+            reader.not_understood.append(told)
+            break
         reader.read(sentence)
     return Behavior(rules=tuple(reader.rules), not_understood=tuple(reader.not_understood))
 
@@ -67,7 +86,7 @@ class _Reader:
     last_guards: tuple[int, ...] = ()  # rules of the sentence before that an `Otherwise …` completes
 
     def read(self, sentence: str) -> None:
-        for clauses in self._ways(sentence):
+        for clauses in self._ways(sentence) if len(sentence) <= LONGEST_SENTENCE else ():
             if self._take(clauses, sentence):
                 return
         self.not_understood.append(sentence)

@@ -104,7 +104,13 @@ def _blocks(text: str) -> Iterable[str]:
     for line in text.splitlines():
         bullet = re.match(r"\s*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+", line)
         rest = line[bullet.end() :].strip() if bullet else line.strip()
-        wraps = block and rest and not bullet and not re.search(r"[.!?:]$", block) and not rest[0].isupper()
+        wraps = (
+            block
+            and rest
+            and not bullet
+            and not block.endswith((".", "!", "?", ":"))
+            and not rest[0].isupper()
+        )
         if wraps:
             block = f"{block} {rest}"
             continue

@@ -1,0 +1,69 @@
+"""What is taken of an upload, but may not do what its author hopes."""
+
+from collections.abc import Callable, Sequence
+
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Problem
+from pipelines.core.seed import Seed
+from pipelines.core.simulation.behavior import read_behavior
+from pipelines.core.tools_schema import Tool
+from pipelines.core.verdict.lint import lint_seeds
+
+MOST_READ = 200  # behaviour texts that differ, read for one answer: each takes some hundredths of a second
+MAX_WARNINGS = 1_000
+
+
+def upload_warnings(
+    seeds: Sequence[Seed],
+    *,
+    tools: Sequence[Tool] | None,
+    ledger_schema: LedgerSchema | None,
+    may_read: Callable[[], bool] = lambda: True,
+) -> list[JsonObject]:
+    """Oracles that prove nothing, and sentences of behaviour text that no rule was read from, by row.
+
+    No further text is read once `may_read` says no.
+    """
+    linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema)
+    found = [problem.as_json() for problem in linted]
+    read: dict[tuple[str, bytes], tuple[str, ...]] = {}
+    unread: list[int] = []
+    for row, seed in enumerate(seeds, 1):
+        if not seed.behavior_instructions or tools is None:
+            continue
+        # Rows of one dataset mostly share their rules and the make of their worlds: each is read once.
+        key = (seed.behavior_instructions, _make_of(seed.initial_state))
+        if key not in read and (len(read) >= MOST_READ or not may_read()):
+            unread.append(row)
+            continue
+        if key not in read:
+            read[key] = read_behavior(
+                seed.behavior_instructions,
+                tools=tools,
+                world=World.from_initial_state(seed.initial_state),
+                ledger_schema=ledger_schema,
+                may_read=may_read,
+            ).not_understood
+        says = "not understood, so not enforced without a model: "
+        found += [_behavior_warning(row, says + sentence) for sentence in read[key]]
+    if unread:
+        says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
+        found.insert(0, _behavior_warning(unread[0], says))
+    return found[:MAX_WARNINGS]
+
+
+def _behavior_warning(row: int, message: str) -> JsonObject:
+    path = "/behavior_instructions"
+    return Problem(path=path, message=message, row=row, column="behavior").as_json()
+
+
+def _make_of(state: JsonObject) -> bytes:
+    """Its types and their fields, without ids and values."""
+    make: JsonObject = {}
+    for kind, of_kind in state.items():
+        named = of_kind.values() if isinstance(of_kind, dict) else ()
+        fields = sorted({name for attrs in named if isinstance(attrs, dict) for name in attrs})
+        make[kind] = list(fields)
+    return dumps(make)

@@ -1,0 +1,4 @@
+"""Work that would hold the interpreter for long, done in processes of its own: reading large texts.
+
+`jobs` says what can be asked for, `worker` is the process, `pool` asks it. Knows nothing of HTTP and storage.
+"""

@@ -1,0 +1,77 @@
+"""What a helper process can be asked for. Every job gives its result in parts, as bytes.
+
+Imports happen inside: a process that only reads JSON need not load what reads behaviour text.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pipelines.core.json_text import JsonObject, count_values, dumps, loads_and_text, loads_own
+from pipelines.core.problems import Problem, Refused
+
+MOST_WARNING_S = 5.0  # of reading behaviour texts for the warnings of one upload
+
+
+def read_json(data: bytes, *, most_values: int) -> Iterator[bytes]:
+    """A body, read strictly and written again: reading that is quick, as it has not too many values."""
+    value, text = loads_and_text(data)
+    if count_values(value, most_values) > most_values:
+        message = f"holds more than {most_values:,} values"
+        raise Refused([Problem(path="", message=message, hint="send it in smaller parts")], "the body")
+    yield text
+
+
+def upload_head(data: bytes, *, taken: list[str]) -> Iterator[bytes]:
+    """Of a body with rows: everything but the rows, which are read once it is known against what."""
+    from pipelines.core.uploads import head_of
+
+    body, _ = loads_and_text(data)
+    yield dumps(head_of(body, tuple(taken)))
+
+
+def upload_rows(data: bytes, *, is_csv: bool, definition: str | None) -> Iterator[bytes]:
+    """The seeds of an upload, checked whole; then, last, the warnings. The JSON was read strictly before."""
+    from pipelines.core.agent_definition import AgentDefinition
+    from pipelines.core.seed_text import written_seed
+    from pipelines.core.tasks_csv import parse_tasks
+    from pipelines.core.upload_warnings import upload_warnings
+
+    stored = loads_own(definition) if definition is not None else None
+    agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
+    source: Any = data if is_csv else loads_own(data)
+    tools = agent.tools if agent is not None else None
+    ledger_schema = agent.ledger_schema if agent is not None else None
+    seeds = parse_tasks(source if is_csv else source["rows"], tools=tools, ledger_schema=ledger_schema)
+    del source
+    for seed in seeds:
+        yield written_seed(seed)
+    until = time.process_time() + MOST_WARNING_S
+    yield dumps(
+        upload_warnings(
+            seeds, tools=tools, ledger_schema=ledger_schema, may_read=lambda: time.process_time() < until
+        )
+    )
+
+
+def agent_reply(data: bytes, *, content_type: str | None) -> Iterator[bytes]:
+    """What an agent answered, read leniently and written in its one normal form."""
+    from pipelines.core.agent_reply import parse_agent_reply
+    from pipelines.core.reply_text import written_reply
+
+    yield written_reply(parse_agent_reply(data, content_type))
+
+
+def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iterator[bytes]:
+    """What is wrong with the entry file of uploaded code."""
+    from pipelines.core.code_entry import entry_problems
+
+    problems: list[JsonObject] = [
+        problem.as_json() for problem in entry_problems(data, filename, function=function, place=place)
+    ]
+    yield dumps(problems)
+
+
+JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
+    job.__name__: job for job in (read_json, upload_head, upload_rows, agent_reply, entry_file)
+}

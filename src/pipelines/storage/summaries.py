@@ -1,0 +1,109 @@
+"""What lists show: what tells items apart, and nothing that grows with what an org or an agent sends.
+
+Texts are cut in the database, and what is not shown is not read: a page over runs with long transcripts costs
+as much as any other. The whole of an item is at its own address.
+"""
+
+from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.seed_head import HEAD_CHARACTERS, instruction_in
+from pipelines.storage.connection import Connection, Row
+from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.runs import NEEDS_REVIEW
+
+LONGEST_SHOWN = 500  # characters of a text in a list
+_RUN_COLUMNS = {
+    **{
+        name: name
+        for name in (
+            *("id", "agent_id", "agent_version", "task_id", "dataset_id", "batch_id", "repeat_number"),
+            *("retried", "mode", "status", "run_token_jti", "simulated_now", "fault_seed", "final_response"),
+            *("error_class", "verdict", "failure_mode", "judge_error", "created_at", "started_at"),
+            *("dispatched_at", "ended_at", "expires_at"),
+        )
+    },
+    "run_token_jti": "jti",
+    "final_response": f"SUBSTR(final_response, 1, {LONGEST_SHOWN})",
+    "judge_error": f"SUBSTR(judge_error, 1, {LONGEST_SHOWN})",
+}
+#: What stands before `tools_schema` is bounded: 60,000 characters hold it however it is escaped.
+_DEFINITION_HEAD = 60_000
+_DEFINITION_ENDS = ',"tools_schema":'  # in a string its quotes would be escaped
+
+
+def run_summaries(
+    connection: Connection,
+    *,
+    filters: list[Filter],
+    limit: int,
+    before_id: int | None,
+    needs_review: bool | None = None,
+) -> Page[JsonObject]:
+    """Newest first."""
+    rows = page_of(
+        connection,
+        "runs",
+        filters=filters,
+        limit=limit,
+        before_id=before_id,
+        where={None: None, True: NEEDS_REVIEW, False: f"NOT ({NEEDS_REVIEW})"}[needs_review],
+        columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
+    )
+    return Page([_run(row) for row in rows.items], rows.last_id)
+
+
+def agent_summaries(
+    connection: Connection, org_id: int, *, status: str | None, limit: int, before_id: int | None
+) -> Page[JsonObject]:
+    """Newest first."""
+    rows = page_of(
+        connection,
+        "(SELECT a.id, a.org_id, a.name, a.version, a.status,"
+        f" SUBSTR(v.definition, 1, {_DEFINITION_HEAD}) AS head,"
+        " CASE WHEN v.auth_header_value IS NULL THEN 0 ELSE 1 END AS has_auth_header_value, a.created_at,"
+        " a.updated_at FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version"
+        " WHERE a.deleted_at IS NULL) AS current",
+        filters=[Filter("org_id", org_id), Filter("status", status)],
+        limit=limit,
+        before_id=before_id,
+    )
+    return Page([_agent(row) for row in rows.items], rows.last_id)
+
+
+def task_summaries(
+    connection: Connection, dataset_id: int, *, limit: int, after_id: int | None
+) -> Page[JsonObject]:
+    """In the author's order."""
+    rows = page_of(
+        connection,
+        "tasks",
+        filters=[Filter("dataset_id", dataset_id)],
+        limit=limit,
+        before_id=after_id,
+        newest_first=False,
+        columns=f"id, dataset_id, row_number, SUBSTR(seed, 1, {HEAD_CHARACTERS}) AS head, created_at",
+    )
+    return Page([_task(row) for row in rows.items], rows.last_id)
+
+
+def _run(row: Row) -> JsonObject:
+    return {name: row[name] for name in _RUN_COLUMNS} | {"retried": bool(row["retried"])}
+
+
+def _agent(row: Row) -> JsonObject:
+    head, ends, _ = row["head"].partition(_DEFINITION_ENDS)
+    known = loads_own(head + "}") if ends else {"name": row["name"]}
+    assert isinstance(known, dict)
+    own: JsonObject = {"id": row["id"], "version": row["version"], "status": row["status"]}
+    has_value: Json = bool(row["has_auth_header_value"])
+    times: JsonObject = {"created_at": row["created_at"], "updated_at": row["updated_at"]}
+    return own | known | {"has_auth_header_value": has_value} | times
+
+
+def _task(row: Row) -> JsonObject:
+    return {
+        "id": row["id"],
+        "dataset_id": row["dataset_id"],
+        "row_number": row["row_number"],
+        "user_instruction": instruction_in(row["head"], LONGEST_SHOWN),
+        "created_at": row["created_at"],
+    }

@@ -1,0 +1,116 @@
+"""Helper processes: what they read is what would be read here, and nothing they meet ends the server."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from pipelines.core.json_text import InvalidJson, dumps, loads
+from pipelines.core.problems import Refused
+from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
+from pipelines.processes.turns import FairTurns
+
+pytestmark = pytest.mark.anyio
+MEBIBYTE = 1024 * 1024
+
+
+def reading(most_values: int = 1000, limit_s: float = 20.0) -> Job:
+    return Job("read_json", {"most_values": most_values}, limit_s, 16 * MEBIBYTE)
+
+
+@pytest.fixture
+async def helpers(anyio_backend: str):  # type: ignore[no-untyped-def]
+    made = HelperProcesses(memory_bytes=512 * MEBIBYTE)
+    yield made
+    await made.close()
+
+
+def pid_of(helpers: HelperProcesses) -> int | None:
+    running = [helper._process.pid for helper in helpers._all if helper._process is not None]
+    return running[0] if running else None
+
+
+@pytest.mark.parametrize("text", [b'{"a": [1, 2.50, "\\u00e9", null]}', b"[]", b"18446744073709551616"])
+async def test_a_helper_reads_what_would_be_read_here(helpers: HelperProcesses, text: bytes) -> None:
+    (written,) = await helpers.run(reading(), text, owner=1)
+    assert written == dumps(loads(text))
+
+
+@pytest.mark.parametrize("text", [b'{"a": 1, "a": 2}', b"[NaN]", b"\xff", b"[" * 70 + b"]" * 70, b""])
+async def test_a_helper_refuses_in_the_same_words(helpers: HelperProcesses, text: bytes) -> None:
+    with pytest.raises(InvalidJson) as here:
+        loads(text)
+    with pytest.raises(InvalidJson, match="^" + __import__("re").escape(str(here.value)) + "$"):
+        await helpers.run(reading(), text, owner=1)
+
+
+async def test_a_file_is_read_without_passing_through_the_server(helpers: HelperProcesses) -> None:
+    with tempfile.TemporaryFile() as file:
+        file.write(b'{"a": 1}')
+        assert await helpers.run(reading(), file, owner=1) == [b'{"a":1}']
+
+
+async def test_problems_come_back_as_they_were_found(helpers: HelperProcesses) -> None:
+    with pytest.raises(Refused) as refused:
+        await helpers.run(reading(most_values=10), b"[" + b"1," * 20 + b"1]", owner=1)
+    assert refused.value.problems[0].message == "holds more than 10 values"
+
+
+async def test_a_helper_that_takes_too_long_is_ended_and_the_next_job_has_a_new_one(
+    helpers: HelperProcesses,
+) -> None:
+    await helpers.run(reading(), b"1", owner=1)
+    before = pid_of(helpers)
+    slow = b"[" + b'"\\u0041",' * 1_000_000 + b"1]"
+    with pytest.raises(TookTooMuch) as error:
+        await helpers.run(reading(limit_s=0.1), slow, owner=1)
+    assert error.value.what == "time"
+    assert await helpers.run(reading(), b"2", owner=1) == [b"2"]
+    assert pid_of(helpers) != before
+
+
+async def test_a_helper_out_of_memory_says_so_and_others_go_on(helpers: HelperProcesses) -> None:
+    with pytest.raises(TookTooMuch) as error:
+        await helpers.run(reading(), b"[" + b"[]," * (12 * MEBIBYTE) + b"[]]", owner=1)
+    assert error.value.what in ("memory", "crash")
+    assert await helpers.run(reading(), b"2", owner=1) == [b"2"]
+
+
+async def test_a_helper_that_was_killed_while_idle_is_replaced(helpers: HelperProcesses) -> None:
+    await helpers.run(reading(), b"1", owner=1)
+    pid = pid_of(helpers)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert await helpers.run(reading(), b"2", owner=1) == [b"2"]
+
+
+async def test_a_helper_knows_nothing_of_the_servers_environment(
+    helpers: HelperProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIPELINES_SECRET_KEY", "hush")
+    await helpers.run(reading(), b"1", owner=1)
+    environment = Path(f"/proc/{pid_of(helpers)}/environ")
+    assert b"hush" not in await asyncio.to_thread(environment.read_bytes)
+
+
+async def test_nobody_waits_behind_the_queue_of_another() -> None:
+    turns = FairTurns(2)
+    order: list[str] = []
+    gate = asyncio.Event()
+
+    async def work(owner: str, number: int) -> None:
+        async with turns.turn(owner):
+            order.append(f"{owner}{number}")
+            await gate.wait()
+
+    greedy = [asyncio.ensure_future(work("a", number)) for number in range(50)]
+    await asyncio.sleep(0)
+    other = asyncio.ensure_future(work("b", 0))
+    await asyncio.sleep(0)
+    assert order == ["a0", "b0"]
+    gate.set()
+    await asyncio.gather(*greedy, other)
+    assert len(order) == 51
