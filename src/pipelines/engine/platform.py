@@ -3,7 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
@@ -17,8 +17,13 @@ def timestamp(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
+def later(moment: str, seconds: float) -> str:
+    return timestamp(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
+
+
 class WallClock:
-    """The time of day as a timestamp. Asked on every tool call, so the second is formatted once."""
+    """The time of day as a timestamp: for what is stored and shown. It may be set while we run, so nothing
+    that lasts is measured by it. Asked on every tool call, so the second is formatted once."""
 
     __slots__ = ("_second", "_text")
 

@@ -8,7 +8,6 @@ import json
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from time import perf_counter
 
@@ -19,7 +18,7 @@ from pipelines.core.problems import Refused
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.import_check import import_check
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
-from pipelines.engine.platform import Platform, timestamp
+from pipelines.engine.platform import Platform, later
 from pipelines.engine.upload_code import MOST_REQUIREMENTS, REQUIREMENTS_FILE
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
 from pipelines.outbound.ping import PingResult
@@ -175,11 +174,10 @@ class CodeRunner:
         def store(connection: Connection) -> None:
             run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
             if run is not None:
-                later = datetime.fromisoformat(run.expires_at) + timedelta(seconds=spent_s)
-                runs.postpone_expiry(connection, run_id=run_id, expires_at=timestamp(later))
+                runs.postpone_expiry(connection, run_id=run_id, expires_at=later(run.expires_at, spent_s))
 
         await self._platform.database.write(store)
-        self._platform.live_runs.forget({run_id})  # what is in memory of it still has the old time
+        self._platform.live_runs.postpone_end(run_id, spent_s)
 
     async def _keep_output(self, run_id: int, outcome: CodeOutcome, hidden: Redaction) -> None:
         output = code.Output(hidden.text(outcome.stdout), hidden.text(outcome.stderr))

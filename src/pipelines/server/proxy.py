@@ -167,7 +167,13 @@ class Proxy:
         for _ in range(MAX_REDOS):
             try:
                 accepted = await record_trace_event(
-                    live, asked.target.name, body, actor_id=actor_id, append=self._append, now=self._now()
+                    live,
+                    asked.target.name,
+                    body,
+                    actor_id=actor_id,
+                    append=self._append,
+                    now=self._now(),
+                    steady=self.live_runs.steady(),
                 )
             except SequenceTaken:
                 live = await self.loaded(asked.token_hash)

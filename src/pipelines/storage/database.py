@@ -67,6 +67,8 @@ class Database:
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._reading: list[StoreConnection] = []
+        self._apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
+        self._apart_connection: StoreConnection | None = None
         self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._checkpoint: asyncio.Future[None] | None = None  # until the log has started again
         #: Told, before anyone waiting hears of it, which runs lost a row: their state in memory is void.
@@ -118,6 +120,15 @@ class Database:
         self._wake()
         return await done
 
+    async def write_apart(self, change: Callable[[Connection], T]) -> T:
+        """As `write`, over a connection of its own: it waits for no other change. Not for SQLite, which has
+        one writer."""
+        return await self._loop.run_in_executor(self._apart, self._change_apart, change)
+
+    def time(self, connection: Connection, own: str) -> str:
+        """What time it is for all who work on this database; `own` is the time of this process."""
+        return self._store.time(connection, own)
+
     async def read(self, question: Callable[[Connection], T]) -> T:
         """Run a query on a reader thread; it sees everything committed before."""
         return await self._loop.run_in_executor(self._readers, self._ask, question)
@@ -132,8 +143,23 @@ class Database:
         await self._loop.run_in_executor(self._readers, self._writer.join)
         self._readers.shutdown()
         self._checkpointer.shutdown()
-        for connection in [*self._reading, self._writing]:
-            connection.close()
+        self._apart.shutdown()
+        for connection in [*self._reading, self._apart_connection, self._writing]:
+            if connection is not None:
+                connection.close()
+
+    def _change_apart(self, change: Callable[[Connection], T]) -> T:
+        if self._apart_connection is None:
+            try:
+                self._apart_connection = self._store.connect(read_only=False)
+            except Exception as error:
+                if self._store.is_unavailable(error):
+                    raise unavailable("The database could not be reached; try again.", error) from error
+                raise
+        succeeded, value = make_change(self._store, self._apart_connection, change)
+        if not succeeded:
+            raise value
+        return value  # type: ignore[no-any-return]
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         """Asked once more where it could not be read: a connection that broke while idle is made anew."""
