@@ -5,11 +5,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from pipelines.core.fair_slots import FairSlots
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox
+
+JUDGES, JUDGE_GUESTS = 2, 1  # at a time; see FairSlots
 
 
 def timestamp(moment: datetime) -> str:
@@ -51,3 +54,4 @@ class Platform:
     endpoint_refusal: Callable[[str], Awaitable[str | None]]
     git: GitFetcher
     code_mode: CodeMode
+    judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))

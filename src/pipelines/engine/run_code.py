@@ -13,6 +13,7 @@ from time import perf_counter
 
 from pipelines.core.agent_reply import BadReply, check_response_contract, parse_agent_reply
 from pipelines.core.code_secrets import Redaction
+from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Refused
 from pipelines.engine.code_folders import CodeFolders
@@ -86,7 +87,7 @@ class CodeRunner:
         self._folders = folders
         self._door = door
 
-    async def dispatch(self, agent: Agent, envelope: Envelope) -> Outcome:
+    async def dispatch(self, agent: Agent, envelope: Envelope, batch_id: int | None) -> Outcome:
         """Call the agent's function once."""
         started = perf_counter()
         try:
@@ -102,7 +103,7 @@ class CodeRunner:
         visitor = Visitor(
             jti=envelope.run_token_jti, token_hash=hash_of(envelope.run_token), redaction=redaction
         )
-        outcome = await self._run(ready.pool, job, visitor, begins)
+        outcome = await self._run(ready.pool, job, visitor, Place(agent.org_id, batch_id), begins)
         hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         await self._keep_output(envelope.run_id, outcome, hidden)
         latency_ms = round((perf_counter() - started) * 1000, 3)
@@ -120,25 +121,25 @@ class CodeRunner:
         job = _job(agent, _NO_RUN, ready)
         nobody = Visitor(jti="", token_hash="", redaction=Redaction({}))
         with import_check(job) as looking:
-            outcome = await self._run(ready.pool, looking, nobody)
+            outcome = await self._run(ready.pool, looking, nobody, Place(agent.org_id))
         if outcome.error is None:
             return _tested(started, hint=ready.warnings[0] if ready.warnings else None)
         failed = _failed(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
         return _tested(started, problem=failed.detail, hint=failed.traceback or failed.hint)
 
     async def _run(
-        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, begins: Begins | None = None
+        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, place: Place, begins: Begins | None = None
     ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
 
         async def serve(connection: socket.socket) -> None:
             await self._door(connection, visitor)
 
-        outcome = await pool.run(job, serve=serve, begins=begins)
+        outcome = await pool.run(job, serve=serve, begins=begins, place=place)
         if outcome.was_called or outcome.error is None:
             return outcome
         is_ours = outcome.error.kind is CodeErrorKind.SANDBOX_FAILED
-        return await pool.run(job, serve=serve) if is_ours else outcome
+        return await pool.run(job, serve=serve, place=place) if is_ours else outcome
 
     async def _made_ready(self, agent: Agent) -> _Ready:
         opened = await self._platform.code_mode.opened()
