@@ -12,10 +12,11 @@ from pathlib import Path
 from time import perf_counter
 
 from pipelines.core.agent_reply import BadReply, check_response_contract, parse_agent_reply
-from pipelines.core.code_secrets import Redaction
+from pipelines.core.code_secrets import together_complaint
 from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Refused
+from pipelines.core.redaction import Redaction
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.import_check import import_check
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
@@ -25,6 +26,7 @@ from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outc
 from pipelines.outbound.ping import PingResult
 from pipelines.sandbox.environments import CannotPrepare
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits, parse_entrypoint
+from pipelines.sandbox.output import LEFT_OUT
 from pipelines.sandbox.pool import Begins, SandboxPool
 from pipelines.storage import code, runs
 from pipelines.storage.agents import Agent
@@ -152,6 +154,9 @@ class CodeRunner:
             if requirements is None:
                 requirements = await asyncio.to_thread(_requirements_in, folder)
             environment = await opened.environment_for(requirements)
+            if (complaint := together_complaint(secrets)) is not None:
+                raise CannotStart(complaint)
+            await asyncio.to_thread(Redaction, secrets)  # how they are spelled is worked out beside the loop
         except CredentialMissing as error:
             raise CannotStart(f"{error}; set it with POST /api/credentials, then run again") from None
         except CannotPrepare as error:
@@ -181,7 +186,7 @@ class CodeRunner:
         self._platform.live_runs.postpone_end(run_id, spent_s)
 
     async def _keep_output(self, run_id: int, outcome: CodeOutcome, hidden: Redaction) -> None:
-        output = code.Output(hidden.text(outcome.stdout), hidden.text(outcome.stderr))
+        output = await asyncio.to_thread(_hidden_output, outcome, hidden)
 
         def store(connection: Connection) -> None:
             code.add_output(connection, run_id=run_id, output=output)
@@ -199,6 +204,10 @@ _NO_RUN = Envelope(
     run_token="no run",
     run_token_jti="none",
 )
+
+
+def _hidden_output(outcome: CodeOutcome, hidden: Redaction) -> code.Output:
+    return code.Output(hidden.cut_text(outcome.stdout, LEFT_OUT), hidden.cut_text(outcome.stderr, LEFT_OUT))
 
 
 def _tested(started: float, *, problem: str | None = None, hint: str | None = None) -> PingResult:
@@ -279,11 +288,11 @@ def _failed(error: CodeError, hidden: Redaction, latency_ms: float, *, was_calle
     named = f"{error.exception}: {error.message}" if error.exception is not None else error.message
     return DispatchFailed(
         error_class=_BY_KIND[error.kind],
-        detail=hidden.text(named),
+        detail=hidden.cut_text(named, LEFT_OUT),
         reached="yes" if was_called else "no",
         hint=error.hint,
         latency_ms=latency_ms,
-        traceback=hidden.text(error.traceback) if error.traceback is not None else None,
+        traceback=hidden.cut_text(error.traceback, LEFT_OUT) if error.traceback is not None else None,
     )
 
 
