@@ -12,7 +12,9 @@ from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox
 
-JUDGES, JUDGE_GUESTS = 2, 1  # at a time; see FairSlots
+# At a time, of all orgs together; see FairSlots for the guests.
+JUDGES, JUDGE_GUESTS = 2, 1
+DISPATCHES, DISPATCH_GUESTS = 1_000, 250  # what the sockets and the memory of one process are good for
 
 
 def timestamp(moment: datetime) -> str:
@@ -54,4 +56,5 @@ class Platform:
     endpoint_refusal: Callable[[str], Awaitable[str | None]]
     git: GitFetcher
     code_mode: CodeMode
+    dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))

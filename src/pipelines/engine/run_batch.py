@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.fair_slots import FairSlots, Place
+from pipelines.core.fair_slots import Place
 from pipelines.engine.durable_shards import LANES, DurableShards, Shard
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.worker_beats import BEATS, WorkerBeats
@@ -27,8 +27,6 @@ from pipelines.wire.errors import StorageUnavailable
 
 log = logging.getLogger(__name__)
 SHARD = 250  # runs: large enough that queueing costs nothing, small enough to share and to resume
-#: Runs under way in one process, of all orgs together: what its sockets and memory are good for.
-MOST_AT_ONCE, GUESTS = 1_000, 250
 RETRY_S = 1.0  # how long to leave a database alone that could not answer
 GRACE_S = 30  # a token outlives the agent's time by this much: its last call may be on its way
 
@@ -69,7 +67,6 @@ class BatchRunner:
         self._round_s = silent_s / BEATS
         self._dispatch_run = dispatch_run
         self._shards = DurableShards(database_url=database_url, worker=worker, run_shard=self._run_shard)
-        self._slots = FairSlots(MOST_AT_ONCE, guests=GUESTS)
         self._at_work: set[asyncio.Task[None]] = set()  # one task per shard
         self._in_flight: dict[int, asyncio.Task[None]] = {}  # from just before the claim to the end
         self._beats: WorkerBeats | None = None
@@ -186,7 +183,7 @@ class BatchRunner:
         assert task is not None
         self._in_flight.setdefault(run_id, task)  # unless a shard that overlaps is about to claim it
         try:
-            async with self._slots.slot(Place(work.batch.org_id, work.batch.id)):
+            async with self._platform.dispatching.slot(Place(work.batch.org_id, work.batch.id)):
                 claimed = await self._claim(run_id, work.agent)
                 if claimed is not None:
                     self._in_flight[run_id] = task

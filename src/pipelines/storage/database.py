@@ -59,6 +59,8 @@ class Database:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.groups_stored = 0  # since the start, for whoever watches
+        self.rows_stored = 0
         self._loop = asyncio.get_running_loop()
         self._next = _Group()
         self._busy = False  # the writer thread holds a group, and with it the connection
@@ -220,6 +222,8 @@ class Database:
 
     def _heard_back(self, group: _Group) -> None:
         self._busy = False
+        self.groups_stored += 1
+        self.rows_stored += len(group.rows) - len(group.lost or ())
         if group.restarts_log:
             self._checkpoint = None
         self._checkpoint_long_log()
