@@ -94,7 +94,8 @@ async def _judged_in_turn(
             return rows[-1].sequence if rows else 0
         return _gathered(connection, platform, run, ending, responses, rows)
 
-    found = await platform.database.read(read)
+    database = platform.database
+    found = await (database.read(read) if run.batch_id is None else database.read_for_batch(read))
     if isinstance(found, int):
         return ending, found
     last = found.rows[-1].sequence if found.rows else 0

@@ -158,7 +158,7 @@ class BatchRunner:
         """Send what is pending of it; True once nothing is."""
         database = self._platform.database
         try:
-            work = await database.read(lambda connection: _work(connection, shard.batch_id, shard))
+            work = await database.read_for_batch(lambda connection: _work(connection, shard.batch_id, shard))
             if work.pending:
                 await self._send(work, slots_of(work.batch.concurrency, shard.lane))
                 return False

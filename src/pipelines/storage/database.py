@@ -29,6 +29,7 @@ Heard: TypeAlias = Callable[[Exception | None], None]
 log = logging.getLogger(__name__)
 
 READERS = 2  # the machine's cores are for the server; more readers only take turns with it
+BATCH_READERS = 1  # beside them: a batch that is worked off asks a thousand questions a second
 LOOP_ROWS = 256  # a larger group would stop the loop for longer than a thread switch takes
 
 
@@ -68,6 +69,7 @@ class Database:
         self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._batch_readers = ThreadPoolExecutor(BATCH_READERS, thread_name_prefix="batch-reader")
         self._reading: list[StoreConnection] = []
         self._apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
         self._apart_connection: StoreConnection | None = None
@@ -135,6 +137,10 @@ class Database:
         """Run a query on a reader thread; it sees everything committed before."""
         return await self._loop.run_in_executor(self._readers, self._ask, question)
 
+    async def read_for_batch(self, question: Callable[[Connection], T]) -> T:
+        """As `read`, for what nobody waits for: it never stands before a question of the API."""
+        return await self._loop.run_in_executor(self._batch_readers, self._ask, question)
+
     async def close(self) -> None:
         while self._busy or self._next or self._checkpoint is not None:
             if self._checkpoint is not None:
@@ -144,6 +150,7 @@ class Database:
         self._groups.put(None)
         await self._loop.run_in_executor(self._readers, self._writer.join)
         self._readers.shutdown()
+        self._batch_readers.shutdown()
         self._checkpointer.shutdown()
         self._apart.shutdown()
         for connection in [*self._reading, self._apart_connection, self._writing]:
