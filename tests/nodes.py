@@ -122,10 +122,16 @@ class Api:
 class Node:
     """A `pipelines` process that serves."""
 
-    def __init__(self, *command: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> None:
+    def __init__(
+        self,
+        *command: str,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        program: tuple[str, ...] = ("-m", "pipelines"),
+    ) -> None:
         self.command = command
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pipelines", *command],
+            [sys.executable, *program, *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -189,9 +195,11 @@ class House:
         self.env = env or {}
         self.flags = flags
         self.node: Node | None = None
+        self.program = ("-m", "pipelines")
 
     def open(self) -> Api:
-        self.node = Node("up", "--port", "0", "--data-dir", str(self.directory), *self.flags, env=self.env)
+        flags = ("--port", "0", "--data-dir", str(self.directory), *self.flags)
+        self.node = Node("up", *flags, env=self.env, program=self.program)
         url = self.node.ready()
         return Api(url, (self.directory / "api-key").read_text().strip())
 

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.live_runs import LiveRuns
-from pipelines.engine.platform import WallClock
+from pipelines.engine.platform import WallClock, later
 from pipelines.server.settings import load_settings
 from pipelines.storage.database import Database
 from pipelines.storage.keys import hash_of
@@ -32,13 +32,20 @@ LATE = {"trigger": "after_n_calls", "tool": "refund_order", "n": 1, "latency_ms"
 
 
 class Clock:
+    """Time that goes by: on the steady clock, on the wall and in the database."""
+
     def __init__(self) -> None:
         self._real = WallClock()
         self._passed = timedelta()
 
     def __call__(self) -> str:
-        moment = datetime.fromisoformat(self._real()) + self._passed
-        return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+        return self.moved(self._real())
+
+    def moved(self, moment: str) -> str:
+        return later(moment, self._passed.total_seconds())
+
+    def steady(self) -> float:
+        return time.monotonic() + self._passed.total_seconds()
 
     def forward(self, seconds: float) -> None:
         self._passed += timedelta(seconds=seconds)
@@ -49,7 +56,9 @@ class Node:
 
     def __init__(self, name: str, database: Database, clock: Clock) -> None:
         self.database = database
-        self.live_runs = LiveRuns(database, now=clock, node=name)
+        asked = database.time
+        database.time = lambda connection, own: clock.moved(asked(connection, own))  # type: ignore[method-assign]
+        self.live_runs = LiveRuns(database, now=clock, node=name, steady=clock.steady)
         self.put = asyncio.Event()
         self.may_answer = asyncio.Event()
         self.answerer = ToolCallAnswerer(
@@ -149,11 +158,10 @@ async def test_a_node_that_died_is_waited_for_as_long_as_its_call_could_have_tak
 async def test_an_outcome_comes_too_late_when_another_node_has_gone_on(
     shared: tuple[Api, str, Path],
 ) -> None:
-    """Clocks differ: the first node believes that it is in time. The log has the last word."""
+    """Time stood still for the first node, which believes that it is in time. The log has the last word."""
     run, ahead = opened(shared[0], LATE), Clock()
     async with two_nodes(shared, ahead) as (first, second):
-        behind = Clock()
-        first.answerer._now = first.live_runs._now = behind
+        first.answerer._steady = first.live_runs.steady = Clock().steady
         out = asyncio.ensure_future(first.call(run, "refund_order", ORDER, key="k"))
         await asyncio.wait_for(first.put.wait(), PATIENCE_S)
         ahead.forward(3600)
@@ -165,6 +173,25 @@ async def test_an_outcome_comes_too_late_when_another_node_has_gone_on(
     state = shared[0].get(f"/api/runs/{run['id']}/ledger")["state"]
     assert state["order"]["4521"]["status"] == "shipped"
     assert [row["error_code"] for row in shared[0].trace(run["id"])] == ["outcome_unknown", None]
+
+
+@pytest.mark.parametrize("seconds", [-3 * 86_400, -3600, 3600, 3 * 86_400])
+async def test_nodes_whose_clocks_differ_agree_on_what_is_out_and_what_has_expired(
+    shared: tuple[Api, str, Path], seconds: int
+) -> None:
+    run, wrong = opened(shared[0], LATE), Clock()
+    wrong.forward(seconds)
+    async with two_nodes(shared, Clock()) as (first, second):
+        second.answerer._now = second.live_runs._now = wrong
+        out = asyncio.ensure_future(first.call(run, "refund_order", ORDER, key="k"))
+        await asyncio.wait_for(first.put.wait(), PATIENCE_S)
+        assert await second.call(run, "get_order", ORDER) == "storage_unavailable"
+        first.may_answer.set()
+        assert (await out)["matched_rule_index"] == 0
+        assert (await second.call(run, "get_order", ORDER))["response"]["status"] == "refunded"
+        live = second.live_runs.get(hash_of(run["run_token"]))
+        assert live is not None
+        assert 86_400 - 120 < live.ends_at - second.live_runs.steady() < 86_400
 
 
 async def test_a_late_call_on_old_news_is_decided_anew(shared: tuple[Api, str, Path]) -> None:

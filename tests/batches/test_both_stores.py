@@ -3,8 +3,9 @@
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -338,26 +339,34 @@ async def test_a_run_is_claimed_once_and_ended_once(database: Database):
     assert ends == [True, False]
 
 
-async def test_silent_workers_are_taken_by_one_and_their_runs_interrupted(database: Database):
+async def test_a_worker_that_is_gone_is_taken_by_one_and_its_runs_interrupted(database: Database):
     at, (first, second) = await stored_runs(database, 2)
-    for worker, seen_at in (("gone", NOW), ("there", LATER)):
-        assert not await database.write(
-            lambda connection, worker=worker, seen_at=seen_at: batches.beat(
-                connection, worker=worker, now=seen_at
-            )
-        )
+
+    def change(what: Callable[..., Any], worker: str, **more: str) -> Awaitable[Any]:
+        return database.write(lambda connection: what(connection, worker=worker, **more))
+
+    for worker in ("gone", "there"):
+        await change(batches.enlist, worker, now=NOW)
+        assert await change(batches.beat, worker, now=NOW)
     await database.write(claim(first, "gone", "t1"))
     await database.write(claim(second, "there", "t2"))
-
-    def take(connection: Connection) -> list[str]:
-        return batches.take_silent_workers(connection, before=LATER, now=LATER)
-
-    assert [await database.write(take), await database.write(take)] == [["gone"], []]
+    assert await database.read(batches.signs_of_workers) == {"gone": NOW, "there": NOW}
+    await change(batches.beat, "there", now=LATER)
+    mark = f"{batches.TAKEN} by there"
+    takes = [("there", NOW), ("gone", NOW), ("gone", NOW)]  # one was heard of meanwhile, one is taken once
+    taken = [await change(batches.take_worker, who, sign=sign, mark=mark, now=LATER) for who, sign in takes]
+    assert taken == [False, True, False]
     counts = await database.read(
         lambda connection: batches.counts_of_batch(connection, int(str(at["batch_id"])))
     )
     assert counts["by_status"] == {"failed": 1, "running": 1}
     assert counts["by_verdict"] == {"NOT_APPLICABLE": 1}
+    # It hears of it at its next beat, and claims nothing before it is listed again.
+    assert not await change(batches.beat, "gone", now=LATER)
+    assert not await change(batches.is_listed, "gone")
+    await change(batches.enlist, "gone", now=LATER)
+    await change(batches.forget_worker, "gone", sign=mark)  # too late: it is there again
+    assert await change(batches.is_listed, "gone")
 
 
 async def test_two_nodes_claim_every_run_once_between_them(two_nodes: tuple[Database, Database]):

@@ -146,12 +146,16 @@ class Caller:
 
 
 class Clock:
-    """The platform's time, moved by hand."""
+    """The platform's time, moved by hand: time that goes by does so on both of its clocks."""
 
     def __init__(self, house: House) -> None:
         self._passed = timedelta()
         self._real = house.platform.now
         house.app.proxy.answerer._now = house.platform.live_runs._now = self
+        house.app.proxy.answerer._steady = house.platform.live_runs.steady = self.steady
+
+    def steady(self) -> float:
+        return time.monotonic() + self._passed.total_seconds()
 
     def __call__(self) -> str:
         moment = datetime.fromisoformat(self._real()) + self._passed

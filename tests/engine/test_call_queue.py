@@ -767,7 +767,7 @@ async def test_another_node_waits_for_a_call_that_is_out_until_its_time_has_pass
     call = caller.call("search_inventory", MUGS, key="k")
     await caller.lines.until_put(1)
     ours, database = house.platform.live_runs, house.platform.database
-    other = LiveRuns(database, now=clock, node="another")
+    other = LiveRuns(database, now=clock, node="another", steady=clock.steady)
     database.on_lost = ours.forget
     token_hash = hash_of(caller.run.token)
     with pytest.raises(Exception, match="still answering") as refusal:

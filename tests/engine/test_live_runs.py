@@ -186,12 +186,16 @@ async def test_events_under_way_keep_their_run_from_making_room(
 
 async def test_a_run_whose_time_is_up_refuses_calls_and_keeps_the_row(house: House, run: DrivenRun) -> None:
     proxy = house.app.proxy
-    clock = proxy._now
-    proxy._now = proxy.answerer._now = lambda: run.opened["expires_at"]  # the moment itself is too late
+    await read_anew(house, run)
+    ends_at = live_run(house, run).ends_at
+    clock, steady = proxy._now, proxy.live_runs.steady
+    proxy._now = proxy.answerer._now = lambda: run.opened["expires_at"]
+    proxy.answerer._steady = proxy.live_runs.steady = lambda: ends_at  # the moment itself is too late
     refused(await run.call("get_order", {"order_id": "4521"}), 409, "run_not_active")
     refused(await run.event("thinking", {}), 409, "run_not_active")
     refused(await run.raw("tools", b"", "GET"), 409, "run_not_active")
     proxy._now = proxy.answerer._now = clock
+    proxy.answerer._steady = proxy.live_runs.steady = steady
     assert (await run.call("get_order", {"order_id": "4521"})).status_code == 200
     rows = await run.trace()
     assert [row["error_code"] for row in rows] == ["run_not_active", None]

@@ -56,6 +56,9 @@ async def test_tool_calls_are_counted_by_who_answered_them(house: House, org: Or
     assert 0 < told['pipelines_tool_call_seconds_sum{source="odyssey"}'] < PATIENCE_S
     assert told["pipelines_live_runs"] == 1
     assert told["pipelines_rows_unstored"] == 0
+    assert told["pipelines_rows_stored_total"] == 5
+    assert told["pipelines_storage_groups_total"] >= 5  # one call after the other, and the changes before
+    assert told['pipelines_slots_held{for="judging"}'] == told['pipelines_slots_waiting{for="judging"}'] == 0
 
 
 async def test_what_is_refused_at_the_door_is_counted_by_its_code(house: House, org: Org) -> None:

@@ -1,16 +1,17 @@
-"""Credentials of an org: what they may be called, and taking their values out of what a run leaves behind."""
+"""Credentials of an org: what they may be called and what their values may be. How values are taken out of
+what a run leaves behind: `redaction`."""
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-from pipelines.core.json_text import InvalidJson, Json, dumps, loads
 
 CREDENTIAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 NAME_RULE = "letters, digits and `_`, not beginning with a digit, at most 128"
 # Shorter ones stand in every text by chance: they could not be kept out of what a run prints.
 SHORTEST_VALUE, LONGEST_VALUE = 4, 32_768
+#: Of a value with several lines, a line this long is hidden also where it stands alone.
+SHORTEST_LINE = 8
+#: Of all values of one agent together: what is looked for in everything its runs leave behind.
+LONGEST_TOGETHER = 32_768
 MOST_SECRETS = 100  # of one agent
 
 # The platform's own, and those that decide which programs and libraries a process loads.
@@ -27,54 +28,29 @@ def name_complaint(name: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """Takes the values of secrets out of text and JSON: `[secret NAME]` stands there instead."""
-
-    secrets: Mapping[str, str]
-
-    def __bool__(self) -> bool:
-        return bool(self.secrets)
-
-    def text(self, text: str) -> str:
-        if not any(value in text for value in self.secrets.values()):
-            return text
-        for name, value in self._longest_first():
-            text = text.replace(value, _mark(name))
-        return text
-
-    def json_bytes(self, raw: bytes) -> bytes:
-        """Of a JSON text: the same bytes unless there is a secret in it, however its author spelled it."""
-        if not self.secrets:
-            return raw
-        try:
-            value = loads(raw)
-        except InvalidJson:
-            return self._bytes(raw)
-        hidden = self._json(value)
-        return raw if hidden == value else dumps(hidden)
-
-    def _json(self, value: Json) -> Json:
-        """Keys too. Nesting is bounded by `loads`."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, list):
-            return [self._json(item) for item in value]
-        if isinstance(value, dict):
-            return {self.text(key): self._json(item) for key, item in value.items()}
-        return value
-
-    def _bytes(self, raw: bytes) -> bytes:
-        """What nobody can read as JSON: as it stands, and as JSON writes it in its two ways."""
-        for name, value in self._longest_first():
-            for spelled in {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}:
-                raw = raw.replace(spelled.encode(), _mark(name).encode())
-        return raw
-
-    def _longest_first(self) -> list[tuple[str, str]]:
-        """One secret may be part of another."""
-        return sorted(self.secrets.items(), key=lambda pair: -len(pair[1]))
+def value_complaint(value: str) -> str | None:
+    """Why a value could not be kept secret; never the value itself."""
+    if len(value.strip()) < SHORTEST_VALUE:
+        return (
+            f"`value` has fewer than {SHORTEST_VALUE} characters besides spaces, too few to be kept out of"
+            " what a run prints: they stand in other texts by chance"
+        )
+    return None
 
 
-def _mark(name: str) -> str:
-    return f"[secret {name}]"
+def value_warnings(value: str) -> list[str]:
+    """What of a value is hidden only in part."""
+    short = [line for line in value.strip().splitlines() if 0 < len(line.strip()) < SHORTEST_LINE]
+    if not short or len(value.strip().splitlines()) == 1:
+        return []
+    return [
+        f"{len(short)} of its lines have fewer than {SHORTEST_LINE} characters: printed without the lines"
+        " around them, they are not hidden"
+    ]
+
+
+def together_complaint(secrets: Mapping[str, str]) -> str | None:
+    together = sum(map(len, secrets.values()))
+    if together <= LONGEST_TOGETHER:
+        return None
+    return f"its secrets have {together:,} characters together, more than {LONGEST_TOGETHER:,}"

@@ -52,6 +52,7 @@ class ToolCallAnswerer:
         self._database = database
         self._store = database.store
         self._live_runs = live_runs
+        self._steady = live_runs.steady
         self._now = now
         self._carry_out = carry_out
         self._node = node
@@ -61,7 +62,8 @@ class ToolCallAnswerer:
         """Decide and store. `answered` is called on the loop, exactly once: with the reply once its row is
         durable, or with the exception that kept it from being stored."""
         now = self._now()
-        arguments, received = receive(live, call, is_active=live.is_active and now < live.expires_at)
+        is_active = live.is_active and self._steady() < live.ends_at
+        arguments, received = receive(live, call, is_active=is_active)
         if isinstance(received, Received):
             if live.queue is not None:
                 self._wait(live.queue, live, Waiting(call, arguments, received, answered), redos)
@@ -224,7 +226,12 @@ class ToolCallAnswerer:
 
     def _queue_of(self, live: LiveRun) -> CallQueue:
         live.queue = CallQueue(
-            live, database=self._database, now=self._now, carry_out=self._carry_out, node=self._node
+            live,
+            database=self._database,
+            now=self._now,
+            steady=self._steady,
+            carry_out=self._carry_out,
+            node=self._node,
         )
         return live.queue
 

@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 from pipelines.core.called_run import KeptReply
@@ -53,7 +52,7 @@ class Waiting:
     ask: Ask | None = None  # None: nothing was decided yet, or all is
     decision: Decision | None = None
     row: TraceRow | None = None  # as it was put on record
-    until: str = ""
+    until: float = 0.0  # by the steady clock: then another process may go on without it
     kept: KeptReply | None = None  # for those who ask the same again
     is_recorded: bool = False
     given_up: Exception | None = None  # what it is answered with once it is known to be on record
@@ -71,12 +70,14 @@ class CallQueue:
         *,
         database: Database,
         now: Callable[[], str],
+        steady: Callable[[], float],
         carry_out: CarryOut,
         node: str,
     ) -> None:
         self._live = live
         self._database = database
         self._now = now
+        self._steady = steady
         self._carry_out = carry_out
         self._node = node
         self._calls: deque[Waiting] = deque()
@@ -124,12 +125,14 @@ class CallQueue:
     # -- a call's way through the queue
 
     def _record(self, waiting: Waiting) -> TraceRow:
-        now = self._now()
         question = waiting.ask.question if waiting.ask is not None else None
-        before = self._calls[-2].until if len(self._calls) > 1 else ""
+        before = self._calls[-2].until if len(self._calls) > 1 else 0.0
         longest_s = GRACE_S + (question.longest_s if question is not None else 0)
-        waiting.until = _later(max(now, before), longest_s)
-        return self._row(waiting, asked(waiting.until, self._node), self._live.sequence + 1, now)
+        waiting.until = max(self._steady(), before) + longest_s
+        return self._row(waiting, self._asked(waiting), self._live.sequence + 1, self._now())
+
+    def _asked(self, waiting: Waiting) -> Decision:
+        return asked(self._live.shared_time(waiting.until), self._node)
 
     def _row(self, waiting: Waiting, decision: Decision, sequence: int, occurred_at: str) -> TraceRow:
         latency_ms = round((time.perf_counter() - waiting.call.started) * 1000, 3)
@@ -169,7 +172,7 @@ class CallQueue:
         """Settle whoever is first, and next, as far as what they asked has come back."""
         try:
             while self._calls and self._calls[0].is_recorded:
-                if self._now() >= self._calls[-1].until:  # another process may have gone on without them
+                if self._steady() >= self._calls[-1].until:  # another process may have gone on without them
                     self.abandon(OutcomeUnknown())
                 elif self._is_settled(self._calls[0]):
                     self._complete(self._calls[0])
@@ -203,11 +206,11 @@ class CallQueue:
         all before it, since another process goes on when none is out any more."""
         last = self._calls[-1]
         assert last.row is not None
-        until = _later(self._now(), longest_s + GRACE_S)
+        until = self._steady() + longest_s + GRACE_S
         if until <= last.until:
             return
         last.until = until
-        last.row = self._row(last, asked(until, self._node), last.row.sequence, last.row.occurred_at)
+        last.row = self._row(last, self._asked(last), last.row.sequence, last.row.occurred_at)
         self._live.fold(last.row, last.received.arrival)
         self._live.unstored += 1
         self._database.complete(last.row, self._live.sequence, self._prolonged)
@@ -254,8 +257,3 @@ class CallQueue:
         finally:
             if waiting.kept is not None:
                 waiting.kept.tell(answer if isinstance(answer, Exception) else None)
-
-
-def _later(moment: str, seconds: float) -> str:
-    after = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
-    return after.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -81,7 +81,7 @@ class Dispatcher:
         for turn, said in enumerate(user_turns(seed)):
             session.history.append(Message(role="user", content=said))
             envelope = self._envelope(claimed, seed, said, session)
-            outcome = await self._send(claimed.agent, envelope)
+            outcome = await self._send(claimed, envelope)
             if isinstance(outcome, DispatchFailed):
                 session.warnings += outcome.warnings
                 session.warnings += outcome.reply.soft_warnings if outcome.reply is not None else ()
@@ -91,9 +91,10 @@ class Dispatcher:
                 break
         return None
 
-    async def _send(self, agent: Agent, envelope: Envelope) -> Outcome:
+    async def _send(self, claimed: Claimed, envelope: Envelope) -> Outcome:
+        agent = claimed.agent
         if agent.definition.is_code:
-            return await self._code_runner.dispatch(agent, envelope)
+            return await self._code_runner.dispatch(agent, envelope, claimed.run.batch_id)
         return await self._client.dispatch(target_of(self._platform, agent), envelope)
 
     def _take_in(self, session: _Session, reply: AgentReply, turn: int) -> None:

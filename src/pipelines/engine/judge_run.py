@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
+from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import loads_own
 from pipelines.core.ledger import World
 from pipelines.core.tools_schema import Tool
@@ -19,7 +20,7 @@ from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
-from pipelines.engine.platform import Platform
+from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
 from pipelines.storage import runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.runs import Ending, Run
@@ -33,7 +34,7 @@ MAX_REDOS = 20  # only when calls of a run still come in by another node when it
 #: answers take seconds only where they are written for it.
 MOST_JUDGING_S = 3.0
 # Threads of their own: on the database's two readers a long judgement would keep all other questions waiting.
-_JUDGES = ThreadPoolExecutor(2, thread_name_prefix="judge")
+_JUDGES = ThreadPoolExecutor(JUDGES + JUDGE_GUESTS, thread_name_prefix="judge")
 NO_CALLS = "the agent has tools, but no call reached the proxy: are its tools wired to odyssey_proxy_url?"
 
 
@@ -77,7 +78,15 @@ class _Gathered(NamedTuple):
 async def _judged_log(
     platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
 ) -> tuple[Ending, int]:
-    """And the sequence of the last row it was judged on."""
+    """And the sequence of the last row it was judged on. The orgs' judgements come by turns; reading what one
+    rests on is part of it, so that a batch that ends never has all readers."""
+    async with platform.judging.slot(Place(run.org_id, run.batch_id)):
+        return await _judged_in_turn(platform, run, ending, responses)
+
+
+async def _judged_in_turn(
+    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
+) -> tuple[Ending, int]:
 
     def read(connection: Connection) -> _Gathered | int:
         rows = log_of_run(connection, run.id)
@@ -85,9 +94,10 @@ async def _judged_log(
             return rows[-1].sequence if rows else 0
         return _gathered(connection, platform, run, ending, responses, rows)
 
+    database = platform.database
     if ending.status is not RunStatus.CANCELLED:
         await _make_ready(platform, run)
-    found = await platform.database.read(read)
+    found = await (database.read(read) if run.batch_id is None else database.read_for_batch(read))
     if isinstance(found, int):
         return ending, found
     last = found.rows[-1].sequence if found.rows else 0

@@ -5,10 +5,11 @@ The database is the truth. What is here may be dropped at any moment and costs o
 
 import asyncio
 import threading
+import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,6 +36,7 @@ from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailab
 from pipelines.wire.names import RunStatus
 
 MAX_LIVE_RUNS = 20_000
+MAX_DEADLINES = 5 * MAX_LIVE_RUNS  # of runs that are open; a hundred bytes each
 MAX_LIVE_BYTES = 1024 * 1024 * 1024  # of all together with their worlds, as estimated
 LEFT_AFTER = 0.9  # when runs make room, so that the next does not have to at once
 UNWEIGHED_BYTES = 4_096  # by which a run may have grown before it is weighed again
@@ -51,6 +53,13 @@ class Toolbox(NamedTuple):
     config: AgentConfig
 
 
+class LoadedAt(NamedTuple):
+    """One moment by two clocks. The time of day may be set while we run; the steady one only goes on."""
+
+    shared: datetime  # by the clock that all nodes share
+    steady: float
+
+
 @dataclass(slots=True, kw_only=True)
 class LiveRun(CalledRun):
     """A run in memory: beside its state, what finding, ending and storing it take."""
@@ -59,7 +68,8 @@ class LiveRun(CalledRun):
     jti: str
     token_hash: str
     toolbox: Toolbox
-    expires_at: str
+    ends_at: float  # by the steady clock: when its token expires
+    loaded_at: "LoadedAt"
     is_active: bool
     world_hash: str | None = None
     world_bytes: int = 0
@@ -69,6 +79,11 @@ class LiveRun(CalledRun):
     queue: CallQueue | None = None  # while something is asked for one of its calls
     recent_calls: deque[float] = field(default_factory=deque)
     recent_events: deque[float] = field(default_factory=deque)
+
+    def shared_time(self, steady: float) -> str:
+        """That moment by the clock that all nodes share, as far as this run knows it."""
+        moment = self.loaded_at.shared + timedelta(seconds=steady - self.loaded_at.steady)
+        return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
     def abandon(self, error: Exception) -> None:
         """Whoever waits for what was asked is told this instead."""
@@ -95,16 +110,22 @@ class LiveRuns:
         now: Callable[[], str],
         node: str = "local",
         plan_readers: PlanReaders | None = None,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`node` names this process among those that work on the same database."""
+        """`node` names this process among those that work on the same database. `steady` is the clock by
+        which runs end."""
         self._database = database
         self._plan_readers = plan_readers or PlanReaders()
         self._now = now
+        self.steady = steady
         self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
         self._loading: dict[str, asyncio.Future[bool]] = {}
         self._unstored: dict[str, int] = {}  # tokens of runs dropped while rows of them were under way
+        #: When runs end, by the steady clock; also of those that are not in memory: how long one lives is
+        #: worked out once, however its row and the time of day compare later.
+        self._deadlines: OrderedDict[int, float] = OrderedDict()
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
         self._shared = _Shared()
         self._bytes = 0
@@ -119,6 +140,20 @@ class LiveRuns:
             sum(live.queue.calls_waiting for live in lives if live.queue is not None),
             sum(live.unstored for live in lives),
         )
+
+    def expect_end(self, run_id: int, ends_at: float) -> None:
+        """A run was opened or claimed here, and expires at this moment of the steady clock."""
+        self._deadlines[run_id] = ends_at
+        if len(self._deadlines) > MAX_DEADLINES:
+            self._deadlines.popitem(last=False)
+
+    def postpone_end(self, run_id: int, seconds: float) -> None:
+        """Time went by that was not the agent's."""
+        if run_id in self._deadlines:
+            self._deadlines[run_id] += seconds
+        token_hash = self._token_of.get(run_id)
+        if token_hash is not None:
+            self._by_token[token_hash].ends_at += seconds
 
     def get(self, token_hash: str) -> LiveRun | None:
         live = self._by_token.get(token_hash)
@@ -161,6 +196,9 @@ class LiveRuns:
             return False
         assert isinstance(live, LiveRun)
         live.is_active = live.is_active and live.id not in self._ended
+        if live.is_active:
+            live.ends_at = self._deadlines.get(live.id, live.ends_at)
+            self.expect_end(live.id, live.ends_at)
         self._by_token[token_hash] = live
         self._token_of[live.id] = token_hash
         self._runs_in[live.world_hash] += 1
@@ -197,21 +235,23 @@ class LiveRuns:
         run = run_by_token_hash(connection, token_hash)
         if run is None or not (may_make or self._shared.is_ready(run)):
             return run
-        live = self._shared.open(connection, run, token_hash)
+        now = self._database.time(connection, self._now())
+        loaded_at = LoadedAt(datetime.fromisoformat(now), self.steady())
+        live = self._shared.open(connection, run, token_hash, loaded_at)
         for row in read_log(connection, run.id):
-            if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_out(row):
+            if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_out(row, now):
                 raise StorageUnavailable("Another server is still answering an earlier call of this run.")
             live.fold(row)
             if row.idempotency_key is not None:
                 live.settled(row.idempotency_key)
         return live
 
-    def _is_out(self, row: TraceRow) -> bool:
+    def _is_out(self, row: TraceRow, now: str) -> bool:
         """Whether another process may still store the outcome of a call it has passed on. Of this one's own
         calls, those that are not in memory any more were given up."""
         body: Any = loads_own(row.response or "{}")
         details = body["error"].get("details")
-        return bool(details and details["by"] != self._node and self._now() < details["until"])
+        return bool(details and details["by"] != self._node and now < details["until"])
 
     def surroundings(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
         """What a run is judged against: its tools and the world it started from. For reader threads."""
@@ -263,6 +303,7 @@ class LiveRuns:
 
     def let_go(self, run_id: int) -> None:
         """It has ended and its row says so: what is read from now on is right, what is being read is not."""
+        self._deadlines.pop(run_id, None)
         self.deactivate(run_id)
         self._drop(run_id)
         if run_id in self._unstored.values():  # no call will be decided on it any more
@@ -283,7 +324,8 @@ class _Shared:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
 
-    def open(self, connection: Connection, run: Run, token_hash: str) -> LiveRun:
+    def open(self, connection: Connection, run: Run, token_hash: str, loaded_at: LoadedAt) -> LiveRun:
+        left = datetime.fromisoformat(run.expires_at) - loaded_at.shared
         toolbox, world = self.surroundings(connection, run)
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
@@ -300,7 +342,8 @@ class _Shared:
             ),
             seed=task,
             began=began_at(datetime.fromisoformat(run.simulated_now)),
-            expires_at=run.expires_at,
+            ends_at=loaded_at.steady + left.total_seconds(),
+            loaded_at=loaded_at,
             is_active=run.status is RunStatus.RUNNING,
             world_hash=run.world_hash,
             world_bytes=world_size(connection, run.world_hash) * VALUES_PER_TEXT,

@@ -1,10 +1,11 @@
 """Credentials of an org: set, deleted, and opened for a run. Their values leave only into a sandbox."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pipelines.core.authored import Fields
-from pipelines.core.code_secrets import LONGEST_VALUE, SHORTEST_VALUE, name_complaint
-from pipelines.core.json_text import JsonObject, pointer
+from pipelines.core.code_secrets import LONGEST_VALUE, name_complaint, value_complaint, value_warnings
+from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.storage import credentials
@@ -17,16 +18,22 @@ class CredentialMissing(Exception):
     """A run needs credentials that are gone or cannot be opened here. The message says which."""
 
 
-async def set_credential(platform: Platform, org_id: int, body: JsonObject) -> Credential:
+class CredentialSet(NamedTuple):
+    credential: Credential
+    soft_warnings: list[Json]  # what of its value is hidden only in part
+
+
+async def set_credential(platform: Platform, org_id: int, body: JsonObject) -> CredentialSet:
     """A new credential, or a new value for one of this name."""
     name, value = _read(body)
     now = platform.now()
     sealed = platform.secrets.seal(value, row=row_of(org_id, name))
-    return await platform.database.write(
+    made = await platform.database.write(
         lambda connection: credentials.set_credential(
             connection, org_id=org_id, name=name, sealed_value=sealed, now=now
         )
     )
+    return CredentialSet(made, [*value_warnings(value)])
 
 
 async def delete_credential(platform: Platform, org_id: int, credential_id: int) -> None:
@@ -90,11 +97,9 @@ def _read(body: JsonObject) -> tuple[str, str]:
     if complaint is not None:
         fields.refuse("name", f"`{str(name)[:80]}` {complaint}")
     value = fields.text("value", longest=LONGEST_VALUE)
-    if value is not None and len(value) < SHORTEST_VALUE:
-        message = (
-            f"`value` has fewer than {SHORTEST_VALUE} characters, too few to be kept out of what a run prints"
-        )
-        fields.refuse("value", message)
+    wrong = value_complaint(value) if value is not None else None
+    if wrong is not None:
+        fields.refuse("value", wrong)
     if problems or name is None or value is None:
         raise Refused(problems, "the credential")
     return name, value

@@ -3,7 +3,7 @@
 import re
 import secrets
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
@@ -12,7 +12,7 @@ from pipelines.core.failure_rules import read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.judge_run import judge_and_end
-from pipelines.engine.platform import Platform, timestamp
+from pipelines.engine.platform import Platform, later, timestamp
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets, runs
 from pipelines.storage.connection import Connection
@@ -36,8 +36,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     if agent.status == "draft":
         raise AgentIsDraft
     token, jti = secrets.token_urlsafe(32), secrets.token_hex(16)
-    created = platform.now()
-    expires = datetime.fromisoformat(created) + timedelta(seconds=platform.manual_run_ttl_s)
+    created, began = platform.now(), platform.live_runs.steady()
 
     def prepare(connection: Connection) -> NewRun:
         task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
@@ -60,7 +59,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             fault_seed=asked.fault_seed,
             soft_warnings=[],
             created_at=created,
-            expires_at=timestamp(expires),
+            expires_at=later(platform.database.time(connection, created), platform.manual_run_ttl_s),
         )
 
     new = await platform.database.read(prepare)
@@ -68,6 +67,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     told = await platform.database.read(lambda connection: platform.live_runs.unenforced(connection, new))
     new = replace(new, soft_warnings=[*told])
     run_id = await platform.database.write(lambda connection: runs.add_run(connection, new))
+    platform.live_runs.expect_end(run_id, began + platform.manual_run_ttl_s)
     return OpenedRun(run=await find_run(platform, org_id, run_id), token=token)
 
 

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from pipelines.core.fair_slots import FairSlots
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.plan_readers import PlanReaders
@@ -13,14 +14,23 @@ from pipelines.processes.pool import HelperProcesses
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox
 
+# At a time, of all orgs together; see FairSlots for the guests.
+JUDGES, JUDGE_GUESTS = 2, 1
+DISPATCHES, DISPATCH_GUESTS = 1_000, 250  # what the sockets and the memory of one process are good for
+
 
 def timestamp(moment: datetime) -> str:
     """UTC, fixed width: as text these sort the way time goes."""
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
+def later(moment: str, seconds: float) -> str:
+    return timestamp(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
+
+
 class WallClock:
-    """The time of day as a timestamp. Asked on every tool call, so the second is formatted once."""
+    """The time of day as a timestamp: for what is stored and shown. It may be set while we run, so nothing
+    that lasts is measured by it. Asked on every tool call, so the second is formatted once."""
 
     __slots__ = ("_second", "_text")
 
@@ -51,3 +61,5 @@ class Platform:
     plan_readers: PlanReaders
     helpers: HelperProcesses  # read what is large: bodies, replies, code
     upload_helpers: HelperProcesses  # apart, since an upload takes minutes where a body takes seconds
+    dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
+    judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))

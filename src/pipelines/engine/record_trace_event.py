@@ -20,9 +20,10 @@ async def record_trace_event(
     actor_id: str | None,
     append: Callable[[TraceRow], "asyncio.Future[None]"],
     now: str,
+    steady: float,
 ) -> JsonObject:
     """Store the event and say where it stands: `{accepted, sequence, event_type}`."""
-    payload = _payload(live, event_type, body, actor_id, now)
+    payload = _payload(live, event_type, body, actor_id, steady)
     arrived = max(now, live.last_occurred_at)
     told = event_time(payload)
     row = TraceRow(
@@ -56,11 +57,11 @@ async def record_trace_event(
 
 
 def _payload(
-    live: LiveRun, event_type: str, body: bytes | None, actor_id: str | None, now: str
+    live: LiveRun, event_type: str, body: bytes | None, actor_id: str | None, steady: float
 ) -> JsonObject:
     check_event_type(event_type)
     if actor_id is not None and not is_actor_id(actor_id):
         raise ActorIdInvalid
-    if not live.is_active or now >= live.expires_at:
+    if not live.is_active or steady >= live.ends_at:
         raise RunNotActive
     return read_event(body)

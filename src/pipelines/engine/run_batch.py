@@ -2,7 +2,7 @@
 
 A run is claimed by one update of its row just before its POST, so nobody sends it twice. A shard that starts
 again (after a kill, on another worker) sends what is still pending. What a worker that is gone had claimed,
-the agent may have seen: it ends as `interrupted` and is offered for retry.
+the agent may have seen: it ends as `interrupted` and is offered for retry. Who is gone: `worker_beats`.
 """
 
 import asyncio
@@ -11,13 +11,14 @@ import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.core.fair_slots import Place
 from pipelines.engine.durable_shards import LANES, DurableShards, Shard
 from pipelines.engine.finish_changes import finish_changes
-from pipelines.engine.platform import Platform, timestamp
+from pipelines.engine.platform import Platform, later
+from pipelines.engine.worker_beats import BEATS, WorkerBeats
 from pipelines.storage import batches, runs
 from pipelines.storage.agents import Agent, agent_by_id
 from pipelines.storage.batches import Batch
@@ -29,7 +30,6 @@ from pipelines.wire.names import RunStatus
 
 log = logging.getLogger(__name__)
 SHARD = 250  # runs: large enough that queueing costs nothing, small enough to share and to resume
-BEATS = 5  # a worker that misses this many heartbeats is taken to be gone
 RETRY_S = 1.0  # how long to leave a database alone that could not answer
 GRACE_S = 30  # a token outlives the agent's time by this much: its last call may be on its way
 
@@ -61,16 +61,24 @@ class BatchRunner:
         worker: str,
         database_url: str,
         silent_s: float,
+        is_shared: bool,
         dispatch_run: DispatchRun,
     ) -> None:
+        """`is_shared`: other processes may work on the same database."""
         self._platform = platform
         self._worker = worker
-        self._silent_s = silent_s
+        self._round_s = silent_s / BEATS
         self._dispatch_run = dispatch_run
         self._shards = DurableShards(database_url=database_url, worker=worker, run_shard=self._run_shard)
         self._at_work: set[asyncio.Task[None]] = set()  # one task per shard
         self._in_flight: dict[int, asyncio.Task[None]] = {}  # from just before the claim to the end
-        self._beating: asyncio.Task[None] | None = None
+        self._beats: WorkerBeats | None = None
+        if is_shared:
+            self._beats = WorkerBeats(
+                platform, worker=worker, beat_s=self._round_s, take_over=self._take_over, let_go=self._let_go
+            )
+        self._unqueued: dict[tuple[int, str | None], int] = {}  # seen unqueued in how many rounds
+        self._looking_after: asyncio.Task[None] | None = None
         self._is_stopping = False
 
     async def start(self, *, listen: bool, is_queue_new: bool = False) -> None:
@@ -88,17 +96,19 @@ class BatchRunner:
         unfinished = await self._platform.database.read(batches.unfinished_batches)
         if listen or unfinished:
             await self._listen()
-            await self._queue_forgotten(before=now)
+            await self._queue_forgotten(rounds=0)
 
     async def stop(self) -> None:
         """What is in flight is cut off as by a kill, and said to be; the rest waits for whoever goes on."""
         self._is_stopping = True
-        if self._beating is None:
+        if self._looking_after is None:
             return
-        self._beating.cancel()
+        self._looking_after.cancel()
+        if self._beats is not None:
+            await self._beats.stop()
         for shard in self._at_work:
             shard.cancel()
-        await asyncio.gather(self._beating, *self._at_work, return_exceptions=True)
+        await asyncio.gather(self._looking_after, *self._at_work, return_exceptions=True)
         now = self._platform.now()
         with suppress(StorageUnavailable):
             await self._platform.database.write(
@@ -131,9 +141,10 @@ class BatchRunner:
             task.cancel()
 
     async def _listen(self) -> None:
-        if self._beating is None:
-            await self._beat()
-            self._beating = asyncio.create_task(self._keep_beating())
+        if self._looking_after is None:
+            if self._beats is not None:
+                await self._beats.start()
+            self._looking_after = asyncio.create_task(self._look_after())
         await self._shards.start()
 
     # -- a shard
@@ -154,7 +165,7 @@ class BatchRunner:
         """Send what is pending of it; True once nothing is."""
         database = self._platform.database
         try:
-            work = await database.read(lambda connection: _work(connection, shard.batch_id, shard))
+            work = await database.read_for_batch(lambda connection: _work(connection, shard.batch_id, shard))
             if work.pending:
                 await self._send(work, slots_of(work.batch.concurrency, shard.lane))
                 return False
@@ -171,18 +182,19 @@ class BatchRunner:
         async with asyncio.TaskGroup() as group:
             for run_id in work.pending:
                 await slots.acquire()
-                group.create_task(self._one(run_id, work.agent, slots))
+                group.create_task(self._one(run_id, work, slots))
 
-    async def _one(self, run_id: int, agent: Agent, slots: asyncio.Semaphore) -> None:
+    async def _one(self, run_id: int, work: _Work, slots: asyncio.Semaphore) -> None:
         """Nothing but its cancellation leaves here: the other runs of the shard go on."""
         task = asyncio.current_task()
         assert task is not None
         self._in_flight.setdefault(run_id, task)  # unless a shard that overlaps is about to claim it
         try:
-            claimed = await self._claim(run_id, agent)
-            if claimed is not None:
-                self._in_flight[run_id] = task
-                await self._dispatch_run(claimed)
+            async with self._platform.dispatching.slot(Place(work.batch.org_id, work.batch.id)):
+                claimed = await self._claim(run_id, work.agent)
+                if claimed is not None:
+                    self._in_flight[run_id] = task
+                    await self._dispatch_run(claimed)
         except StorageUnavailable as error:
             log.warning("run %s waits for the database: %s", run_id, error)
             await asyncio.sleep(RETRY_S)
@@ -196,34 +208,46 @@ class BatchRunner:
 
     async def _claim(self, run_id: int, agent: Agent) -> Claimed | None:
         """Its row says `running` before a byte is sent: what is claimed is never sent by anyone else."""
-        token, jti, now = secrets.token_urlsafe(32), secrets.token_hex(16), self._platform.now()
-        lifetime = timedelta(seconds=agent.definition.run_timeout_s + GRACE_S)
+        platform = self._platform
+        token, jti, now = secrets.token_urlsafe(32), secrets.token_hex(16), platform.now()
+        turn_s = agent.definition.run_timeout_s + GRACE_S
+        began = platform.live_runs.steady()
 
-        def to_claim(connection: Connection) -> Run | None:
+        def to_claim(connection: Connection) -> tuple[Run, float] | None:
             pending = runs.pending_run(connection, run_id)
             if pending is None:
                 return None
-            expires_at = timestamp(datetime.fromisoformat(now) + lifetime * pending.turns())
+            lifetime_s = turn_s * pending.turns()
+            expires_at = later(platform.database.time(connection, now), lifetime_s)
             run = replace(pending, status=RunStatus.RUNNING, jti=jti, expires_at=expires_at)
             run = replace(run, started_at=now, dispatched_at=now)
             with suppress(Exception):  # what is wrong with a seed is told when it is sent
                 run.seed  # noqa: B018 - read here, on a reader's thread, rather than on the loop
-            return run
+            return run, lifetime_s
 
         # Its seed may be large: it is read before the claim, so that nobody waits for the writer meanwhile.
-        run = await self._platform.database.read(to_claim)
-        if run is None:
+        found = await platform.database.read_for_batch(to_claim)
+        if found is None:
             return None
-        claim = partial(
-            runs.claim_run,
-            run_id=run_id,
-            worker=self._worker,
-            jti=jti,
-            token_hash=hash_of(token),
-            now=now,
-            expires_at=run.expires_at,
-        )
-        return Claimed(run, token, agent) if await self._platform.database.write(claim) else None
+        run, lifetime_s = found
+
+        def claim(connection: Connection) -> bool:
+            if self._beats is not None and not batches.is_listed(connection, worker=self._worker):
+                raise StorageUnavailable("others have taken this worker to be gone")
+            return runs.claim_run(
+                connection,
+                run_id=run_id,
+                worker=self._worker,
+                jti=jti,
+                token_hash=hash_of(token),
+                now=now,
+                expires_at=run.expires_at,
+            )
+
+        if not await platform.database.write(claim):
+            return None
+        platform.live_runs.expect_end(run.id, began + lifetime_s)
+        return Claimed(run, token, agent)
 
     def _close(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> None:
         for run_id in batches.claimed_runs(
@@ -233,32 +257,31 @@ class BatchRunner:
                 batches.interrupt_run(connection, run_id=run_id, now=now)
         batches.finish_batch(connection, batch_id=shard.batch_id, now=now)
 
-    # -- other workers
+    # -- beside the shards
 
-    async def _keep_beating(self) -> None:
+    async def _look_after(self) -> None:
+        """On a task of its own: a beat must not wait for any of it."""
         while True:
-            await asyncio.sleep(self._silent_s / BEATS)
+            await asyncio.sleep(self._round_s)
             try:
-                if not await self._beat():
-                    self._let_go()
-                await self._stop_what_was_ended_elsewhere()
-                await self._take_over()
-                await self._queue_forgotten(before=self._ago())
+                if self._beats is not None:
+                    await self._stop_what_was_ended_elsewhere()
+                await self._queue_forgotten(rounds=BEATS)
                 await finish_changes(self._platform, at_start=False)
-            except Exception:  # whatever it was, a heart that stops for it would be worse
-                log.exception("worker %s missed a beat", self._worker)
+            except Exception:  # whatever it was, the next round may have more luck
+                log.exception("worker %s could not look after its batches", self._worker)
 
-    async def _beat(self) -> bool:
-        now = self._platform.now()
-        return await self._platform.database.write(
-            lambda connection: batches.beat(connection, worker=self._worker, now=now)
-        )
-
-    def _let_go(self) -> None:
-        """This one was silent for so long that others have its shards now."""
+    async def _let_go(self) -> None:
+        """Others have this one's shards. What it claimed before it heard of that, nobody would end."""
         log.warning("worker %s was taken to be gone; others go on with its shards", self._worker)
-        for shard in self._at_work:
+        shards = list(self._at_work)
+        for shard in shards:
             shard.cancel()
+        await asyncio.gather(*shards, return_exceptions=True)
+        now, mine = self._platform.now(), set(self._in_flight)
+        await self._platform.database.write(
+            lambda connection: batches.interrupt_worker(connection, worker=self._worker, now=now, but=mine)
+        )
 
     async def _stop_what_was_ended_elsewhere(self) -> None:
         """Another node took a request to cancel, or took this one for gone."""
@@ -268,24 +291,20 @@ class BatchRunner:
         ):
             self.cancel(run_id)
 
-    async def _take_over(self) -> None:
-        """The shards of workers that are gone. Should this one go, too, before it is done, another will."""
-        before, now = self._ago(), self._platform.now()
-        for gone in await self._platform.database.write(
-            lambda connection: batches.take_silent_workers(connection, before=before, now=now)
-        ):
-            await self._shards.take_over(gone)
-            await self._platform.database.write(partial(batches.forget_worker, worker=gone))
+    async def _take_over(self, gone: str) -> None:
+        await self._shards.take_over(gone)
 
-    async def _queue_forgotten(self, *, before: str) -> None:
-        """Batches whose server went down between storing and queueing them."""
-        for batch in await self._platform.database.read(
-            lambda connection: batches.unqueued_batches(connection, before=before)
-        ):
-            await self.enqueue(batch)
-
-    def _ago(self) -> str:
-        return timestamp(datetime.fromisoformat(self._platform.now()) - timedelta(seconds=self._silent_s))
+    async def _queue_forgotten(self, *, rounds: int) -> None:
+        """Batches whose server went down between storing and queueing them: unqueued for so many rounds."""
+        found = await self._platform.database.read(batches.unqueued_batches)
+        seen = self._unqueued
+        self._unqueued = {
+            (batch.id, batch.unqueued_since): seen.get((batch.id, batch.unqueued_since), 0) + 1
+            for batch in found
+        }
+        for batch in found:
+            if self._unqueued[batch.id, batch.unqueued_since] > rounds:
+                await self.enqueue(batch)
 
 
 def shards_of(batch: Batch, run_ids: list[int], *, lanes: int) -> list[Shard]:

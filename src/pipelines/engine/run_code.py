@@ -9,23 +9,25 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from time import perf_counter
 
 from pipelines.core.agent_reply import BadReply, check_response_contract, parse_agent_reply
-from pipelines.core.code_secrets import Redaction
+from pipelines.core.code_secrets import together_complaint
+from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Refused
+from pipelines.core.redaction import Redaction
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.import_check import import_check
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
-from pipelines.engine.platform import Platform, timestamp
+from pipelines.engine.platform import Platform, later
 from pipelines.engine.upload_code import MOST_REQUIREMENTS, REQUIREMENTS_FILE
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
 from pipelines.outbound.ping import PingResult
 from pipelines.sandbox.environments import CannotPrepare
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits, parse_entrypoint
+from pipelines.sandbox.output import LEFT_OUT
 from pipelines.sandbox.pool import Begins, SandboxPool
 from pipelines.storage import code, runs
 from pipelines.storage.agents import Agent
@@ -88,7 +90,7 @@ class CodeRunner:
         self._folders = folders
         self._door = door
 
-    async def dispatch(self, agent: Agent, envelope: Envelope) -> Outcome:
+    async def dispatch(self, agent: Agent, envelope: Envelope, batch_id: int | None) -> Outcome:
         """Call the agent's function once."""
         started = perf_counter()
         async with AsyncExitStack() as held:
@@ -96,9 +98,11 @@ class CodeRunner:
                 ready = await self._made_ready(agent, held)
             except (CannotStart, CodeModeUnavailable) as error:
                 return _not_started(str(error))
-            return await self._call(agent, envelope, ready, started)
+            return await self._call(agent, envelope, ready, Place(agent.org_id, batch_id), started)
 
-    async def _call(self, agent: Agent, envelope: Envelope, ready: _Ready, started: float) -> Outcome:
+    async def _call(
+        self, agent: Agent, envelope: Envelope, ready: _Ready, place: Place, started: float
+    ) -> Outcome:
         async def begins() -> None:
             await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
 
@@ -107,7 +111,7 @@ class CodeRunner:
         visitor = Visitor(
             jti=envelope.run_token_jti, token_hash=hash_of(envelope.run_token), redaction=redaction
         )
-        outcome = await self._run(ready.pool, job, visitor, begins)
+        outcome = await self._run(ready.pool, job, visitor, place, begins)
         hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         await self._keep_output(envelope.run_id, outcome, hidden)
         latency_ms = round((perf_counter() - started) * 1000, 3)
@@ -126,22 +130,22 @@ class CodeRunner:
             job = _job(agent, _NO_RUN, ready)
             nobody = Visitor(jti="", token_hash="", redaction=Redaction({}))
             with import_check(job) as looking:
-                outcome = await self._run(ready.pool, looking, nobody)
+                outcome = await self._run(ready.pool, looking, nobody, Place(agent.org_id))
         if outcome.error is None:
             return _tested(started, hint=ready.warnings[0] if ready.warnings else None)
         failed = _failed(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
         return _tested(started, problem=failed.detail, hint=failed.traceback or failed.hint)
 
     async def _run(
-        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, begins: Begins | None = None
+        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, place: Place, begins: Begins | None = None
     ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
         serve = self._door(visitor)
-        outcome = await pool.run(job, serve=serve, begins=begins)
+        outcome = await pool.run(job, serve=serve, begins=begins, place=place)
         if outcome.was_called or outcome.error is None:
             return outcome
         is_ours = outcome.error.kind is CodeErrorKind.SANDBOX_FAILED
-        return await pool.run(job, serve=serve) if is_ours else outcome
+        return await pool.run(job, serve=serve, place=place) if is_ours else outcome
 
     async def _made_ready(self, agent: Agent, held: AsyncExitStack) -> _Ready:
         """Its folders stay for as long as `held` does."""
@@ -155,6 +159,9 @@ class CodeRunner:
             if requirements is None:
                 requirements = await asyncio.to_thread(_requirements_in, folder)
             environment = await held.enter_async_context(opened.environment_for(requirements))
+            if (complaint := together_complaint(secrets)) is not None:
+                raise CannotStart(complaint)
+            await asyncio.to_thread(Redaction, secrets)  # how they are spelled is worked out beside the loop
         except CredentialMissing as error:
             raise CannotStart(f"{error}; set it with POST /api/credentials, then run again") from None
         except CannotPrepare as error:
@@ -178,14 +185,13 @@ class CodeRunner:
         def store(connection: Connection) -> None:
             run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
             if run is not None:
-                later = datetime.fromisoformat(run.expires_at) + timedelta(seconds=spent_s)
-                runs.postpone_expiry(connection, run_id=run_id, expires_at=timestamp(later))
+                runs.postpone_expiry(connection, run_id=run_id, expires_at=later(run.expires_at, spent_s))
 
         await self._platform.database.write(store)
-        self._platform.live_runs.forget({run_id})  # what is in memory of it still has the old time
+        self._platform.live_runs.postpone_end(run_id, spent_s)
 
     async def _keep_output(self, run_id: int, outcome: CodeOutcome, hidden: Redaction) -> None:
-        output = code.Output(hidden.text(outcome.stdout), hidden.text(outcome.stderr))
+        output = await asyncio.to_thread(_hidden_output, outcome, hidden)
 
         def store(connection: Connection) -> None:
             code.add_output(connection, run_id=run_id, output=output)
@@ -203,6 +209,10 @@ _NO_RUN = Envelope(
     run_token="no run",
     run_token_jti="none",
 )
+
+
+def _hidden_output(outcome: CodeOutcome, hidden: Redaction) -> code.Output:
+    return code.Output(hidden.cut_text(outcome.stdout, LEFT_OUT), hidden.cut_text(outcome.stderr, LEFT_OUT))
 
 
 def _tested(started: float, *, problem: str | None = None, hint: str | None = None) -> PingResult:
@@ -283,11 +293,11 @@ def _failed(error: CodeError, hidden: Redaction, latency_ms: float, *, was_calle
     named = f"{error.exception}: {error.message}" if error.exception is not None else error.message
     return DispatchFailed(
         error_class=_BY_KIND[error.kind],
-        detail=hidden.text(named),
+        detail=hidden.cut_text(named, LEFT_OUT),
         reached="yes" if was_called else "no",
         hint=error.hint,
         latency_ms=latency_ms,
-        traceback=hidden.text(error.traceback) if error.traceback is not None else None,
+        traceback=hidden.cut_text(error.traceback, LEFT_OUT) if error.traceback is not None else None,
     )
 
 

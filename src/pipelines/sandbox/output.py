@@ -2,10 +2,13 @@
 
 import asyncio
 import os
+import re
 
 _PIECE = 64 * 1024
 #: Past its limit a flood is thrown away at this pace, lest reading it take the whole event loop.
 _FLOOD_PAUSE_S = 0.002
+#: Stands where the middle of too much text was left out: here, and in what an exception says (`inside`).
+LEFT_OUT = re.compile(r"\n\[(?:\.\.\. [0-9]+ bytes dropped \.\.\.|… [0-9]+ characters left out …)\]\n")
 
 
 class Output:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.sandbox import recipe
 from pipelines.sandbox.cgroups import Groups
 from pipelines.sandbox.door import Serve
@@ -34,6 +35,7 @@ AT_ONCE_PER_CORE = 4  # most of them wait for their tools
 _MOVE = "move the data directory and the database to a folder of their own"
 
 _log = logging.getLogger(__name__)
+NOBODY = Place(0)
 
 
 class CannotIsolate(Exception):
@@ -48,9 +50,10 @@ class SandboxPool:
     """One per server process.
 
     `warm` sandboxes wait for each code that was run lately, `most_warm` in all; they hold no token, no
-    variable and none of the code's modules. `most_running` jobs run at a time, more wait; None: by the number
-    of cores. `groups` make a cgroup for each sandbox, where the operator has delegated one to the server.
-    `hidden` folders of the server are never seen by code, not even where they lie in a folder of the system.
+    variable and none of the code's modules. `most_running` jobs run at a time (None: by the number of cores),
+    more wait, the orgs by turns; a quarter more run where one org has all of these (see FairSlots).
+    `groups` make a cgroup for each sandbox, where the operator has delegated one to the server. `hidden`
+    folders of the server are never seen by code, not even where they lie in a folder of the system.
     """
 
     def __init__(
@@ -69,7 +72,8 @@ class SandboxPool:
         self._idle_s = idle_s
         self._groups = groups
         self._hidden = hidden
-        self._running = asyncio.Semaphore(most_running or most_at_once())
+        at_once = most_running or most_at_once()
+        self._running = FairSlots(at_once, guests=-(-at_once // 4))
         self._launcher = Launcher()
         self._stock: Stock | None = None
         #: What was found out at the start; None before.
@@ -117,12 +121,15 @@ class SandboxPool:
         way = Way(python=self.python, bwrap=self.probe.bwrap, groups=self._groups, hidden=self._hidden)
         self._stock = Stock(self._launcher, way, idle_s=self._idle_s, **self._sizes)
 
-    async def run(self, job: CodeJob, *, serve: Serve, begins: Begins | None = None) -> CodeOutcome:
+    async def run(
+        self, job: CodeJob, *, serve: Serve, begins: Begins | None = None, place: Place = NOBODY
+    ) -> CodeOutcome:
         """What came of the job; it does not raise. Cancelling it kills the job's whole tree.
 
-        `begins` is awaited when its turn has come: until then it may have waited for others."""
+        `place` says for whom it runs: orgs that wait come by turns. `begins` is awaited when its turn has
+        come."""
         assert self._stock is not None, "start the pool first"
-        async with self._running:
+        async with self._running.slot(place):
             if begins is not None:
                 await begins()
             layout = Layout(

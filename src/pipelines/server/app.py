@@ -114,6 +114,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         worker=worker,
         database_url=settings.durable_url,
         silent_s=settings.worker_silent_s,
+        is_shared=settings.is_shared,
         dispatch_run=dispatcher.dispatch_run,
     )
     readiness = Readiness(database)

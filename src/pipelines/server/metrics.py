@@ -42,6 +42,10 @@ METRICS: tuple[Metric, ...] = (
     Metric("pipelines_connections_given_up_total", "counter", "connections closed to make room for others"),
     Metric("pipelines_calls_waiting", "gauge", "tool calls that wait for something outside, or behind one"),
     Metric("pipelines_rows_unstored", "gauge", "trace rows that are not durable yet"),
+    Metric("pipelines_rows_stored_total", "counter", "trace rows that this process has stored"),
+    Metric("pipelines_storage_groups_total", "counter", "commits they and all other changes went in"),
+    Metric("pipelines_slots_held", "gauge", "slots in use, by what they are for"),
+    Metric("pipelines_slots_waiting", "gauge", "runs that wait for one, the orgs by turns"),
     Metric("pipelines_storage_up", "gauge", "1 if the database could be read just now, else 0"),
     Metric("pipelines_batches_under_way", "gauge", "batches that have not ended"),
     Metric("pipelines_runs", "gauge", "runs of those batches by state; pending is the queue"),
@@ -96,6 +100,12 @@ class Metrics:
         yield Sample("pipelines_connections_given_up_total", self._connections.given_up)
         yield Sample("pipelines_calls_waiting", live.calls_waiting)
         yield Sample("pipelines_rows_unstored", live.rows_unstored)
+        database, judging = self._platform.database, self._platform.judging
+        yield Sample("pipelines_rows_stored_total", database.rows_stored)
+        yield Sample("pipelines_storage_groups_total", database.groups_stored)
+        for use, slots in (("judging", judging), ("dispatching", self._platform.dispatching)):
+            yield Sample("pipelines_slots_held", slots.held, {"for": use})
+            yield Sample("pipelines_slots_waiting", slots.waiting, {"for": use})
         yield Sample("pipelines_event_loop_lag_seconds", self._lag.worst_s)
         yield Sample("process_start_time_seconds", self._started)
 

@@ -95,7 +95,7 @@ class Proxy:
             check_target(target, live, method=scope["method"], path=scope["path"])
             asked = _Asked(scope, receive, send, headers, token_hash, target, started)
             if target.name is None:
-                if not live.is_active or self._now() >= live.expires_at:
+                if not live.is_active or self.live_runs.steady() >= live.ends_at:
                     raise RunNotActive
                 await _send(send, _tools_of(live))
             elif target.section == "tools":
@@ -174,7 +174,13 @@ class Proxy:
         for _ in range(MAX_REDOS):
             try:
                 accepted = await record_trace_event(
-                    live, asked.target.name, body, actor_id=actor_id, append=self._append, now=self._now()
+                    live,
+                    asked.target.name,
+                    body,
+                    actor_id=actor_id,
+                    append=self._append,
+                    now=self._now(),
+                    steady=self.live_runs.steady(),
                 )
             except SequenceTaken:
                 live = await self.loaded(asked.token_hash)

@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from pipelines.core.code_secrets import Redaction
+from pipelines.core.redaction import Redaction
 from pipelines.engine.run_code import Visitor
 from pipelines.server.errors import reply_to
 from pipelines.server.http_protocol import OneWriteProtocol
@@ -123,8 +123,7 @@ async def _in_turn(pace: Pace) -> None:
 def _redacted(scope: Scope, hidden: Redaction) -> Scope:
     """Names of tools and actors end up in the trace, too."""
     headers = [
-        (name, value if name in _TOKEN_HEADERS else hidden.json_bytes(value))
-        for name, value in scope["headers"]
+        (name, value if name in _TOKEN_HEADERS else hidden.bytes(value)) for name, value in scope["headers"]
     ]
     return {**scope, "path": hidden.text(scope["path"]), "headers": headers}
 

@@ -3,7 +3,7 @@
 What changes many of its runs is made in slices, each a short write of its own: see `engine.open_batch`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -248,9 +248,9 @@ def unfinished_batches(connection: Connection) -> list[int]:
     return [row[0] for row in rows]
 
 
-def unqueued_batches(connection: Connection, *, before: str) -> list[Batch]:
+def unqueued_batches(connection: Connection) -> list[Batch]:
     rows = connection.execute(
-        "SELECT * FROM batches WHERE status = 'running' AND unqueued_since <= ? ORDER BY id", (before,)
+        "SELECT * FROM batches WHERE status = 'running' AND unqueued_since IS NOT NULL ORDER BY id"
     )
     return [_batch(row) for row in rows]
 
@@ -281,9 +281,13 @@ def interrupt_run(connection: Connection, *, run_id: int, now: str) -> None:
     connection.execute(_INTERRUPT + "id = ?", (now, run_id))
 
 
-def interrupt_worker(connection: Connection, *, worker: str, now: str) -> None:
-    """All that a worker had under way when it went."""
-    connection.execute(_INTERRUPT + "claimed_by = ?", (now, worker))
+def interrupt_worker(
+    connection: Connection, *, worker: str, now: str, but: Collection[int] = frozenset()
+) -> None:
+    """All that a worker had under way when it went; `but` these runs, which it still has."""
+    marks = ", ".join("?" * len(but)) or "NULL"
+    spared = f" AND id NOT IN ({marks})" if but else ""
+    connection.execute(_INTERRUPT + "claimed_by = ?" + spared, (now, worker, *but))
 
 
 def finish_batch(connection: Connection, *, batch_id: int, now: str) -> bool:
@@ -375,33 +379,58 @@ def reopen_batch(connection: Connection, *, batch_id: int, now: str) -> None:
     )
 
 
+#: What stands in a worker's row instead of its latest beat.
+LEFT = ""  # it stopped and said so
+TAKEN = "gone, taken"  # followed by whom: another goes on with its shards
+
+
+def enlist(connection: Connection, *, worker: str, now: str) -> None:
+    """From here on it may claim runs, and is missed when it goes."""
+    connection.execute(
+        "INSERT INTO workers (id, seen_at) VALUES (?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
+        (worker, now),
+    )
+
+
 def beat(connection: Connection, *, worker: str, now: str) -> bool:
-    """Say that a worker is there; False when it was not listed: it is new, or was taken to be gone."""
-    done = connection.execute("UPDATE workers SET seen_at = ? WHERE id = ?", (now, worker))
-    if done.rowcount == 1:
-        return True
-    connection.execute("INSERT INTO workers (id, seen_at) VALUES (?, ?)", (worker, now))
-    return False
+    """Say that a worker is there; False when it is not listed any more: it was taken to be gone."""
+    done = connection.execute(
+        "UPDATE workers SET seen_at = ? WHERE id = ? AND seen_at NOT LIKE ?", (now, worker, f"{TAKEN}%")
+    )
+    return done.rowcount == 1
+
+
+def is_listed(connection: Connection, *, worker: str) -> bool:
+    row = connection.execute("SELECT seen_at FROM workers WHERE id = ?", (worker,)).fetchone()
+    return row is not None and not row[0].startswith(TAKEN)
+
+
+def signs_of_workers(connection: Connection) -> dict[str, str]:
+    """What the row of each says: when it sent its latest beat, by its own clock, or one of the above."""
+    return {row[0]: row[1] for row in connection.execute("SELECT id, seen_at FROM workers")}
 
 
 def leave(connection: Connection, *, worker: str, now: str) -> None:
     """A worker that stops says so: what it had under way is cut off, its shards may be taken at once."""
     interrupt_worker(connection, worker=worker, now=now)
-    connection.execute("UPDATE workers SET seen_at = '' WHERE id = ?", (worker,))
+    connection.execute("UPDATE workers SET seen_at = ? WHERE id = ?", (LEFT, worker))
 
 
-def take_silent_workers(connection: Connection, *, before: str, now: str) -> list[str]:
-    """Workers not heard of since, for whoever asks first; as if they had just been heard of to all others."""
-    rows = connection.execute(
-        "UPDATE workers SET seen_at = ? WHERE seen_at < ? RETURNING id", (now, before)
-    ).fetchall()
-    for (worker,) in rows:
-        interrupt_worker(connection, worker=worker, now=now)
-    return [row[0] for row in rows]
+def take_worker(connection: Connection, *, worker: str, sign: str, mark: str, now: str) -> bool:
+    """Take one that is gone; False where its row says another `sign`: it is there, or someone was faster."""
+    done = connection.execute(
+        "UPDATE workers SET seen_at = ? WHERE id = ? AND seen_at = ?", (mark, worker, sign)
+    )
+    if done.rowcount != 1:
+        return False
+    interrupt_worker(connection, worker=worker, now=now)
+    return True
 
 
-def forget_worker(connection: Connection, *, worker: str) -> None:
-    connection.execute("DELETE FROM workers WHERE id = ?", (worker,))
+def forget_worker(connection: Connection, *, worker: str, sign: str) -> None:
+    """Unless it has been heard of since."""
+    connection.execute("DELETE FROM workers WHERE id = ? AND seen_at = ?", (worker, sign))
 
 
 def _batch(row: Row) -> Batch:

@@ -29,6 +29,7 @@ Heard: TypeAlias = Callable[[Exception | None], None]
 log = logging.getLogger(__name__)
 
 READERS = 2  # the machine's cores are for the server; more readers only take turns with it
+BATCH_READERS = 1  # beside them: a batch that is worked off asks a thousand questions a second
 LOOP_ROWS = 256  # a larger group would stop the loop for longer than a thread switch takes
 
 
@@ -59,6 +60,8 @@ class Database:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.groups_stored = 0  # since the start, for whoever watches
+        self.rows_stored = 0
         self._loop = asyncio.get_running_loop()
         self._next = _Group()
         self._busy = False  # the writer thread holds a group, and with it the connection
@@ -66,7 +69,10 @@ class Database:
         self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._batch_readers = ThreadPoolExecutor(BATCH_READERS, thread_name_prefix="batch-reader")
         self._reading: list[StoreConnection] = []
+        self._apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
+        self._apart_connection: StoreConnection | None = None
         self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._checkpoint: asyncio.Future[None] | None = None  # until the log has started again
         self._parts = asyncio.Lock()
@@ -135,9 +141,22 @@ class Database:
         """Whether no other process works on the same database."""
         return self._commits is not None
 
+    async def write_apart(self, change: Callable[[Connection], T]) -> T:
+        """As `write`, over a connection of its own: it waits for no other change. Not for SQLite, which has
+        one writer."""
+        return await self._loop.run_in_executor(self._apart, self._change_apart, change)
+
+    def time(self, connection: Connection, own: str) -> str:
+        """What time it is for all who work on this database; `own` is the time of this process."""
+        return self._store.time(connection, own)
+
     async def read(self, question: Callable[[Connection], T]) -> T:
         """Run a query on a reader thread; it sees everything committed before."""
         return await self._loop.run_in_executor(self._readers, self._ask, question)
+
+    async def read_for_batch(self, question: Callable[[Connection], T]) -> T:
+        """As `read`, for what nobody waits for: it never stands before a question of the API."""
+        return await self._loop.run_in_executor(self._batch_readers, self._ask, question)
 
     async def close(self) -> None:
         while self._busy or self._next or self._checkpoint is not None:
@@ -147,9 +166,25 @@ class Database:
         self._groups.put(None)
         await self._loop.run_in_executor(self._readers, self._writer.join)
         self._readers.shutdown()
+        self._batch_readers.shutdown()
         self._checkpointer.shutdown()
-        for connection in [*self._reading, self._writing]:
-            connection.close()
+        self._apart.shutdown()
+        for connection in [*self._reading, self._apart_connection, self._writing]:
+            if connection is not None:
+                connection.close()
+
+    def _change_apart(self, change: Callable[[Connection], T]) -> T:
+        if self._apart_connection is None:
+            try:
+                self._apart_connection = self._store.connect(read_only=False)
+            except Exception as error:
+                if self._store.is_unavailable(error):
+                    raise unavailable("The database could not be reached; try again.", error) from error
+                raise
+        succeeded, value = make_change(self._store, self._apart_connection, change)
+        if not succeeded:
+            raise value
+        return value  # type: ignore[no-any-return]
 
     async def _log_at_rest(self) -> None:
         while self._checkpoint is not None:
@@ -216,6 +251,8 @@ class Database:
 
     def _heard_back(self, group: _Group) -> None:
         self._busy = False
+        self.groups_stored += 1
+        self.rows_stored += len(group.rows) - len(group.lost or ())
         if group.restarts_log:
             self._checkpoint = None
         self._checkpoint_long_log()

@@ -74,6 +74,13 @@ class PostgresStore:
     def take_turns(self, connection: Connection) -> None:
         connection.execute(f"SELECT pg_advisory_xact_lock({START_LOCK})")
 
+    def time(self, connection: Connection, own: str) -> str:
+        """The database's: the clocks of two machines differ, and each may be set."""
+        row = connection.execute(
+            "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+        ).fetchone()
+        return str(row[0])
+
     def hold_run(self, connection: Connection, run_id: int) -> None:
         """Waits for rows of the run that are being stored; those that come later are refused by the FENCE."""
         connection.execute("SELECT 1 FROM runs WHERE id = ? FOR UPDATE", (run_id,))

@@ -61,6 +61,9 @@ class SqliteStore:
     def take_turns(self, connection: Connection) -> None:
         """Nothing to do: a transaction that writes is alone from its first statement on."""
 
+    def time(self, connection: Connection, own: str) -> str:
+        return own
+
     def hold_run(self, connection: Connection, run_id: int) -> None:
         """Nothing to do: see `take_turns`."""
 

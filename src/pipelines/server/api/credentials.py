@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/credentials", tags=["credentials"])
 async def set_credential(request: Request, platform: Ours, key: Contributor) -> Response:
     """Keep a secret under a name; one of this name gets the new value. The value is never shown again."""
     made = await manage_credentials.set_credential(platform, key.org_id, await read_json_object(request))
-    return answer(made.as_json(), 201)
+    return answer(made.credential.as_json() | {"soft_warnings": made.soft_warnings}, 201)
 
 
 @router.get("")
