@@ -43,13 +43,13 @@ def came_of(code: Code, arguments: JsonObject, ledger: Ledger, budget: int | Non
     """Everything a call can be seen by: its reply, its updates or its error, and what it cost."""
     call = Call(copy.deepcopy(arguments), ledger, MOMENT)
     if budget is not None:
-        call.steps_left = budget
+        call.allow(budget)
     try:
         reply = answered(code, call)
     except SimulationFailed as failed:
-        return (failed.code, str(failed), call.steps_left, call.draws)
+        return (failed.code, str(failed), call.left, call.draws)
     updates = [update.as_json() for update in reply.updates]
-    return (reply.status, orjson.dumps([reply.response, updates]), call.steps_left, call.draws)
+    return (reply.status, orjson.dumps([reply.response, updates]), call.left, call.draws)
 
 
 def both(plan: Plan, arguments: JsonObject, ledger: Ledger, budget: int | None = None) -> tuple[object, ...]:

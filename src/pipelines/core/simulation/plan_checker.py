@@ -118,7 +118,7 @@ class Checker:
         run = [part.evaluate for part in parts]
         return Formula(
             ast.JoinedStr(values=[part.tree for part in parts]),
-            lambda call: joined([as_text(part(call)) for part in run], call),
+            lambda call: joined([as_text(part(call), call) for part in run], call),
         )
 
     def failure(self, body: Json, scope: Scope, path: str) -> steps.Failure:
