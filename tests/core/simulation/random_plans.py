@@ -41,7 +41,7 @@ def random_case(random: Random) -> Case:
         body=_Maker(random).plan(),
         state=_state(random),
         arguments=_arguments(random),
-        budget=random.randrange(90) if random.random() < 0.12 else None,
+        budget=random.randrange(2_000) if random.random() < 0.12 else None,
     )
 
 

@@ -149,7 +149,7 @@ def hits_by_id(container: Value, wanted: Value, call: Call) -> Generator[tuple[V
             yield key, container[key]
         return
     for key, value in pairs(container, call):
-        call.spend(6)
+        call.spend(8)
         if equal(value.get("id") if isinstance(value, dict) else value, wanted, call):
             yield key, value
 

@@ -75,7 +75,7 @@ def compute(operation: Operation, left: Value, right: Value, budget: Budget) -> 
         kinds = left.__class__, right.__class__
         if kinds == _WHOLE and operation.exact is not None:
             return checked(operation.exact(left, right))
-        budget.steps_left -= DECIMALS
+        budget.spend(DECIMALS)
         if kinds in _DECIMALS:
             return operation.decimals(decimal(left), decimal(right))
         if not (is_number(left) and is_number(right)):

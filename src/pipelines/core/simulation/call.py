@@ -26,8 +26,8 @@ from pipelines.core.simulation.values import (
 
 # In units of budget, by measure.
 ENTITY = 20  # made of attributes
-LOOSE = 100  # an id spelled in all its ways
-SYNC = 60  # what became of an entity, worked out
+LOOSE = 250  # an id spelled in all its ways
+SYNC = 100  # what became of an entity, worked out
 
 
 @dataclass(kw_only=True, slots=True)
@@ -58,6 +58,7 @@ class Call(Budget):
         self.steps_left = SLICE
         self._kept = MAX_STEPS - SLICE
         self._started = self.clock()
+        self._busy_before = None
         self.arguments = arguments
         self.ledger = ledger
         self.moment = moment

@@ -1,9 +1,9 @@
-"""What the parts of a plan cost, in units of budget: known before it runs, by kind of step, node and function.
+"""What the parts of a plan cost, in units of budget: by kind of step, node and function, before it runs.
 
-A unit stands for 50 ns of work at worst, as measured for each row (docs/decisions/0012-plan-budget.md). A step is
-charged once, when it begins, for every node in it, also those that a condition then passes over; what is
-inside a loop is charged for all its rounds when the loop begins. What depends on the size of a value is
-charged where the value is at hand: in `values`, `places`, `actions` and `library`.
+A unit stands for some 50 ns at worst (docs/decisions/0012-plan-budget.md). A step is charged once, when it
+begins, for every node in it, also those that a condition then passes over; what is inside a loop is charged
+for all its rounds when the loop begins. What depends on the size of a value is charged where the value is
+at hand: in `values`, `places`, `actions` and `library`.
 """
 
 import ast
@@ -19,8 +19,8 @@ from pipelines.core.simulation.syntax.compiler import Formula
 STEP = 10
 ROUND = 4  # of a comprehension or a search
 EACH = 12  # a round of `for`
-PATH = 40  # from a name into an entity, with the copies on the way
-CHANGE = 40
+PATH = 60  # from a name into an entity, with the copies on the way
+CHANGE = 60
 SEARCH = 40
 HIT = ENTITY  # what a search finds becomes an entity
 FAILURE = 40
@@ -29,14 +29,14 @@ _NODES: Mapping[type[ast.AST], int] = {
     ast.Name: 1,
     ast.Constant: 1,
     ast.Attribute: 2,
-    ast.Subscript: 6,
-    ast.Slice: 10,
-    ast.List: 2,
-    ast.Dict: 2,
+    ast.Subscript: 8,
+    ast.Slice: 30,
+    ast.List: 6,
+    ast.Dict: 10,
     ast.JoinedStr: 10,
     ast.FormattedValue: 4,
-    ast.BinOp: 5,
-    ast.UnaryOp: 6,
+    ast.BinOp: 10,
+    ast.UnaryOp: 14,
     ast.BoolOp: 1,
     ast.IfExp: 1,
     ast.Starred: 4,
@@ -49,12 +49,12 @@ _NODES: Mapping[type[ast.AST], int] = {
     ast.NotEq: 4,
     ast.Is: 3,
     ast.IsNot: 4,
-    ast.In: 6,
-    ast.NotIn: 6,
-    ast.Lt: 3,
-    ast.LtE: 3,
-    ast.Gt: 3,
-    ast.GtE: 3,
+    ast.In: 16,
+    ast.NotIn: 16,
+    ast.Lt: 4,
+    ast.LtE: 4,
+    ast.Gt: 4,
+    ast.GtE: 4,
     ast.Pow: 600,
 }
 _SHOWN = 80  # `{x:.2f}`
@@ -84,7 +84,7 @@ def cost_of(tree: ast.expr) -> int:
             pending.append(node.generators[0].iter)
             continue
         if isinstance(node, ast.Constant):
-            total += 1 + (len(node.value) >> 4 if isinstance(node.value, str) else 0)
+            total += len(node.value) >> 4 if isinstance(node.value, str) else 0
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             total += _FUNCTIONS.get(node.func.id, 0)
         elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:

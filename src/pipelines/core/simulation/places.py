@@ -21,7 +21,7 @@ from pipelines.core.simulation.values import (
 # In units of budget, by measure.
 _MADE = 16  # a place
 _READ = 3  # one key of a place followed
-_KNOWN = 10  # a place compared with another
+_KNOWN = 12  # a place compared with another
 
 
 def resolve(path: steps.Path, call: Call) -> Place:
@@ -139,7 +139,7 @@ def of_elements(home: Place, count: int, call: Call) -> list[Place]:
 
 
 def follow(place: Place, name: str, call: Call) -> None:
-    """The name stands for the place of an element as long as its round lasts, unless it was removed before."""
+    """The name stands for the place of an element as long as its round lasts, unless that was removed."""
     call.bind(name, read(place))
     if id(place) in call.following:
         place.name = name
@@ -188,11 +188,10 @@ def _position(container: list[Json], key: str | int) -> int:
 
 
 def _is_under(known: Place, place: Place) -> bool:
-    if known.entity is not place.entity or len(known.keys) < len(place.keys):
+    if known.entity is not place.entity:
         return False
-    return all(
-        one == other or str(one) == str(other) for one, other in zip(known.keys, place.keys, strict=False)
-    )
+    start = known.keys[: len(place.keys)]
+    return start == place.keys or list(map(str, start)) == list(map(str, place.keys))
 
 
 def _known(call: Call) -> list[Place]:

@@ -94,8 +94,9 @@ def _test(w: Writer, op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.e
         # Long texts cost by their length, which `compare` looks at.
         short = nodes.compare(nodes.call(w.function(len), left), "<", nodes.own(LONG_TEXT))
         is_text = nodes.both(nodes.compare(kind, "is", w.function(str)), short)
-        is_number = nodes.compare(kind, "in", w.function(_PLAIN_NUMBERS))
-        other = nodes.attribute(right, "__class__")
-        is_plain = nodes.both(nodes.compare(kind, "is", other), nodes.one_of(is_number, is_text))
+        other, numbers = nodes.attribute(right, "__class__"), w.function(_PLAIN_NUMBERS)
+        are_numbers = nodes.both(nodes.compare(kind, "in", numbers), nodes.compare(other, "in", numbers))
+        are_texts = nodes.both(is_text, nodes.compare(other, "is", w.function(str)))
+        is_plain = nodes.one_of(are_numbers, are_texts)
     slow = nodes.call(w.function(TESTS[type(op)]), left, right, w.call)
     return nodes.either(is_plain, nodes.compare(left, sign, right), slow)

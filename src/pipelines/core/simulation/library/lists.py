@@ -23,6 +23,7 @@ from pipelines.core.simulation.values import (
 
 # In units of budget, by measure.
 _KEYED = 30  # the value that an element is sorted by
+_PAIR = 5  # a list of two made
 _COMPARED = 3  # two of them
 
 
@@ -137,7 +138,9 @@ def _flatten(call: Call, values: Value) -> Value:
 
 def _zip(call: Call, first: Value, second: Value) -> Value:
     one_list, other_list = listed(call, first), listed(call, second)
-    check_length(one_list, min(len(one_list), len(other_list)), call)
+    shorter = min(len(one_list), len(other_list))
+    check_limit(one_list, shorter)
+    call.spend(_PAIR * shorter)
     return [[one, other] for one, other in zip(one_list, other_list, strict=False)]
 
 
@@ -151,7 +154,8 @@ def _range(call: Call, start: Value, end: Value = None) -> Value:
 
 def _enumerate(call: Call, values: Value) -> Value:
     found = listed(call, values)
-    check_length(found, len(found), call)
+    check_limit(found, len(found))
+    call.spend(_PAIR * len(found))
     return [[position, value] for position, value in enumerate(found)]
 
 
@@ -172,13 +176,13 @@ def _find(call: Call, values: Value, path: Value, wanted: Value) -> Value:
 
 def _index_of(call: Call, values: Value, wanted: Value) -> Value:
     found = listed(call, values)
-    call.spend(4 * len(found))
+    call.spend(5 * len(found))
     return next((at for at, value in enumerate(found) if equal(value, wanted, call)), None)
 
 
 def _count(call: Call, values: Value, wanted: Value) -> Value:
     found = listed(call, values)
-    call.spend(4 * len(found))
+    call.spend(5 * len(found))
     return sum(equal(value, wanted, call) for value in found)
 
 

@@ -61,6 +61,12 @@ def _bool(call: Call, value: Value) -> Value:
     return bool(value)
 
 
+def _items(call: Call, value: Value) -> Value:
+    found = mapped(call, value)
+    call.spend(5 * len(found))
+    return [[key, entry] for key, entry in found.items()]
+
+
 MAPPINGS: tuple[tuple[str, str, str, Callable[..., Value]], ...] = (
     ("keys(mapping)", "its keys", "keys({'a': 1}) → ['a']", lambda call, v: list(mapped(call, v))),
     (
@@ -73,7 +79,7 @@ MAPPINGS: tuple[tuple[str, str, str, Callable[..., Value]], ...] = (
         "items(mapping)",
         "pairs of key and value",
         "items({'a': 1}) → [['a', 1]]",
-        lambda call, v: [[key, value] for key, value in mapped(call, v).items()],
+        _items,
     ),
     (
         "pick(mapping, names, …)",

@@ -155,7 +155,6 @@ def _spread(fewer: int) -> Callable[..., Value]:
         call.spend(12 * len(found))
         compute = arithmetic.compute
         distances = [compute(arithmetic.SUBTRACT, value, mean, call) for value in found]
-        call.spend(0)  # what it took so far: decimals are charged for without a look
         squares = [compute(arithmetic.MULTIPLY, distance, distance, call) for distance in distances]
         variance = compute(arithmetic.DIVIDE, total(call, squares), len(found) - fewer, call)
         return _sqrt(call, variance)

@@ -13,7 +13,7 @@ from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, Evaluate
 from pipelines.core.simulation.values import Stopped
 
-_TRIAL_STEPS = 20_000  # saving a plan must stay quick; whatever takes longer is left to the run's own budget
+_TRIAL_STEPS = 5_000  # saving a plan must stay quick; whatever takes longer is left to the run's own budget
 
 
 _COMPUTED = (
