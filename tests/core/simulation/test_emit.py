@@ -101,6 +101,7 @@ def test_ten_thousand_random_plans_end_the_same_and_mostly_at_their_end():
         seed += 1
     print(outcomes)
     assert outcomes["reply"] > 5_000
+    assert outcomes["plan_budget"] > 300
     assert outcomes["refused"] < 1_500
 
 

@@ -127,10 +127,10 @@ def attributes_of_all(kind: str, call: Call) -> list[JsonObject]:
 
 def pairs(container: Value, call: Call) -> list[tuple[Value, Value]]:
     if isinstance(container, dict):
-        call.spend(2 * len(container))
+        call.spend(3 * len(container))
         return list(container.items())
     found = elements(container)
-    call.spend(2 * len(found))
+    call.spend(3 * len(found))
     return list(enumerate(found))
 
 
@@ -149,7 +149,7 @@ def hits_by_id(container: Value, wanted: Value, call: Call) -> Generator[tuple[V
             yield key, container[key]
         return
     for key, value in pairs(container, call):
-        call.spend(8)
+        call.spend(11)
         if equal(value.get("id") if isinstance(value, dict) else value, wanted, call):
             yield key, value
 

@@ -39,7 +39,7 @@ def under(path: str, *parts: str | int) -> str:
     return path + pointer(parts)
 
 
-# Checking and compiling a plan of so many parts takes 0.1 to 0.2 s; the largest of our own has a tenth of them.
+# Checking and compiling so many takes 0.1 to 0.2 s; the largest plan of our own has a tenth of them.
 MAX_PARTS = 5_000
 MOST_PROBLEMS = 50  # told of one plan; each is compared with every word that could have been meant
 

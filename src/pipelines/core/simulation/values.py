@@ -20,7 +20,7 @@ Value: TypeAlias = Any
 MAX_STEPS = 2_000_000  # units of work in one call, each at most 50 ns here (`costs`)
 SLICE = 50_000  # units after which the clock is looked at: an ordinary call has a few hundred in all
 LONGEST_S = 0.25  # by the clock: so long a call keeps everybody else waiting
-BUSY_S = LONGEST_S / 2  # of it spent on the call itself; else the machine was busy with something else
+BUSY_S = 0.2  # of it spent on the call itself; else the machine was busy with something else
 MAX_TEXT = 100_000  # characters of one text
 MAX_ITEMS = 100_000  # elements of one list
 MAX_RESULT_BYTES = 1 << 20  # a reply, and likewise a value written to the ledger, as JSON
@@ -205,7 +205,7 @@ def equal(left: Value, right: Value, budget: Budget) -> bool:
     if isinstance(left, list):
         if not isinstance(right, list) or len(left) != len(right):
             return False
-        budget.spend(30 + 5 * len(left))
+        budget.spend(50 + 5 * len(left))
         return all(equal(a, b, budget) for a, b in zip(left, right, strict=True))
     if not is_number(right):
         return False
@@ -220,7 +220,7 @@ def _equal_mappings(left: JsonObject, right: JsonObject, budget: Budget) -> bool
         return True
     if len(left) != len(right):
         return False
-    budget.spend(20 + 7 * len(left))
+    budget.spend(40 + 8 * len(left))
     if left.keys() != right.keys():
         return False
     return all(equal(value, right[key], budget) for key, value in left.items())
@@ -356,7 +356,7 @@ def leave_attributes(kind: str, attrs: JsonObject, budget: Budget) -> JsonObject
 
 def leave_all_attributes(kind: str, found: list[JsonObject], budget: Budget) -> list[JsonObject]:
     """Likewise for a list of them."""
-    budget.spend(20 + 4 * len(found))
+    budget.spend(40 + 8 * len(found))
     room = MAX_RESULT_BYTES
     for attrs in found:
         if room < 0:
@@ -385,7 +385,7 @@ def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
         room[0] -= size
         budget.spend(8 + (size >> 5))
         return attrs
-    budget.spend(20 + (4 if isinstance(value, list) else 10) * len(value))
+    budget.spend(40 + (8 if isinstance(value, list) else 12) * len(value))
     if isinstance(value, list):
         return [None if (e := _leave(v, budget, room, depth + 1)) is MISSING else e for v in value]
     return _leave_mapping(value.items(), budget, room, depth)

@@ -179,7 +179,7 @@ def _calculate(call: Call, text: Value) -> Value:
         return text if is_number(text) else None
     if len(text) > MAX_EXPRESSION:
         return None
-    call.spend(200 + 20 * len(text))  # reading an expression costs far more than computing it
+    call.spend(400 + 60 * len(text))  # reading an expression costs far more than computing it
     try:
         result = _arithmetic(sized_tree(text))
         return arithmetic.checked(Binary(result))
