@@ -70,7 +70,8 @@ DEAR = [
     "[*args.ints]", "{**args.map}", "f'{args.records[:500]}'", "f'{args.t[:80000]} {args.f:,.2f}'",
     "args.t == args.same", "args.narrow < args.wider", "args.records == args.records + []",
     "args.nested == [args.nested]", "args.map == merge(args.map)", "args.ab in args.as",
-    "'aab' in args.as", "-1 in args.ints", "'z' in args.texts", "args.f ** 0.5 ** args.f", "args.f ** 190 + 2 ** i ** 0",
+    "'aab' in args.as", "-1 in args.ints", "'z' in args.texts", "args.f ** 0.5 ** args.f",
+    "args.f ** 190 + 2 ** i ** 0",
     "log(args.f) + log(args.f, 10)", "sqrt(args.f)", "significant(args.f, 3)", "round(args.f * args.f, 2)",
     "sum(args.n)", "mean(args.n)", "median(args.n)", "stdev(args.n)", "pstdev(args.n)", "min(args.n)",
     "max(args.texts)", "number(args.blank)", "calculate(args.sum)", "calculate(args.broken)",
@@ -166,9 +167,10 @@ PLANS: dict[str, list[Json]] = {
 PLANS |= {expression: often(expression) for expression in DEAR}
 
 
-def ended(code: Code, kind: type[Call] = Untimed) -> tuple[str, int, float]:
+def ended(code: Code, kind: type[Call] = Untimed, budget: int = MAX_STEPS) -> tuple[str, int, float]:
     """The code of the error, what was left of the budget, and the processor's time."""
     call = kind(ARGUMENTS, Ledger(WORLD), MOMENT)
+    call.allow(budget)
     before = time.thread_time()
     with pytest.raises(SimulationFailed) as failed:
         answered(code, call)
@@ -180,12 +182,15 @@ def test_a_hostile_plan_ends_with_its_budget_and_soon(name):
     plan = parse_plan(PLANS[name], origin="authored")
     code = emitted(plan.steps)
     assert code is not None
+    # A fifth of the budget and of the time says the same of the many single expressions.
+    share = 5 if name in DEAR else 1
+    most_s = LONGEST_S / share + 0.02  # one value too many may be looked at before the end
     tries = []
-    while not tries or (tries[-1] > LONGEST_S and len(tries) < 5):  # other tests may have the processor too
-        found, left, took_s = ended(code)
+    while not tries or (tries[-1] > most_s and len(tries) < 4):  # other tests may have the processor too
+        found, left, took_s = ended(code, budget=MAX_STEPS // share)
         assert (found, left < 0) == ("plan_budget", True)
         tries.append(took_s)
-    assert min(tries) < LONGEST_S, tries
+    assert min(tries) < most_s, tries
 
 
 @pytest.mark.parametrize("name", [name for name in PLANS if name not in DEAR])
@@ -242,9 +247,9 @@ def test_time_that_others_had_does_not_count():
     assert ended(parse_plan(often("i"), origin="authored").code, Waiting)[0] == "plan_budget"
 
 
-def test_an_ordinary_call_never_looks_at_the_clock_twice():
-    call = Slow({}, Ledger(WORLD), MOMENT)
+def test_an_ordinary_call_never_looks_at_the_clock():
     before = Slow.ticks
+    call = Slow({}, Ledger(WORLD), MOMENT)
     answered(parse_plan([ORDER, {"return": "o"}], origin="authored").code, call)
     assert Slow.ticks == before
     assert MAX_STEPS - call.left < SLICE / 100

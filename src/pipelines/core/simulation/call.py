@@ -57,8 +57,7 @@ class Call(Budget):
     def __init__(self, arguments: JsonObject, ledger: Ledger, moment: Moment) -> None:
         self.steps_left = SLICE
         self._kept = MAX_STEPS - SLICE
-        self._started = self.clock()
-        self._busy_before = None
+        self._began = None
         self.arguments = arguments
         self.ledger = ledger
         self.moment = moment

@@ -98,7 +98,7 @@ class Budget:
     taken from `steps_left` without a look whether it is below zero; the next `spend` will see it.
     """
 
-    __slots__ = ("_busy_before", "_kept", "_started", "steps_left")
+    __slots__ = ("_began", "_kept", "steps_left")
 
     #: The one place in this room that knows of time, and it has the last word only: the budget ends what is
     #: too long, the same on every machine; the clock ends what is still too slow on this one.
@@ -111,8 +111,7 @@ class Budget:
     def allow(self, steps: int) -> None:
         self.steps_left = min(steps, SLICE)
         self._kept = steps - self.steps_left
-        self._started = self.clock()
-        self._busy_before: float | None = None
+        self._began: tuple[float, float] | None = None  # by the clock, and of the processor's time
 
     @property
     def left(self) -> int:
@@ -130,9 +129,9 @@ class Budget:
         self.steps_left += more
         if self.steps_left < 0:
             raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
-        if self._busy_before is None:
-            self._busy_before = self.busy()  # after the first slice: asking costs more than most calls
-        elif self.clock() - self._started > LONGEST_S and self.busy() - self._busy_before > BUSY_S:
+        if self._began is None:  # with the second slice: asking costs as much as a short call
+            self._began = self.clock(), self.busy()
+        elif self.clock() - self._began[0] > LONGEST_S and self.busy() - self._began[1] > BUSY_S:
             _too_slow()
 
     def size_of(self, kind: str, attrs: JsonObject) -> int:
