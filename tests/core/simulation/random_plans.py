@@ -37,12 +37,22 @@ class Case:
 
 
 def random_case(random: Random) -> Case:
-    return Case(
-        body=_Maker(random).plan(),
-        state=_state(random),
-        arguments=_arguments(random),
-        budget=random.randrange(90) if random.random() < 0.12 else None,
-    )
+    body, state, arguments = _Maker(random).plan(), _state(random), _arguments(random)
+    budget = random.randrange(2_000) if random.random() < 0.12 else None
+    if random.random() < 0.1:
+        arguments |= _large(random)
+        budget = random.choice([20_000, 50_000, None])
+    return Case(body=body, state=state, arguments=arguments, budget=budget)
+
+
+def _large(random: Random) -> JsonObject:
+    """Values whose size is what a plan pays for."""
+    many = random.choice([300, 3_000])
+    return {
+        "word": random.choice(["a", "aß", "b c "]) * many, "ns": [n / 7 for n in range(many)],
+        "ids": [f"o-{n}" for n in range(many)], "rows": [_line(random) for _ in range(many // 10)],
+        "data": {f"k{n}": [n, str(n)] for n in range(many)}, "n": random.choice([2, many]),
+    }  # fmt: skip
 
 
 def _sometimes(random: Random, value: Json, likely: float = 0.93) -> Json:

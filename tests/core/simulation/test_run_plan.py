@@ -283,7 +283,7 @@ def grown(start: str, rounds: int, step: str) -> str:
     [
         ("- return: args.nothing + 1", "plan_type", r"missing value .*\(at /plan/1/return\)"),
         ("- return: 1 / len(args.nothing)", "plan_number", "division by zero"),
-        ("- for: i\n  in: range(99999)\n  do: [let: {x: i}]", "plan_budget", "more than 100,000 steps"),
+        ("- for: i\n  in: range(99999)\n  do: [let: {x: i}]", "plan_budget", "more than 2,000,000 steps"),
         (grown("[1]", 60, "x + x"), "plan_too_large", "a list of"),
         (grown("'ab'", 60, "x + x"), "plan_too_large", "text of"),
         (grown("[1]", 60, "[x, x]") + "- return: x", "plan_budget", "steps"),

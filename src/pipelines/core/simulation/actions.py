@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable
 from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.call import ENTITY, Call
 from pipelines.core.simulation.library.lists import sorted_by
 from pipelines.core.simulation.library.numbers import whole_needed
 from pipelines.core.simulation.lookups import Reach, candidates
@@ -13,6 +13,7 @@ from pipelines.core.simulation.values import (
     Stopped,
     Value,
     as_text,
+    check_length,
     check_size,
     elements,
     equal,
@@ -22,19 +23,21 @@ from pipelines.core.simulation.values import (
     leave,
 )
 
+MAX_ID = 1_000  # characters: each search for an id in another spelling looks at those the run has added
+
 
 class Outcome(NamedTuple):
     status: int
     response: Json
 
 
-def failed(status: int, error: str, message: Value) -> Outcome:
-    return Outcome(status, {"error": {"code": error, "message": as_text(message)}})
+def failed(status: int, error: str, message: Value, call: Call) -> Outcome:
+    return Outcome(status, {"error": {"code": error, "message": as_text(message, call)}})
 
 
-def not_found(kind: str, wanted: Value) -> Outcome:
+def not_found(kind: str, wanted: Value, call: Call) -> Outcome:
     word = "".join(c if c.isalnum() else "_" for c in kind.lower()).strip("_")
-    which = "" if wanted is None else f" {as_text(wanted)[:200]}"
+    which = "" if wanted is None else f" {as_text(wanted, call)[:200]}"
     return Outcome(404, {"error": {"code": f"{word}_not_found", "message": f"{kind}{which} not found"}})
 
 
@@ -56,7 +59,7 @@ def by_ids(kind: str, ids: Value, is_exact: bool, call: Call) -> list[Entity]:
     look = by_exact_id if is_exact else by_id
     found = []
     for id in elements(ids):
-        call.spend()
+        call.spend(ENTITY)
         entity = look(kind, id, call)
         if entity is not None:
             found.append(entity)
@@ -70,15 +73,22 @@ def all_of(kind: str, call: Call) -> list[Entity]:
 def scanned(kind: str, call: Call) -> Iterable[tuple[str, JsonObject]]:
     """Every entity of the type: what a search without an index looks at."""
     ledger = call.world()
-    return ledger.entities(kind) if ledger.changed(kind) else ledger.world.entities.get(kind, {}).items()
+    changed = ledger.changed(kind)
+    if not changed:
+        return ledger.world.entities.get(kind, {}).items()
+    call.spend(2 * len(changed))
+    return ledger.entities(kind)
 
 
 def narrowed(kind: str, reach: Reach, wanted: Value, call: Call) -> Iterable[tuple[str, JsonObject]]:
     """The entities that may hold the wanted value; all of them where only a look at each can tell."""
     ledger = call.world()
+    changed = len(ledger.changed(kind))
+    call.spend(8 * changed)
     ids = candidates(ledger, kind, reach, wanted)
     if ids is None:
         return ledger.entities(kind)
+    call.spend((24 if changed else 4) * len(ids))
     return [(id, attrs) for id in ids if (attrs := ledger.get(kind, id)) is not None]
 
 
@@ -93,7 +103,7 @@ def attributes_by_id(kind: str, id: Value, call: Call) -> tuple[str, JsonObject 
     attrs = ledger.get(kind, text)
     if attrs is not None:
         return text, attrs
-    found = ledger.resolve_id(kind, text)
+    found = call.loose_id(kind, text)
     return (found, ledger.get(kind, found)) if found is not None else ("", None)
 
 
@@ -103,9 +113,11 @@ def attributes_by_exact_id(kind: str, id: Value, call: Call) -> tuple[str, JsonO
 
 
 def attributes_of_all(kind: str, call: Call) -> list[JsonObject]:
+    ledger = call.world()
+    call.spend(len(ledger.changed(kind)))
     found = []
-    for _, attrs in scanned(kind, call):
-        call.spend()
+    for _, attrs in ledger.entities(kind):
+        call.spend(ENTITY)
         found.append(attrs)
     return found
 
@@ -113,10 +125,20 @@ def attributes_of_all(kind: str, call: Call) -> list[JsonObject]:
 # -- in a list or mapping inside an entity
 
 
-def pairs(container: Value) -> list[tuple[Value, Value]]:
+def pairs(container: Value, call: Call) -> list[tuple[Value, Value]]:
     if isinstance(container, dict):
+        call.spend(3 * len(container))
         return list(container.items())
-    return list(enumerate(elements(container)))
+    found = elements(container)
+    call.spend(3 * len(found))
+    return list(enumerate(found))
+
+
+def rounds(value: Value, call: Call) -> list[Value]:
+    """What a `for` goes over, as it is now: the steps inside may change the list."""
+    found = elements(value)
+    call.spend(len(found) >> 2)
+    return list(found)
 
 
 def hits_by_id(container: Value, wanted: Value, call: Call) -> Generator[tuple[Value, Value], None, None]:
@@ -126,8 +148,8 @@ def hits_by_id(container: Value, wanted: Value, call: Call) -> Generator[tuple[V
         if key in container:
             yield key, container[key]
         return
-    for key, value in pairs(container):
-        call.spend()
+    for key, value in pairs(container, call):
+        call.spend(11)
         if equal(value.get("id") if isinstance(value, dict) else value, wanted, call):
             yield key, value
 
@@ -136,10 +158,12 @@ def values_of(hits: Iterable[tuple[Value, Value]]) -> list[Value]:
     return [value for _, value in hits]
 
 
-def first_hit(hits: Iterable[tuple[Value, Value]], fields: tuple[str, ...]) -> tuple[Value, Value]:
+def first_hit(
+    hits: Iterable[tuple[Value, Value]], fields: tuple[str, ...], call: Call
+) -> tuple[Value, Value]:
     """The key and the value of the first in order; no hit is a null under no key."""
     for field in reversed(fields):
-        hits = sorted_by(hits, field, _second)
+        hits = sorted_by(list(hits), field, call, _second)
     return next(iter(hits), ("", None))
 
 
@@ -150,25 +174,22 @@ def _second(pair: tuple[Value, Value]) -> Value:
 # -- in order
 
 
-def in_order(found: list[Value], fields: tuple[str, ...]) -> list[Value]:
+def arranged(found: list[Value], fields: tuple[str, ...], call: Call) -> list[Value]:
     for field in reversed(fields):
-        found = sorted_by(found, field)
+        found = sorted_by(found, field, call)
     return found
 
 
-def first_in_order(found: list[Value], fields: tuple[str, ...]) -> Value:
-    return next(iter(in_order(found, fields)), None)
-
-
-def arranged(found: list[Value], fields: tuple[str, ...], call: Call) -> list[Value]:
-    call.spend(len(found) * len(fields))
-    return in_order(found, fields)
+def first_in_order(found: list[Value], fields: tuple[str, ...], call: Call) -> Value:
+    return next(iter(arranged(found, fields, call)), None)
 
 
 def limited(found: list[Value], limit: Value, call: Call) -> list[Value]:
     if is_blank(limit):
         return check_size(found, call)  # type: ignore[no-any-return]
-    return found[: max(0, whole_needed(limit, "a whole number for `limit`"))]
+    most = max(0, whole_needed(limit, "a whole number for `limit`"))
+    check_length(found, min(len(found), most), call)
+    return found[:most]
 
 
 # -- changes
@@ -182,6 +203,8 @@ def attributes(value: Value, call: Call) -> JsonObject:
 
 
 def add(kind: str, id: str, attrs: JsonObject, call: Call) -> Entity:
+    if len(id) > MAX_ID:
+        raise Stopped("plan_too_large", f"an id of {len(id):,} characters; at most {MAX_ID:,} are allowed")
     if call.entity(kind, id) is not None:
         raise Stopped("plan_duplicate_id", f"{kind} {id[:100]!r} is there already")
     return call.add(kind, id, attrs)

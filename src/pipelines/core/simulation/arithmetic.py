@@ -12,7 +12,17 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
-from pipelines.core.simulation.values import MAX_INTEGER, Binary, Stopped, Value, decimal, is_number, kind_of
+from pipelines.core.simulation.values import (
+    DECIMALS,
+    MAX_INTEGER,
+    Binary,
+    Budget,
+    Stopped,
+    Value,
+    decimal,
+    is_number,
+    kind_of,
+)
 
 DIGITS = 28
 MAX_EXPONENT = 300  # what a JSON reader still takes for a number is below 1.8e308
@@ -59,12 +69,13 @@ FLOOR_DIVIDE = Operation("//", operator.floordiv, _floor_division, operator.floo
 MODULO = Operation("%", operator.mod, _modulo, operator.mod, divides=True)
 
 
-def compute(operation: Operation, left: Value, right: Value) -> Value:
+def compute(operation: Operation, left: Value, right: Value, budget: Budget) -> Value:
     """The result of one operation on two numbers; anything else is an error that names what was there."""
     try:
         kinds = left.__class__, right.__class__
         if kinds == _WHOLE and operation.exact is not None:
             return checked(operation.exact(left, right))
+        budget.spend(DECIMALS)
         if kinds in _DECIMALS:
             return operation.decimals(decimal(left), decimal(right))
         if not (is_number(left) and is_number(right)):
@@ -148,10 +159,10 @@ def number_in(text: str) -> Value | None:
     return found if found.is_finite() else None
 
 
-def total(numbers: list[Value]) -> Value:
+def total(numbers: list[Value], budget: Budget) -> Value:
     found: Value = 0
     for number in numbers:
-        found = compute(ADD, found, number)
+        found = compute(ADD, found, number, budget)
     return found
 
 

@@ -10,10 +10,24 @@ from dataclasses import dataclass
 
 import orjson
 
-from pipelines.core.json_text import JsonObject, same
+from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import Add, Attributes, Draft, Ledger, LedgerUpdate, Remove, SetFlag, Update
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.simulation.values import MAX_STEPS, MISSING, Budget, Entity, Value, entity_of
+from pipelines.core.simulation.values import (
+    MAX_STEPS,
+    MISSING,
+    SLICE,
+    Budget,
+    Entity,
+    Value,
+    entity_of,
+    equal,
+)
+
+# In units of budget, by measure.
+ENTITY = 20  # made of attributes
+LOOSE = 250  # an id spelled in all its ways
+SYNC = 100  # what became of an entity, worked out
 
 
 @dataclass(kw_only=True, slots=True)
@@ -34,18 +48,22 @@ class Call(Budget):
         "_touched",
         "arguments",
         "draws",
+        "following",
         "ledger",
         "moment",
         "places",
     )
 
     def __init__(self, arguments: JsonObject, ledger: Ledger, moment: Moment) -> None:
-        self.steps_left = MAX_STEPS
+        self.steps_left = SLICE
+        self._kept = MAX_STEPS - SLICE
+        self._began = None
         self.arguments = arguments
         self.ledger = ledger
         self.moment = moment
         self.draws = 0
-        self.places: list[Place] = []
+        self.places: dict[str, Place] = {}  # by the names that stand for them
+        self.following: dict[int, Place] = {}  # of elements whose round is still to come, by identity
         self._entities: dict[tuple[str, str], Entity] = {}
         # Entities and flags in the order in which the call first changed them; True = not yet in the draft.
         self._touched: dict[tuple[str, str] | str, bool] = {}
@@ -77,12 +95,24 @@ class Call(Budget):
         exact = self.entity(kind, given)
         if exact is not None:
             return exact
-        id = self.world().resolve_id(kind, given)
+        id = self.loose_id(kind, given)
         return None if id is None else self.entity(kind, id)
 
+    def loose_id(self, kind: str, given: str) -> str | None:
+        """The id that is meant. Of what the run has added, every id is spelled anew each time."""
+        ledger = self.world()
+        changed = ledger.changed(kind)
+        self.spend(LOOSE + 4 * len(given) + 2 * len(changed))
+        if changed:
+            seeded = ledger.world.entities.get(kind, {})
+            self.spend(sum(LOOSE + 8 * len(id) for id in changed if id not in seeded))
+        return ledger.resolve_id(kind, given)
+
     def entities(self, kind: str) -> Iterator[Entity]:
-        for id, _ in self.world().entities(kind):
-            self.spend()
+        ledger = self.world()
+        self.spend(len(ledger.changed(kind)))
+        for id, _ in ledger.entities(kind):
+            self.spend(ENTITY)
             found = self.entity(kind, id)
             if found is not None:
                 yield found
@@ -92,6 +122,7 @@ class Call(Budget):
         if not self._touched:
             return self.ledger
         self._draft = self._draft or self.ledger.draft()
+        self.spend(len(self._touched) - len(self._flags))  # flags are few, and not looked for in searches
         for key, is_new in self._touched.items():
             if is_new:
                 self._draft.apply(self._sync(self._draft, key))
@@ -116,11 +147,11 @@ class Call(Budget):
     def bind(self, name: str, value: Value, place: Place | None = None) -> None:
         """From now on the name stands for this value, and no longer for any place it stood for before."""
         self.names[name] = value
-        if self.places:
-            self.places = [known for known in self.places if known.name != name]
         if place is not None:
             place.name = name
-            self.places.append(place)
+            self.places[name] = place
+        elif self.places:
+            self.places.pop(name, None)
 
     def is_flagged(self, flag: str) -> bool:
         return self._flags[flag] if flag in self._flags else self.ledger.is_flagged(flag)
@@ -160,18 +191,19 @@ class Call(Budget):
             return [] if ledger.is_flagged(key) == value else [SetFlag(flag=key, value=value)]
         entity = self._entities[key]
         old = ledger.get(*key)
+        self.spend(SYNC + 4 * len(entity))
         if entity.removed:
             return [] if old is None else [Remove(entity_type=key[0], id=key[1])]
         if old is None:
             return [Add(entity_type=key[0], id=key[1], attrs=dict(entity))]
-        return _change(entity, old)
+        return _change(entity, old, self)
 
 
-def _change(entity: Entity, old: Attributes) -> list[LedgerUpdate]:
+def _change(entity: Entity, old: Attributes, budget: Budget) -> list[LedgerUpdate]:
     changed = {
         name: value
         for name, value in entity.items()
-        if old.get(name, MISSING) is not value and (name not in old or not same(old[name], value))
+        if old.get(name, MISSING) is not value and (name not in old or not equal(old[name], value, budget))
     }
     gone = () if old.keys() <= entity.keys() else tuple(name for name in old if name not in entity)
     if not changed and not gone:

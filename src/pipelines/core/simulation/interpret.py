@@ -10,16 +10,17 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation import actions, places, steps
 from pipelines.core.simulation.actions import Outcome
 from pipelines.core.simulation.call import Call, Place
+from pipelines.core.simulation.costs import EACH, HIT
 from pipelines.core.simulation.library.world import next_id
 from pipelines.core.simulation.syntax.calls import parts_of
-from pipelines.core.simulation.values import MISSING, Stopped, Value, elements, key_text, leave
+from pipelines.core.simulation.values import MISSING, Stopped, Value, key_text, leave
 
 
 def run_block(block: tuple[steps.Step, ...], call: Call) -> Outcome | None:
     step = None
     try:
         for step in block:
-            call.spend()
+            call.spend(step.cost)
             outcome = _DO[step.__class__](step, call)
             if outcome is not None:
                 return outcome
@@ -32,7 +33,7 @@ def run_block(block: tuple[steps.Step, ...], call: Call) -> Outcome | None:
 def _failed(failure: steps.Failure, call: Call) -> Outcome:
     if failure.body is not None:
         return Outcome(failure.status, leave(failure.body.evaluate(call), call))
-    return actions.failed(failure.status, failure.error, failure.message.evaluate(call))
+    return actions.failed(failure.status, failure.error, failure.message.evaluate(call), call)
 
 
 # -- find -----------------------------------------------------------------------------------------------
@@ -57,7 +58,7 @@ def _find(step: steps.Find, call: Call) -> Outcome | None:
         return _bind_all(step, call, found)
     assert step.where is not None
     hits = _matching(step, step.where.evaluate, call)
-    value = actions.first_in_order(list(hits), step.sort) if step.sort else next(hits, None)
+    value = actions.first_in_order(list(hits), step.sort, call) if step.sort else next(hits, None)
     hits.close()
     return _bind_one(step, call, value, None)
 
@@ -73,7 +74,7 @@ def _bind_one(step: steps.Find, call: Call, value: Value, wanted: Value) -> Outc
     if value is None and not step.optional:
         if step.otherwise is not None:
             return _failed(step.otherwise, call)
-        return actions.not_found(step.entity_type or step.name, wanted)
+        return actions.not_found(step.entity_type or step.name, wanted, call)
     call.bind(step.name, value)
     return None
 
@@ -82,9 +83,10 @@ def _matching(step: steps.Find, where: Callable[[Call], Value], call: Call) -> G
     names, kind, before = call.names, step.entity_type, call.names.get(step.name, MISSING)
     try:
         for id, attrs in _candidates(step, call):
-            call.spend()
+            call.spend(step.round_cost)
             names[step.name] = attrs if step.is_bare else call.entity(kind, id)
             if where(call):
+                call.steps_left -= HIT
                 entity = call.entity(kind, id)
                 if entity is not None:
                     yield entity
@@ -109,7 +111,7 @@ def _find_inside(step: steps.Find, call: Call) -> Outcome | None:
     hits = actions.hits_by_id(container, wanted, call) if by_id else _matching_inside(step, container, call)
     if step.all:
         return _bind_all(step, call, actions.values_of(hits))
-    key, value = actions.first_hit(hits, step.sort)
+    key, value = actions.first_hit(hits, step.sort, call)
     hits.close()
     outcome = _bind_one(step, call, value, wanted)
     if step.is_place and value is not None:
@@ -122,8 +124,8 @@ def _matching_inside(
 ) -> Generator[tuple[Value, Value], None, None]:
     names, before = call.names, call.names.get(step.name, MISSING)
     try:
-        for key, value in actions.pairs(container):
-            call.spend()
+        for key, value in actions.pairs(container, call):
+            call.spend(step.round_cost)
             names[step.name] = value
             if step.where is None or step.where.evaluate(call):
                 yield key, value
@@ -181,14 +183,13 @@ def _flag(step: steps.Flag, call: Call) -> None:
 
 def _for_each(step: steps.ForEach, call: Call) -> Outcome | None:
     home = None if step.place is None else places.resolve(step.place, call)
-    rounds = list(elements(step.source.evaluate(call)))
+    rounds = actions.rounds(step.source.evaluate(call), call)
     names = step.names
     following = [] if home is None else places.of_elements(home, len(rounds), call)
     for at, element in enumerate(rounds):
-        call.spend()
+        call.spend(EACH)
         if home is not None:
-            call.bind(names[0], places.read(following[at]))
-            following[at].name = names[0]
+            places.follow(following[at], names[0], call)
         elif len(names) == 1:
             call.bind(names[0], element)
         else:
@@ -198,7 +199,7 @@ def _for_each(step: steps.ForEach, call: Call) -> Outcome | None:
         if outcome is not None:
             return outcome
         if home is not None:
-            following[at].name = None
+            places.let_go(following[at], call)
     return None
 
 

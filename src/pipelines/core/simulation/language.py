@@ -4,6 +4,7 @@ Every problem of a plan is collected, with a JSON Pointer to the place and, wher
 was probably meant. What a step takes is in plan_verbs, what it does in run_plan.
 """
 
+import contextlib
 import copy
 import re
 from collections.abc import Collection
@@ -17,7 +18,7 @@ from pipelines.core.problems import Refused
 from pipelines.core.simulation import steps as plan_steps
 from pipelines.core.simulation.emit import Code, emitted
 from pipelines.core.simulation.interpret import run_block
-from pipelines.core.simulation.plan_checker import Checker, under
+from pipelines.core.simulation.plan_checker import Checker, GivenUp, under
 from pipelines.core.simulation.plan_verbs import read_block
 
 Origin: TypeAlias = Literal["authored", "read", "model"]
@@ -65,15 +66,22 @@ def parse_plan(
     if depth(body) > MAX_BODY_DEPTH:
         checker.problem(path, f"the plan is nested deeper than {MAX_BODY_DEPTH} levels")
     else:
-        if isinstance(body, dict):
-            checker.unknown_keys(body, ("steps", "description", "latency_ms"), path)
-            _check_latency(checker, body.get("latency_ms", 0), under(path, "latency_ms"))
-            if not isinstance(body.get("description", ""), str):
-                checker.problem(under(path, "description"), "a description is text")
-        found = read_block(checker, block, {}, at)
+        with contextlib.suppress(GivenUp):  # the problems say why
+            _check_head(checker, body, path)
+            found = read_block(checker, block, {}, at)
     if checker.problems:
         raise Refused(checker.problems, "the plan")
     return Plan(origin=origin, body=copy.deepcopy(body), steps=found)
+
+
+def _check_head(checker: Checker, body: Json, path: str) -> None:
+    """What stands beside the steps."""
+    if not isinstance(body, dict):
+        return
+    checker.unknown_keys(body, ("steps", "description", "latency_ms"), path)
+    _check_latency(checker, body.get("latency_ms", 0), under(path, "latency_ms"))
+    if not isinstance(body.get("description", ""), str):
+        checker.problem(under(path, "description"), "a description is text")
 
 
 def _check_latency(checker: Checker, value: Json, path: str) -> None:

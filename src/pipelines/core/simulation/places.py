@@ -18,6 +18,11 @@ from pipelines.core.simulation.values import (
     leave,
 )
 
+# In units of budget, by measure.
+_MADE = 16  # a place
+_READ = 3  # one key of a place followed
+_KNOWN = 12  # a place compared with another
+
 
 def resolve(path: steps.Path, call: Call) -> Place:
     """The place a path means now, with its computed keys looked up."""
@@ -30,12 +35,13 @@ def home_of(root: Value, name: str, call: Call) -> Place:
     if isinstance(root, Entity):
         home = Place(entity=root, keys=[], name=None)
     else:
-        known = next((place for place in call.places if place.name == name), None)
+        known = call.places.get(name)
         if known is None:
             raise Stopped(
                 "plan_not_a_place", f"`{name}` is {kind_of(root)} of its own, not part of an entity"
             )
         home = known
+        call.steps_left -= 2 * _READ * len(home.keys)
     if home.entity.removed:
         raise Stopped("plan_not_a_place", f"{home.entity.kind} {home.entity.id!r} was removed before")
     return home
@@ -67,7 +73,7 @@ def read(place: Place) -> Value:
 
 
 def write(place: Place, value: Json, call: Call) -> None:
-    container, key = _opened(place)
+    container, key = _opened(place, call)
     if isinstance(container, list):
         container[_position(container, key)] = value
     else:
@@ -79,6 +85,7 @@ def append(place: Place, value: Json, call: Call) -> None:
     current = read(place)
     if not (is_blank(current) or isinstance(current, list)):
         raise Stopped("plan_type", f"only to a list can be appended, not to {kind_of(current)}")
+    call.spend(len(current or ()) >> 2)
     write(place, [*(current or ()), value], call)
 
 
@@ -111,10 +118,11 @@ def take(place: Place, call: Call) -> None:
     """Away with the value; nothing happens where there is none."""
     if read(place) is MISSING:
         return
-    container, key = _opened(place)
+    container, key = _opened(place, call)
+    call.spend(_KNOWN * (len(call.places) + len(call.following)))
     if isinstance(container, dict):
         del container[str(key)]
-        call.places = [known for known in call.places if not _is_under(known, place)]
+        _forget(place, call)
     else:
         position = _position(container, key)
         del container[position]
@@ -124,29 +132,47 @@ def take(place: Place, call: Call) -> None:
 
 def of_elements(home: Place, count: int, call: Call) -> list[Place]:
     """A place for each element of a list, known to the call so that removals move them along."""
+    call.spend((_MADE + 2 * _READ * len(home.keys)) * count)
     found = [Place(entity=home.entity, keys=[*home.keys, index], name=None) for index in range(count)]
-    call.places = [*call.places, *found]
+    call.following.update((id(place), place) for place in found)
     return found
 
 
-def _opened(place: Place) -> tuple[dict[str, Json] | list[Json], str | int]:
+def follow(place: Place, name: str, call: Call) -> None:
+    """The name stands for the place of an element as long as its round lasts, unless that was removed."""
+    call.bind(name, read(place))
+    if id(place) in call.following:
+        place.name = name
+        call.places[name] = place
+
+
+def let_go(place: Place, call: Call) -> None:
+    """Its round is over."""
+    if place.name is not None and call.places.get(place.name) is place:
+        del call.places[place.name]
+    call.following.pop(id(place), None)
+
+
+def _opened(place: Place, call: Call) -> tuple[dict[str, Json] | list[Json], str | int]:
     """The container of the place, with copies made along the way, and the key in it."""
     container: Value = place.entity
     for key in place.keys[:-1]:
         if isinstance(container, list):
             position = _position(container, key)
             inner = container[position]
-            container[position] = copied = _copied(inner, key)
+            container[position] = copied = _copied(inner, key, call)
         else:
-            copied = container[str(key)] = _copied(container.get(str(key)), key)
+            copied = container[str(key)] = _copied(container.get(str(key)), key, call)
         container = copied
     return container, place.keys[-1]
 
 
-def _copied(value: Value, key: str | int) -> Value:
+def _copied(value: Value, key: str | int, call: Call) -> Value:
     if isinstance(value, dict):
+        call.spend(8 + (len(value) >> 1))
         return dict(value)
     if isinstance(value, list):
+        call.spend(8 + (len(value) >> 2))
         return list(value)
     if value is None:
         return {}
@@ -162,27 +188,47 @@ def _position(container: list[Json], key: str | int) -> int:
 
 
 def _is_under(known: Place, place: Place) -> bool:
-    size = len(place.keys)
-    return known.entity is place.entity and list(map(str, known.keys[:size])) == list(map(str, place.keys))
+    if known.entity is not place.entity:
+        return False
+    start = known.keys[: len(place.keys)]
+    return start == place.keys or list(map(str, start)) == list(map(str, place.keys))
+
+
+def _known(call: Call) -> list[Place]:
+    """Every place once: that of the element whose round it is has a name, too."""
+    by_identity = {id(place): place for place in call.places.values()} | call.following
+    return list(by_identity.values())
+
+
+def _forget(place: Place, call: Call) -> None:
+    """What stood there or below it stands nowhere any more."""
+    for name in [name for name, known in call.places.items() if _is_under(known, place)]:
+        del call.places[name]
+    for key in [key for key, known in call.following.items() if _is_under(known, place)]:
+        del call.following[key]
 
 
 def _close_gap(place: Place, position: int, call: Call) -> None:
     """After an element left a list, names for the elements behind it stand one position lower."""
     home = Place(entity=place.entity, keys=place.keys[:-1], name=None)
     depth = len(home.keys)
-    kept = []
-    for known in call.places:
+    gone = []
+    for known in _known(call):
         index = known.keys[depth] if len(known.keys) > depth and _is_under(known, home) else None
         if index == position:
-            continue
-        if isinstance(index, int) and index > position:
+            gone.append(known)
+        elif isinstance(index, int) and index > position:
             known.keys[depth] = index - 1
-        kept.append(known)
-    call.places = kept
+    for known in gone:
+        if known.name is not None and call.places.get(known.name) is known:
+            del call.places[known.name]
+        call.following.pop(id(known), None)
 
 
 def _changed(entity: Entity, call: Call) -> None:
     call.touch(entity)
-    for known in call.places:
-        if known.name is not None and known.entity is entity:
-            call.names[known.name] = read(known)
+    if call.places:
+        for name, known in call.places.items():
+            if known.entity is entity:
+                call.spend(_READ * len(known.keys))
+                call.names[name] = read(known)

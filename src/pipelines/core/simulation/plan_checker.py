@@ -39,6 +39,15 @@ def under(path: str, *parts: str | int) -> str:
     return path + pointer(parts)
 
 
+# Checking and compiling so many takes 0.1 to 0.2 s; the largest plan of our own has a tenth of them.
+MAX_PARTS = 5_000
+MOST_PROBLEMS = 50  # told of one plan; each is compared with every word that could have been meant
+
+
+class GivenUp(Exception):
+    """A plan is so large, or so much is wrong with it, that the rest is not looked at."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Checker:
     arguments: frozenset[str] | None
@@ -46,9 +55,22 @@ class Checker:
     written: frozenset[str]  # names through which the plan changes something
     problems: list[Problem] = field(default_factory=list)
     steps_seen: int = 0
+    parts_seen: int = 0
 
     def problem(self, path: str, message: str, hint: str | None = None) -> None:
         self.problems.append(Problem(path=path, message=message, hint=hint))
+        if len(self.problems) == MOST_PROBLEMS:
+            self.problems.append(Problem(path="", message="more may be wrong: the rest was not looked at"))
+            raise GivenUp
+
+    def count(self, parts: int, path: str) -> None:
+        """Values, and the parts of expressions."""
+        self.parts_seen += parts
+        if self.parts_seen > MAX_PARTS:
+            hint = "let several tools share the work, or put what repeats into a loop"
+            message = f"the plan has more than {MAX_PARTS:,} parts: values, names, fields, operators, calls"
+            self.problems.append(Problem(path=path, message=message, hint=hint))
+            raise GivenUp
 
     def unknown_keys(self, body: JsonObject, known: Collection[str], path: str) -> None:
         for key in body:
@@ -61,13 +83,17 @@ class Checker:
         if not isinstance(text, str):
             self.problem(path, "an expression in a string is needed", "such as \"order.status == 'pending'\"")
             return None
+        self.count(len(text) // 8, path)  # before it is read: what is wrong with a long one takes long to say
         try:
-            return compile_expression(
+            found = compile_expression(
                 text, names=scope, path=path, arguments=self.arguments, entity_types=self.entity_types
             )
         except Refused as refused:
-            self.problems.extend(refused.problems)
+            for problem in refused.problems:
+                self.problem(problem.path, problem.message, problem.hint)
             return None
+        self.count(sum(1 for _ in ast.walk(found.tree)), path)
+        return found
 
     def condition(self, body: Json, scope: Scope, path: str) -> Formula:
         if isinstance(body, bool):
@@ -77,6 +103,7 @@ class Checker:
 
     def value(self, body: Json, scope: Scope, path: str) -> Formula:
         """VALUE: an expression in a string, a number, true, false, null, or a mapping or list of values."""
+        self.count(1, path)
         if isinstance(body, str):
             found = self.expression(body, scope, path)
             return Formula(found.tree, found.evaluate) if found else NOTHING
@@ -118,7 +145,7 @@ class Checker:
         run = [part.evaluate for part in parts]
         return Formula(
             ast.JoinedStr(values=[part.tree for part in parts]),
-            lambda call: joined([as_text(part(call)) for part in run], call),
+            lambda call: joined([as_text(part(call), call) for part in run], call),
         )
 
     def failure(self, body: Json, scope: Scope, path: str) -> steps.Failure:
@@ -162,6 +189,7 @@ class Checker:
     def path_of(self, text: Json, scope: Scope, path: str) -> steps.Path:
         """`order.items[0].price`: a bound name, then fields and positions."""
         nothing = steps.Path(text="", root="", keys=())
+        self.count(5 + len(text) // 4 if isinstance(text, str) else 1, path)
         try:
             node = parse(text) if isinstance(text, str) else None
         except BadExpression as bad:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation import steps
+from pipelines.core.simulation.costs import with_cost
 from pipelines.core.simulation.expressions import Expression
 from pipelines.core.simulation.lookups import Lookup, comparison_in, reads_only_fields
 from pipelines.core.simulation.plan_checker import Checker, Kind, Scope, under
@@ -60,7 +61,7 @@ def _read_step(checker: Checker, body: Json, scope: Scope, path: str) -> steps.S
             )
     if not isinstance(body.get("note", ""), str):
         checker.problem(under(path, "note"), "a note is text")
-    return VERBS[verb].read(checker, body, scope, path)
+    return with_cost(VERBS[verb].read(checker, body, scope, path))
 
 
 def _complain_of_verbs(checker: Checker, body: JsonObject, verbs: list[str], path: str) -> None:

@@ -27,6 +27,7 @@ class Path:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Step:
     path: str  # JSON Pointer into what the author wrote
+    cost: int = 0  # what it takes of the budget when it begins (`costs`)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +46,7 @@ class Find(_Step):
     sort: tuple[str, ...]
     limit: Formula | None
     otherwise: Failure | None
+    round_cost: int = 0  # of looking at one candidate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

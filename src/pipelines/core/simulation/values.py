@@ -4,7 +4,8 @@ What is missing behaves as people expect of a form left blank: it equals null, i
 anything, is left out of mappings, and is an error in arithmetic.
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final, NoReturn, TypeAlias
@@ -16,10 +17,16 @@ from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject
 # Checked where it is used, while the plan runs: an expression's type is known only then.
 Value: TypeAlias = Any
 
-MAX_STEPS = 100_000  # per call: steps, loop rounds, elements looked at; about 0.1 s of work at worst
+MAX_STEPS = 2_000_000  # units of work in one call, each at most 50 ns here (`costs`)
+SLICE = 50_000  # units after which the clock is looked at: an ordinary call has a few hundred in all
+LONGEST_S = 0.25  # by the clock: so long a call keeps everybody else waiting
+BUSY_S = 0.2  # of it spent on the call itself; else the machine was busy with something else
 MAX_TEXT = 100_000  # characters of one text
 MAX_ITEMS = 100_000  # elements of one list
 MAX_RESULT_BYTES = 1 << 20  # a reply, and likewise a value written to the ledger, as JSON
+LONG_TEXT = 256  # characters: shorter texts are compared within the price of any comparison
+DECIMALS = 24  # units: two numbers turned into decimals and computed with
+WRITTEN = 30  # units: anything but text written as text
 _QUOTES = 3  # around a text, and what comes after it
 MAX_INTEGER = 10**60  # past any amount, id or factor; keeps products of products small
 
@@ -80,29 +87,61 @@ def entity_of(kind: str, id: str, attrs: JsonObject, base: JsonObject | None) ->
     return made
 
 
+_PLAIN = frozenset({int, float, bool})
 _CONTAINERS = frozenset({dict, list, Entity})
 
 
 class Budget:
-    """What a call may still do. Running out stops the plan."""
+    """What a call may still do. Running out stops the plan.
 
-    __slots__ = ("steps_left",)
+    It is handed out in slices: between two of them the clock is looked at, and only then. Small costs may be
+    taken from `steps_left` without a look whether it is below zero; the next `spend` will see it.
+    """
+
+    __slots__ = ("_began", "_kept", "steps_left")
+
+    #: The one place in this room that knows of time, and it has the last word only: the budget ends what is
+    #: too long, the same on every machine; the clock ends what is still too slow on this one.
+    clock: Callable[[], float] = staticmethod(time.perf_counter)
+    busy: Callable[[], float] = staticmethod(time.thread_time)
 
     def __init__(self, steps: int = MAX_STEPS) -> None:
-        self.steps_left = steps
+        self.allow(steps)
+
+    def allow(self, steps: int) -> None:
+        self.steps_left = min(steps, SLICE)
+        self._kept = steps - self.steps_left
+        self._began: tuple[float, float] | None = None  # by the clock, and of the processor's time
+
+    @property
+    def left(self) -> int:
+        return self.steps_left + self._kept
 
     def spend(self, steps: int = 1) -> None:
         self.steps_left -= steps
         if self.steps_left < 0:
-            exhausted()
+            self.next_slice()
+
+    def next_slice(self) -> None:
+        """More to spend, or the end."""
+        more = min(max(SLICE, -self.steps_left), self._kept)
+        self._kept -= more
+        self.steps_left += more
+        if self.steps_left < 0:
+            raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
+        if self._began is None:  # with the second slice: asking costs as much as a short call
+            self._began = self.clock(), self.busy()
+        elif self.clock() - self._began[0] > LONGEST_S and self.busy() - self._began[1] > BUSY_S:
+            _too_slow()
 
     def size_of(self, kind: str, attrs: JsonObject) -> int:
         """Of attributes that the ledger holds, as JSON."""
         return len(orjson.dumps(attrs))
 
 
-def exhausted() -> NoReturn:
-    raise Stopped("plan_budget", f"the plan does more than {MAX_STEPS:,} steps in one call")
+def _too_slow() -> NoReturn:
+    told = f"the plan took longer than {LONGEST_S * 1000:.0f} ms on this machine, though not more steps than "
+    raise Stopped("plan_time", told + "it may: a faster or less busy one may answer the same call")
 
 
 def kind_of(value: Value) -> str:
@@ -151,8 +190,10 @@ def _digits_of(value: float) -> Decimal:
 def equal(left: Value, right: Value, budget: Budget) -> bool:
     """JSON equality (true is not 1, 1 is 1.0), where a missing value equals null."""
     if isinstance(left, str):
-        if len(left) > 4096:
-            budget.spend(len(left) >> 10)
+        if len(left) > 255:
+            budget.spend(len(left) >> 7)
+        return bool(left == right)
+    if left.__class__ is right.__class__ and left.__class__ in _PLAIN:
         return bool(left == right)
     if left is None or left is MISSING:
         return right is None or right is MISSING
@@ -163,11 +204,12 @@ def equal(left: Value, right: Value, budget: Budget) -> bool:
     if isinstance(left, list):
         if not isinstance(right, list) or len(left) != len(right):
             return False
-        budget.spend(len(left))
+        budget.spend(50 + 5 * len(left))
         return all(equal(a, b, budget) for a, b in zip(left, right, strict=True))
     if not is_number(right):
         return False
     if isinstance(left, Decimal) or isinstance(right, Decimal):
+        budget.spend(DECIMALS)
         return decimal(left) == decimal(right)
     return bool(left == right)
 
@@ -175,18 +217,23 @@ def equal(left: Value, right: Value, budget: Budget) -> bool:
 def _equal_mappings(left: JsonObject, right: JsonObject, budget: Budget) -> bool:
     if left is right:
         return True
+    if len(left) != len(right):
+        return False
+    budget.spend(40 + 8 * len(left))
     if left.keys() != right.keys():
         return False
-    budget.spend(len(left))
     return all(equal(value, right[key], budget) for key, value in left.items())
 
 
-def compare(left: Value, right: Value) -> int | None:
+def compare(left: Value, right: Value, budget: Budget) -> int | None:
     """Negative, zero or positive; None where a value is missing or null, for then no order holds."""
     if isinstance(left, str) and isinstance(right, str):
+        if len(left) >= LONG_TEXT and len(right) >= LONG_TEXT:
+            budget.spend(min(len(left), len(right)) >> 4)
         return (left > right) - (left < right)
     if is_number(left) and is_number(right):
         if isinstance(left, Decimal) or isinstance(right, Decimal):
+            budget.spend(DECIMALS)
             left, right = decimal(left), decimal(right)
         return int(left > right) - int(left < right)
     if is_blank(left) or is_blank(right):
@@ -199,16 +246,27 @@ def contains(container: Value, wanted: Value, budget: Budget) -> bool:
     if isinstance(container, dict):
         return key_text(wanted) in container if isinstance(wanted, (str, int)) else False
     if isinstance(container, list):
-        budget.spend(1 + (len(container) >> 3))
+        budget.spend(5 * len(container))
         return any(equal(element, wanted, budget) for element in container)
     if isinstance(container, str):
         if not isinstance(wanted, str):
             raise Stopped("plan_type", f"only text can be in a text, not {kind_of(wanted)}")
-        budget.spend(1 + (len(container) >> 6))
+        budget.spend(search_cost(container, wanted))
         return wanted in container
     if is_blank(container):
         return False
     raise Stopped("plan_type", f"nothing can be `in` {kind_of(container)}")
+
+
+def search_cost(text: str, part: str) -> int:
+    """Of looking for a part in a text. Python's search takes the product of the lengths at worst, until the
+    text is so long that it prepares the part first."""
+    size, wanted = len(text), len(part)
+    if wanted > size:
+        return 0
+    if wanted < 6 or size < 30_000:
+        return size * wanted >> 5
+    return size >> 2
 
 
 def key_text(key: Value) -> str:
@@ -241,23 +299,34 @@ def elements(value: Value) -> list[Value]:
 
 def check_size(value: Value, budget: Budget) -> Value:
     """The text or list just made, if it is not too large; making it costs what it is long."""
-    if isinstance(value, str):
-        size, limit, unit = len(value), MAX_TEXT, "characters"
-    else:
-        size, limit, unit = len(value), MAX_ITEMS, "elements"
-    if size > limit:
-        raise Stopped("plan_too_large", f"{kind_of(value)} of {size:,} {unit}; at most {limit:,} are allowed")
-    budget.spend(size >> 6)
+    check_length(value, len(value), budget)
     return value
 
 
-def as_text(value: Value) -> str:
+def check_length(value: Value, size: int, budget: Budget) -> None:
+    """Likewise for one that is about to be made, like `value` and so long. Of what a plan makes it may have
+    some hundred megabytes at once before its budget is spent."""
+    check_limit(value, size)
+    if size > 3:
+        budget.spend(size >> 2)
+
+
+def check_limit(value: Value, size: int) -> None:
+    is_text = isinstance(value, str)
+    limit = MAX_TEXT if is_text else MAX_ITEMS
+    if size > limit:
+        unit = "characters" if is_text else "elements"
+        raise Stopped("plan_too_large", f"{kind_of(value)} of {size:,} {unit}; at most {limit:,} are allowed")
+
+
+def as_text(value: Value, budget: Budget) -> str:
     """A value inside a text: as is for text, else as JSON writes it."""
     if isinstance(value, str):
         return value
     if is_blank(value):
         return "null"
-    return orjson.dumps(leave(value, Budget())).decode()
+    budget.spend(WRITTEN)
+    return orjson.dumps(leave(value, budget)).decode()
 
 
 def leave(value: Value, budget: Budget) -> Json:
@@ -277,21 +346,23 @@ def leave(value: Value, budget: Budget) -> Json:
 
 def leave_attributes(kind: str, attrs: JsonObject, budget: Budget) -> JsonObject:
     """`leave` for an entity that nothing has changed, of which only the attributes were looked at."""
-    budget.spend()
-    if budget.size_of(kind, attrs) > MAX_RESULT_BYTES:
+    size = budget.size_of(kind, attrs)
+    budget.spend(8 + (size >> 5))
+    if size > MAX_RESULT_BYTES:
         _too_large()
     return attrs
 
 
 def leave_all_attributes(kind: str, found: list[JsonObject], budget: Budget) -> list[JsonObject]:
     """Likewise for a list of them."""
-    budget.spend()
+    budget.spend(40 + 8 * len(found))
     room = MAX_RESULT_BYTES
     for attrs in found:
         if room < 0:
             _too_large()
-        budget.spend()
-        room -= budget.size_of(kind, attrs)
+        size = budget.size_of(kind, attrs)
+        budget.spend(8 + (size >> 5))
+        room -= size
     if room < 0:
         _too_large()
     return found
@@ -306,15 +377,14 @@ def _leave(value: Value, budget: Budget, room: list[int], depth: int) -> Value:
         return _leave_scalar(value, room)
     if room[0] < 0 or depth > MAX_DEPTH:
         _too_large()
-    budget.spend()
     if kind is Entity:
         # What the ledger holds, and what was written to it, is plain already; only its size is not known.
-        if value.changed:
-            attrs = dict(value)
-            room[0] -= len(orjson.dumps(attrs))
-            return attrs
-        room[0] -= budget.size_of(value.kind, value.base)
-        return value.base
+        attrs = dict(value) if value.changed else value.base
+        size = len(orjson.dumps(attrs)) if value.changed else budget.size_of(value.kind, attrs)
+        room[0] -= size
+        budget.spend(8 + (size >> 5))
+        return attrs
+    budget.spend(40 + (8 if isinstance(value, list) else 12) * len(value))
     if isinstance(value, list):
         return [None if (e := _leave(v, budget, room, depth + 1)) is MISSING else e for v in value]
     return _leave_mapping(value.items(), budget, room, depth)

@@ -15,7 +15,7 @@ def failure(w: Writer, told: steps.Failure) -> None:
         return
     message = w.value(told.message.tree)
     status, error = w.constant(told.status), w.constant(told.error)
-    w.add(nodes.give(nodes.call(w.function(actions.failed), status, error, message)))
+    w.add(nodes.give(nodes.call(w.function(actions.failed), status, error, message, w.call)))
 
 
 def reply(w: Writer, status: int, body: Formula) -> None:

@@ -7,7 +7,7 @@ from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.writer import Writer
 from pipelines.core.simulation.syntax import fields
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, Given
-from pipelines.core.simulation.values import as_text, check_size, elements, key_text
+from pipelines.core.simulation.values import as_text, key_text
 
 
 def constant_value(node: ast.expr) -> object:
@@ -77,8 +77,8 @@ def _slice(w: Writer, node: ast.expr, bounds: ast.Slice) -> ast.expr:
             None if end is None else w.result(fields.position, w.value(end))
             for end in (bounds.lower, bounds.upper)
         ]
-        checked = nodes.call(w.function(check_size), nodes.cut(whole, ends[0], ends[1]), w.call)
-        w.add(nodes.assign(result, checked))
+        bounds_of = [nodes.NONE if end is None else end for end in ends]
+        w.add(nodes.assign(result, nodes.call(w.function(fields.sliced), whole, *bounds_of, w.call)))
     can = nodes.call(w.function(fields.can_be_cut), whole)
     w.add(nodes.when(can, there, [nodes.assign(result, w.missing)]))
     return nodes.load(result)
@@ -90,18 +90,17 @@ def list_literal(w: Writer, node: ast.List) -> ast.expr:
     found = w.let(nodes.list_of([]))
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            spread = nodes.call(w.function(elements), w.value(element.value))
-            w.add(nodes.do(nodes.call(nodes.attribute(found, "extend"), spread)))
+            w.run(fields.spread_out, found, w.value(element.value), w.call)
         else:
             w.add(nodes.do(nodes.call(nodes.attribute(found, "append"), w.value(element))))
-    return w.result(check_size, found, w.call)
+    return found
 
 
 def dict_literal(w: Writer, node: ast.Dict) -> ast.expr:
     found = w.let(nodes.empty_mapping())
     for key, part in zip(node.keys, node.values, strict=True):
         if key is None:
-            spread = nodes.call(w.function(fields.mapping), w.value(part))
+            spread = nodes.call(w.function(fields.mapping), w.value(part), w.call)
             w.add(nodes.do(nodes.call(nodes.attribute(found, "update"), spread)))
             continue
         entry = w.held_value(part)
@@ -117,7 +116,7 @@ def f_string(w: Writer, node: ast.JoinedStr) -> ast.expr:
     parts = []
     for part in node.values:
         text = constant_value(part)
-        shown = w.constant(text) if isinstance(text, str) else w.result(as_text, w.value(part))
+        shown = w.constant(text) if isinstance(text, str) else w.result(as_text, w.value(part), w.call)
         parts.append(shown)
     return w.result(fields.joined, nodes.list_of(parts), w.call)
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from pipelines.core.simulation import actions, places, steps
 from pipelines.core.simulation.call import Place
+from pipelines.core.simulation.costs import HIT
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.changing import place_of
 from pipelines.core.simulation.emit.ending import failure
@@ -30,7 +31,7 @@ def find(w: Writer, naming: Naming, step: steps.Find) -> None:
         _bind_all(w, naming, step, _all_matching(w, step, step.where.tree))
     elif step.sort:
         found = _all_matching(w, step, step.where.tree)
-        first = w.result(actions.first_in_order, found, w.constant(step.sort))
+        first = w.result(actions.first_in_order, found, w.constant(step.sort), w.call)
         _bind_one(w, naming, step, first, nodes.NONE)
     else:
         _bind_one(w, naming, step, _first_matching(w, step, step.where.tree), nodes.NONE)
@@ -67,7 +68,7 @@ def _fail_without(w: Writer, step: steps.Find, found: ast.expr, wanted: ast.expr
             failure(w, step.otherwise)
         else:
             kind = w.constant(step.entity_type or step.name)
-            w.add(nodes.give(nodes.call(w.function(actions.not_found), kind, wanted)))
+            w.add(nodes.give(nodes.call(w.function(actions.not_found), kind, wanted, w.call)))
     w.add(nodes.when(nodes.compare(found, "is", nodes.NONE), nothing))
 
 
@@ -115,7 +116,7 @@ def _search(w: Writer, step: steps.Find, where: ast.expr, hit: Hit) -> None:
     id, attrs = w.new_name("v"), w.new_name("v")
     candidates = w.let(_candidates(w, step))
     with w.block() as one_round:
-        w.spend()
+        w.spend(step.round_cost)
         candidate = Variable(nodes.load(attrs), "mapping")
         if not step.is_bare:
             kind = w.constant(step.entity_type)
@@ -123,6 +124,7 @@ def _search(w: Writer, step: steps.Find, where: ast.expr, hit: Hit) -> None:
         with w.names({step.name: candidate}):
             holds = w.value(where)
         with w.block() as fitting:
+            w.charge(HIT)
             hit(nodes.load(id), nodes.load(attrs))
         w.add(nodes.when(holds, fitting))
     w.add(nodes.loop((id, attrs), candidates, one_round))
@@ -179,7 +181,7 @@ def _find_inside(w: Writer, naming: Naming, step: steps.Find, inside: steps.Path
     if step.all:
         _bind_all(w, naming, step, w.result(actions.values_of, hits))
         return
-    first = w.result(actions.first_hit, hits, w.constant(step.sort))
+    first = w.result(actions.first_hit, hits, w.constant(step.sort), w.call)
     key, value = w.let(nodes.entry(first, nodes.ZERO)), w.let(nodes.entry(first, nodes.ONE))
     _bind_one(w, naming, step, value, wanted)
     if step.is_place:
@@ -196,10 +198,10 @@ def _matching_inside(w: Writer, step: steps.Find, container: ast.expr, is_one_en
     found, key, value = w.let(nodes.list_of([])), w.new_name("v"), w.new_name("v")
     pair = nodes.pair(nodes.load(key), nodes.load(value))
     with w.block() as one_round:
-        w.spend()
+        w.spend(step.round_cost)
         with w.names({step.name: Variable(nodes.load(value))}):
             holds = nodes.TRUE if step.where is None else w.value(step.where.tree)
         hit = [nodes.do(nodes.call(nodes.attribute(found, "append"), pair))]
         w.add(nodes.when(holds, [*hit, nodes.BREAK] if is_one_enough else hit))
-    w.add(nodes.loop((key, value), nodes.call(w.function(actions.pairs), container), one_round))
+    w.add(nodes.loop((key, value), nodes.call(w.function(actions.pairs), container, w.call), one_round))
     return found

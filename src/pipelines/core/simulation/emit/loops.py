@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable
 
+from pipelines.core.simulation.costs import round_cost
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.writer import Variable, Writer
 from pipelines.core.simulation.functions import FUNCTIONS, SHORT_CIRCUIT
@@ -31,7 +32,7 @@ def dict_comprehension(w: Writer, node: ast.DictComp) -> ast.expr:
         is_there = nodes.compare(value, "is not", w.missing)
         w.add(nodes.when(is_there, [nodes.assign_entry(found, named, value)]))
 
-    _loops(w, node.generators, one_round)
+    _loops(w, node.generators, [node.key, node.value], one_round)
     return found
 
 
@@ -41,7 +42,7 @@ def _listed(w: Writer, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> a
     def one_round() -> None:
         w.add(nodes.do(nodes.call(nodes.attribute(found, "append"), w.value(node.elt))))
 
-    _loops(w, node.generators, one_round)
+    _loops(w, node.generators, [node.elt], one_round)
     return found
 
 
@@ -59,21 +60,25 @@ def short_circuit(w: Writer, function: str, node: ast.GeneratorExp) -> ast.expr:
         decides, verdict = (value, nodes.TRUE) if function == "any" else (nodes.negated(value), nodes.FALSE)
         w.add(nodes.when(decides, [nodes.assign(result, verdict), nodes.BREAK]))
 
-    _loops(w, node.generators, one_round, may_end=True)
+    _loops(w, node.generators, [node.elt], one_round, may_end=True)
     return nodes.load(result)
 
 
 def _loops(
-    w: Writer, loops: list[ast.comprehension], one_round: Callable[[], None], may_end: bool = False
+    w: Writer,
+    loops: list[ast.comprehension],
+    results: list[ast.expr],
+    one_round: Callable[[], None],
+    may_end: bool = False,
 ) -> None:
     """One loop inside the other; where a round `may_end` them, it breaks out of all."""
     first, *others = loops
     rounds = w.result(elements, w.value(first.iter))
-    w.spend_many(nodes.call(w.function(len), rounds))
+    w.spend_each(round_cost(loops, results), nodes.call(w.function(len), rounds))
 
     def inner() -> None:
         if others:
-            _loops(w, others, one_round, may_end)
+            _loops(w, others, results, one_round, may_end)
             if may_end:
                 _pass_on_the_break(w)
         else:

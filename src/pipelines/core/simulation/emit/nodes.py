@@ -36,10 +36,10 @@ class _BoolOp(_Placed, ast.BoolOp): ...
 class _UnaryOp(_Placed, ast.UnaryOp): ...
 
 
+class _BinOp(_Placed, ast.BinOp): ...
+
+
 class _Subscript(_Placed, ast.Subscript): ...
-
-
-class _Slice(_Placed, ast.Slice): ...
 
 
 class _List(_Placed, ast.List): ...
@@ -104,7 +104,7 @@ _OPERATORS: dict[str, ast.cmpop] = {
     ">=": ast.GtE(),
     "in": ast.In(),
 }
-_AND, _OR, _NOT, _SUB = ast.And(), ast.Or(), ast.Not(), ast.Sub()
+_AND, _OR, _NOT, _SUB, _MULT = ast.And(), ast.Or(), ast.Not(), ast.Sub(), ast.Mult()
 
 BREAK, CONTINUE, PASS = _Break(), _Continue(), _Pass()
 
@@ -160,12 +160,12 @@ def negated(value: ast.expr) -> ast.expr:
     return _UnaryOp(op=_NOT, operand=value)
 
 
+def times(left: ast.expr, right: ast.expr) -> ast.expr:
+    return _BinOp(left=left, op=_MULT, right=right)
+
+
 def entry(container: ast.expr, key: ast.expr) -> ast.expr:
     return _Subscript(value=container, slice=key, ctx=_LOAD)
-
-
-def cut(container: ast.expr, lower: ast.expr | None, upper: ast.expr | None) -> ast.expr:
-    return _Subscript(value=container, slice=_Slice(lower=lower, upper=upper), ctx=_LOAD)
 
 
 def list_of(parts: list[ast.expr]) -> ast.expr:

@@ -7,9 +7,9 @@ from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.fields import constant_value
 from pipelines.core.simulation.emit.writer import Writer
 from pipelines.core.simulation.syntax.operators import OPERATIONS, TESTS, plus
+from pipelines.core.simulation.values import LONG_TEXT
 
-# Two of one of these classes are in the order that Python has them in; so is a whole number beside a float.
-_ORDERED = frozenset({int, float, str})
+# Two of one of these classes, or of both, are in the order that Python has them in; so are two texts.
 _PLAIN_NUMBERS = frozenset({int, float})
 _ORDER_SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
@@ -20,7 +20,7 @@ def binary(w: Writer, node: ast.BinOp) -> ast.expr:
         return w.result(plus, left, right, w.call)
     if isinstance(node.op, ast.Pow):
         return w.result(arithmetic.power, left, right)
-    return w.result(arithmetic.compute, w.function(OPERATIONS[type(node.op)]), left, right)
+    return w.result(arithmetic.compute, w.function(OPERATIONS[type(node.op)]), left, right, w.call)
 
 
 def unary(w: Writer, node: ast.UnaryOp) -> ast.expr:
@@ -88,12 +88,15 @@ def _test(w: Writer, op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.e
     kind, known = nodes.attribute(left, "__class__"), constant_value(node)
     if known.__class__ in _PLAIN_NUMBERS:
         is_plain = nodes.compare(kind, "in", w.function(_PLAIN_NUMBERS))
-    elif known.__class__ is str:
+    elif isinstance(known, str) and len(known) < LONG_TEXT:
         is_plain = nodes.compare(kind, "is", w.function(str))
     else:
-        other = nodes.attribute(right, "__class__")
-        is_plain = nodes.both(
-            nodes.compare(kind, "is", other), nodes.compare(kind, "in", w.function(_ORDERED))
-        )
+        # Long texts cost by their length, which `compare` looks at.
+        short = nodes.compare(nodes.call(w.function(len), left), "<", nodes.own(LONG_TEXT))
+        is_text = nodes.both(nodes.compare(kind, "is", w.function(str)), short)
+        other, numbers = nodes.attribute(right, "__class__"), w.function(_PLAIN_NUMBERS)
+        are_numbers = nodes.both(nodes.compare(kind, "in", numbers), nodes.compare(other, "in", numbers))
+        are_texts = nodes.both(is_text, nodes.compare(other, "is", w.function(str)))
+        is_plain = nodes.one_of(are_numbers, are_texts)
     slow = nodes.call(w.function(TESTS[type(op)]), left, right, w.call)
     return nodes.either(is_plain, nodes.compare(left, sign, right), slow)

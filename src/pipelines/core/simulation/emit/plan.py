@@ -5,8 +5,9 @@ from typing import TypeAlias
 
 from pipelines.core.json_text import Json
 from pipelines.core.python_tree import compiled
-from pipelines.core.simulation import places, steps
+from pipelines.core.simulation import actions, places, steps
 from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.costs import EACH
 from pipelines.core.simulation.emit import changing, nodes
 from pipelines.core.simulation.emit.ending import failure, reply
 from pipelines.core.simulation.emit.expressions import VISITORS
@@ -14,7 +15,7 @@ from pipelines.core.simulation.emit.finding import find
 from pipelines.core.simulation.emit.naming import Naming
 from pipelines.core.simulation.emit.writer import CALL, STEP, Writer
 from pipelines.core.simulation.syntax.calls import parts_of
-from pipelines.core.simulation.values import Stopped, elements
+from pipelines.core.simulation.values import Stopped
 
 Code: TypeAlias = Callable[[Call], tuple[int, Json] | None]
 
@@ -50,7 +51,7 @@ class _Emitter:
         for step in block:
             self._paths.append(step.path)
             self._now_at(len(self._paths) - 1)
-            self._w.spend()
+            self._w.spend(step.cost)
             self._step(step)
 
     def _now_at(self, number: int) -> None:
@@ -109,21 +110,21 @@ class _Emitter:
     def _for_each(self, step: steps.ForEach) -> None:
         w, number = self._w, len(self._paths) - 1
         home = None if step.place is None else changing.place_of(w, step.place)
-        rounds = w.result(list, nodes.call(w.function(elements), w.value(step.source.tree)))
+        rounds = w.result(actions.rounds, w.value(step.source.tree), w.call)
         element = w.new_name("v")
         if home is not None:
             count = nodes.call(w.function(len), rounds)
             rounds = w.result(places.of_elements, home, count, w.call)
         with w.block() as one_round:
             self._now_at(number)
-            w.spend()
+            w.spend(EACH)
             if home is None:
                 self._bind_element(step.names, element)
             else:
-                self._follow(step.names[0], element)
+                w.run(places.follow, nodes.load(element), w.constant(step.names[0]), w.call)
             self._block(step.steps)
             if home is not None:
-                w.add(nodes.assign_attribute(nodes.load(element), "name", nodes.NONE))
+                w.run(places.let_go, nodes.load(element), w.call)
         w.add(nodes.loop((element,), rounds, one_round))
 
     def _bind_element(self, names: tuple[str, ...], element: str) -> None:
@@ -134,12 +135,6 @@ class _Emitter:
         parts = w.result(parts_of, value, nodes.own(len(names)))
         for index, name in enumerate(names):
             self._naming.bind(w, name, nodes.entry(parts, nodes.own(index)))
-
-    def _follow(self, name: str, place: str) -> None:
-        """The name stands for the place of the element as long as the round lasts."""
-        w, stands = self._w, nodes.load(place)
-        self._naming.bind(w, name, nodes.call(w.function(places.read), stands))
-        w.add(nodes.assign_attribute(stands, "name", w.constant(name)))
 
 
 def _locate(stopped: Stopped, paths: tuple[str, ...], at: int) -> None:

@@ -1,6 +1,6 @@
 """The function being written: its statements so far, its variables, and the constants it is handed.
 
-What costs budget is written by `spend` and `spend_many` alone.
+What costs budget is written by `spend`, `spend_each` and `charge` alone.
 """
 
 import ast
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.simulation.emit import nodes
-from pipelines.core.simulation.values import MISSING, Value, exhausted
+from pipelines.core.simulation.values import MISSING, Budget, Value
 
 # What is known of a variable's value before the plan runs: an Entity, any mapping, or nothing.
 Known: TypeAlias = Literal["entity", "mapping", "value"]
@@ -45,12 +45,8 @@ class Writer:
         self.call = nodes.load(CALL)
         self.missing = self.constant(MISSING)
         left = nodes.attribute(self.call, "steps_left")
-        self._spend_one = [
-            nodes.subtract_attribute(self.call, "steps_left", nodes.ONE),
-            nodes.when(
-                nodes.compare(left, "<", nodes.ZERO), [nodes.do(nodes.call(self.constant(exhausted)))]
-            ),
-        ]
+        more = nodes.do(nodes.call(self.constant(Budget.next_slice), self.call))
+        self._look = nodes.when(nodes.compare(left, "<", nodes.ZERO), [more])
 
     # -- names and constants
 
@@ -125,8 +121,14 @@ class Writer:
 
     # -- budget
 
-    def spend(self) -> None:
-        self.body += self._spend_one
+    def spend(self, units: int) -> None:
+        self.charge(units)
+        self.body.append(self._look)
 
-    def spend_many(self, count: ast.expr) -> None:
-        self.body.append(nodes.do(nodes.call(nodes.attribute(self.call, "spend"), count)))
+    def charge(self, units: int) -> None:
+        """Without a look whether that was more than there is: the next `spend` will see it."""
+        self.body.append(nodes.subtract_attribute(self.call, "steps_left", nodes.own(units)))
+
+    def spend_each(self, units: int, count: ast.expr) -> None:
+        total = nodes.times(nodes.own(units), count)
+        self.body.append(nodes.do(nodes.call(nodes.attribute(self.call, "spend"), total)))

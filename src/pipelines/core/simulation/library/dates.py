@@ -153,6 +153,7 @@ def _format_date(call: Call, value: Value, pattern: Value) -> Value:
     if not isinstance(pattern, str) or len(pattern) > 200:
         raise Stopped("plan_type", "the pattern of a date is a short text such as '%Y-%m-%d'")
     at = moment(value).at
+    call.spend(6 * len(pattern))
     written, code = [], False
     for character in pattern:
         if code and character not in _CODES:

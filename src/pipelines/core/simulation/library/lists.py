@@ -1,6 +1,6 @@
 """Functions of lists. None changes what it is given."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pipelines.core.simulation.call import Call
@@ -11,7 +11,8 @@ from pipelines.core.simulation.values import (
     Entity,
     Stopped,
     Value,
-    check_size,
+    check_length,
+    check_limit,
     decimal,
     elements,
     equal,
@@ -20,17 +21,22 @@ from pipelines.core.simulation.values import (
     kind_of,
 )
 
+# In units of budget, by measure.
+_KEYED = 30  # the value that an element is sorted by
+_PAIR = 5  # a list of two made
+_COMPARED = 3  # two of them
+
 
 def listed(call: Call, values: Value) -> list[Value]:
     """A list, paid for: whoever goes over it looks at every element."""
     found = elements(values)
-    call.spend(1 + (len(found) >> 3))
+    call.spend(2 * len(found))
     return found
 
 
-def field_of(value: Value, path: str) -> Value:
-    """A field of a mapping, `a.b` for one inside another; missing where it is not there."""
-    for name in path.split("."):
+def field_of(value: Value, names: Sequence[str]) -> Value:
+    """A field of a mapping, several names for one inside another; missing where it is not there."""
+    for name in names:
         if not isinstance(value, dict):
             return MISSING
         entity = value
@@ -52,13 +58,28 @@ def sort_key(value: Value) -> tuple[int, Any]:
 T = TypeVar("T")
 
 
-def sorted_by(values: Iterable[T], path: str, read: Callable[[T], Value] = lambda value: value) -> list[T]:
+def sorted_by(
+    values: list[T], path: str, call: Call, read: Callable[[T], Value] = lambda value: value
+) -> list[T]:
     """By a field ("created_at"), the other way round with a minus sign; by the values themselves with ""."""
-    name = path.removeprefix("-")
-    keyed = [(sort_key(field_of(read(value), name) if name else read(value)), value) for value in values]
+    names = field_names(path.removeprefix("-"), call)
+    call.spend((_KEYED + 4 * len(names)) * len(values))
+    keyed = [(sort_key(field_of(read(value), names)), value) for value in values]
     present = [pair for pair in keyed if pair[0][0] < 3]
+    call.spend(sorting_cost([key for key, _ in present]))
     present.sort(key=lambda pair: pair[0], reverse=path.startswith("-"))
     return [value for _, value in present] + [value for key, value in keyed if key[0] == 3]
+
+
+def field_names(path: str, call: Call) -> list[str]:
+    call.spend(len(path) >> 2)
+    return path.split(".") if path else []
+
+
+def sorting_cost(keys: Sequence[tuple[int, Any]]) -> int:
+    """As many comparisons as there are digits in the number of keys, for each of them; of long texts more."""
+    letters = sum(len(value) for rank, value in keys if rank == 1)
+    return len(keys).bit_length() * (_COMPARED * len(keys) + (letters >> 5))
 
 
 def _path(value: Value) -> str:
@@ -76,9 +97,7 @@ def _len(call: Call, value: Value) -> Value:
 
 
 def _sort(call: Call, values: Value, path: Value = "") -> Value:
-    found = listed(call, values)
-    call.spend(len(found))
-    return sorted_by(found, _path(path))
+    return sorted_by(elements(values), _path(path), call)
 
 
 def _top(call: Call, values: Value, path: Value, count: Value) -> Value:
@@ -89,15 +108,19 @@ def _top(call: Call, values: Value, path: Value, count: Value) -> Value:
 def _unique(call: Call, values: Value) -> Value:
     found: list[Value] = []
     seen: set[tuple[int, Any]] = set()
-    for value in listed(call, values):
+    given = listed(call, values)
+    call.spend(_KEYED * len(given))
+    for value in given:
         # Scalars are looked up; lists and mappings are compared with each one kept.
         key = sort_key(value)
         if key[0] < 3:
+            if key[0] == 1:
+                call.spend(len(value) >> 7)
             if key not in seen:
                 seen.add(key)
                 found.append(value)
             continue
-        call.spend(1 + (len(found) >> 3))
+        call.spend(4 * len(found))
         if not any(equal(value, kept, call) for kept in found):
             found.append(value)
     return found
@@ -106,43 +129,61 @@ def _unique(call: Call, values: Value) -> Value:
 def _flatten(call: Call, values: Value) -> Value:
     found: list[Value] = []
     for value in listed(call, values):
-        found.extend(listed(call, value) if isinstance(value, list) else [value])
-        if len(found) > MAX_ITEMS:
-            break
-    return check_size(found, call)
+        more = value if isinstance(value, list) else [value]
+        check_limit(found, len(found) + len(more))
+        call.spend(2 + (len(more) >> 1))
+        found.extend(more)
+    return found
 
 
 def _zip(call: Call, first: Value, second: Value) -> Value:
-    return [[one, other] for one, other in zip(listed(call, first), listed(call, second), strict=False)]
+    one_list, other_list = listed(call, first), listed(call, second)
+    shorter = min(len(one_list), len(other_list))
+    check_limit(one_list, shorter)
+    call.spend(_PAIR * shorter)
+    return [[one, other] for one, other in zip(one_list, other_list, strict=False)]
 
 
 def _range(call: Call, start: Value, end: Value = None) -> Value:
     first, last = (0, whole_needed(start)) if end is None else (whole_needed(start), whole_needed(end))
     if last - first > MAX_ITEMS:
         raise Stopped("plan_too_large", f"a list has at most {MAX_ITEMS:,} elements")
-    return check_size(list(range(first, last)), call)
+    call.spend(max(0, last - first))
+    return list(range(first, last))
 
 
 def _enumerate(call: Call, values: Value) -> Value:
-    return [[position, value] for position, value in enumerate(listed(call, values))]
+    found = listed(call, values)
+    check_limit(found, len(found))
+    call.spend(_PAIR * len(found))
+    return [[position, value] for position, value in enumerate(found)]
+
+
+def _reversed(call: Call, values: Value) -> Value:
+    found = elements(values)
+    check_length(found, len(found), call)
+    return found[::-1]
 
 
 def _find(call: Call, values: Value, path: Value, wanted: Value) -> Value:
-    name = _path(path)
+    names = field_names(_path(path), call)
     for value in elements(values):
-        call.spend()
-        if equal(field_of(value, name), wanted, call):
+        call.spend(10 + 4 * len(names))
+        if equal(field_of(value, names), wanted, call):
             return value
     return None
 
 
 def _index_of(call: Call, values: Value, wanted: Value) -> Value:
     found = listed(call, values)
+    call.spend(5 * len(found))
     return next((at for at, value in enumerate(found) if equal(value, wanted, call)), None)
 
 
 def _count(call: Call, values: Value, wanted: Value) -> Value:
-    return sum(equal(value, wanted, call) for value in listed(call, values))
+    found = listed(call, values)
+    call.spend(5 * len(found))
+    return sum(equal(value, wanted, call) for value in found)
 
 
 def _first(call: Call, values: Value) -> Value:
@@ -205,7 +246,7 @@ LISTS: tuple[tuple[str, str, str, Callable[..., Value]], ...] = (
         "reversed(list)",
         "the other way round",
         "reversed([1, 2]) → [2, 1]",
-        lambda call, v: listed(call, v)[::-1],
+        _reversed,
     ),
     ("first(list)", "the first element; null for none", "first([]) → null", _first),
     ("last(list)", "the last element; null for none", "last([1, 2]) → 2", _last),

@@ -8,8 +8,14 @@ from pipelines.core.simulation.values import MISSING, Stopped, Value, is_blank, 
 
 
 def mapped(call: Call, value: Value) -> dict[str, Value]:
+    """A mapping, paid for: whoever asks looks at every entry."""
+    found = _fields(value)
+    call.spend(3 * len(found))
+    return found
+
+
+def _fields(value: Value) -> dict[str, Value]:
     if isinstance(value, dict):
-        call.spend(1 + (len(value) >> 3))
         return value
     if is_blank(value):
         return {}
@@ -17,7 +23,7 @@ def mapped(call: Call, value: Value) -> dict[str, Value]:
 
 
 def _pick(call: Call, value: Value, *names: Value) -> Value:
-    given = mapped(call, value)
+    given = _fields(value)
     return {name: given[name] for name in _names(call, names) if name in given}
 
 
@@ -28,6 +34,7 @@ def _without(call: Call, value: Value, *names: Value) -> Value:
 
 def _names(call: Call, given: tuple[Value, ...]) -> list[str]:
     """Names one by one, or one list of them."""
+    call.spend(8 * sum(len(part) if isinstance(part, list) else 1 for part in given))
     return [key_text(name) for part in given for name in (part if isinstance(part, list) else [part])]
 
 
@@ -42,7 +49,7 @@ def _get(call: Call, value: Value, key: Value, fallback: Value = None) -> Value:
     if isinstance(value, list):
         position = whole_needed(key)
         return value[position] if -len(value) <= position < len(value) else fallback
-    found = MISSING if is_blank(key) else mapped(call, value).get(key_text(key), MISSING)
+    found = MISSING if is_blank(key) else _fields(value).get(key_text(key), MISSING)
     return fallback if found is MISSING else found
 
 
@@ -52,6 +59,12 @@ def _default(call: Call, value: Value, fallback: Value) -> Value:
 
 def _bool(call: Call, value: Value) -> Value:
     return bool(value)
+
+
+def _items(call: Call, value: Value) -> Value:
+    found = mapped(call, value)
+    call.spend(5 * len(found))
+    return [[key, entry] for key, entry in found.items()]
 
 
 MAPPINGS: tuple[tuple[str, str, str, Callable[..., Value]], ...] = (
@@ -66,7 +79,7 @@ MAPPINGS: tuple[tuple[str, str, str, Callable[..., Value]], ...] = (
         "items(mapping)",
         "pairs of key and value",
         "items({'a': 1}) → [['a', 1]]",
-        lambda call, v: [[key, value] for key, value in mapped(call, v).items()],
+        _items,
     ),
     (
         "pick(mapping, names, …)",

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from pipelines.core.simulation import arithmetic
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.syntax.text import BadExpression, parse
+from pipelines.core.simulation.syntax.text import MAX_EXPRESSION, BadExpression, sized_tree
 from pipelines.core.simulation.values import (
+    DECIMALS,
     Binary,
     Stopped,
     Value,
@@ -38,25 +39,31 @@ def whole_needed(value: Value, what: str = "a whole number") -> int:
 
 def numbers_in(call: Call, values: Value) -> list[Value]:
     found = elements(values)
-    call.spend(len(found) >> 3)
+    call.spend(4 * len(found))
     for value in found:
         number_needed(value)
     return found
 
 
 def _sum(call: Call, values: Value) -> Value:
-    return arithmetic.total(numbers_in(call, values))
+    return total(call, numbers_in(call, values))
+
+
+def total(call: Call, numbers: list[Value]) -> Value:
+    """Paid for ahead: decimals take long."""
+    call.spend(6 * len(numbers))
+    return arithmetic.total(numbers, call)
 
 
 def _extreme(sign: int) -> Callable[..., Value]:
     def pick(call: Call, *given: Value) -> Value:
         found = elements(given[0]) if len(given) == 1 else list(given)
-        call.spend(len(found) >> 3)
+        call.spend(8 * len(found))
         best: Value = None
         for value in found:
             if is_blank(value):
                 continue
-            order = compare(value, best)
+            order = compare(value, best, call)
             if order is None or order * sign > 0:
                 best = value
         return best
@@ -85,6 +92,7 @@ def _ceil(call: Call, value: Value) -> Value:
 
 def _number(call: Call, value: Value) -> Value:
     if isinstance(value, str):
+        call.spend(len(value) >> 3)
         return arithmetic.number_in(value)
     return value if is_number(value) else None
 
@@ -125,12 +133,13 @@ def _significant(call: Call, value: Value, digits: Value) -> Value:
 
 def _mean(call: Call, values: Value) -> Value:
     found = numbers_in(call, values)
-    return arithmetic.compute(arithmetic.DIVIDE, arithmetic.total(found), len(found)) if found else None
+    return arithmetic.compute(arithmetic.DIVIDE, total(call, found), len(found), call) if found else None
 
 
 def _median(call: Call, values: Value) -> Value:
-    found = sorted(numbers_in(call, values), key=as_decimal)
-    call.spend(len(found))
+    given = numbers_in(call, values)
+    call.spend(len(given) * (DECIMALS + 2 * len(given).bit_length()))
+    found = sorted(given, key=as_decimal)
     if not found:
         return None
     middle = len(found) // 2
@@ -143,10 +152,11 @@ def _spread(fewer: int) -> Callable[..., Value]:
         if len(found) <= fewer:
             return None
         mean = _mean(call, found)
-        distances = [arithmetic.compute(arithmetic.SUBTRACT, value, mean) for value in found]
-        squares = [arithmetic.compute(arithmetic.MULTIPLY, distance, distance) for distance in distances]
-        call.spend(len(found))
-        variance = arithmetic.compute(arithmetic.DIVIDE, arithmetic.total(squares), len(found) - fewer)
+        call.spend(12 * len(found))
+        compute = arithmetic.compute
+        distances = [compute(arithmetic.SUBTRACT, value, mean, call) for value in found]
+        squares = [compute(arithmetic.MULTIPLY, distance, distance, call) for distance in distances]
+        variance = compute(arithmetic.DIVIDE, total(call, squares), len(found) - fewer, call)
         return _sqrt(call, variance)
 
     return stdev
@@ -167,9 +177,11 @@ def _calculate(call: Call, text: Value) -> Value:
     """As a pocket calculator would, in binary; null where the text is not arithmetic or has no result."""
     if not isinstance(text, str):
         return text if is_number(text) else None
-    call.spend(20 + len(text))  # reading an expression costs far more than computing it
+    if len(text) > MAX_EXPRESSION:
+        return None
+    call.spend(400 + 60 * len(text))  # reading an expression costs far more than computing it
     try:
-        result = _arithmetic(parse(text))
+        result = _arithmetic(sized_tree(text))
         return arithmetic.checked(Binary(result))
     except (BadExpression, ArithmeticError, ValueError, TypeError, Stopped):
         return None

@@ -14,13 +14,15 @@ from pipelines.core.simulation.values import (
     equal,
     is_blank,
     kind_of,
+    search_cost,
 )
 
 
 def text_needed(call: Call, value: Value) -> str:
     """Missing and null are empty text: a search in what is not there finds nothing."""
     if isinstance(value, str):
-        call.spend(len(value) >> 6)
+        if len(value) > 7:
+            call.spend(len(value) >> 3)
         return value
     if is_blank(value):
         return ""
@@ -28,26 +30,39 @@ def text_needed(call: Call, value: Value) -> str:
 
 
 def _str(call: Call, value: Value) -> Value:
-    return check_size(as_text(value), call)
+    return check_size(as_text(value, call), call)
 
 
 def _changed(change: Callable[[str], str]) -> Callable[..., Value]:
-    return lambda call, value: check_size(change(text_needed(call, value)), call)
+    def changed(call: Call, value: Value) -> Value:
+        text = text_needed(call, value)
+        call.spend(len(text))  # letters outside ASCII are changed one by one
+        return check_size(change(text), call)
+
+    return changed
 
 
 def _title(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
+def _titled(call: Call, value: Value) -> Value:
+    text = text_needed(call, value)
+    call.spend(4 * len(text))  # as many words as there are blanks
+    return check_size(_title(text), call)
+
+
 def _split(call: Call, text: Value, separator: Value = None) -> Value:
     given = text_needed(call, text)
-    parts = given.split() if separator is None else given.split(text_needed(call, separator) or None)
-    return check_size(parts, call)
+    glue = None if separator is None else text_needed(call, separator) or None
+    call.spend(len(given) + (0 if glue is None else search_cost(given, glue)))
+    return check_size(given.split(glue), call)
 
 
 def _join(call: Call, parts: Value, separator: Value = ", ") -> Value:
-    texts = [as_text(part) for part in elements(parts)]
-    call.spend(len(texts) >> 3)
+    given = elements(parts)
+    call.spend(3 * len(given))
+    texts = [as_text(part, call) for part in given]
     glue = text_needed(call, separator)
     # Measured before it is made: a hundred thousand long texts would not fit in memory.
     if sum(map(len, texts)) + len(glue) * len(texts) > 2 * MAX_TEXT:
@@ -59,6 +74,7 @@ def _replace(call: Call, text: Value, old: Value, new: Value) -> Value:
     given, part, other = (text_needed(call, value) for value in (text, old, new))
     if not part:
         return given
+    call.spend(2 * search_cost(given, part) + len(given))
     if len(given) + given.count(part) * len(other) > 2 * MAX_TEXT:
         raise Stopped("plan_too_large", f"replacing makes a text of more than {MAX_TEXT:,} characters")
     return check_size(given.replace(part, other), call)
@@ -66,27 +82,37 @@ def _replace(call: Call, text: Value, old: Value, new: Value) -> Value:
 
 def _contains(call: Call, whole: Value, part: Value) -> Value:
     if isinstance(whole, list):
-        call.spend(len(whole) >> 3)
-        wanted = part.casefold() if isinstance(part, str) else part
-        return any(equal(e.casefold() if isinstance(e, str) else e, wanted, call) for e in whole)
-    return text_needed(call, part).casefold() in text_needed(call, whole).casefold()
+        call.spend(8 * len(whole))
+        wanted = _folded(call, part) if isinstance(part, str) else part
+        return any(equal(_folded(call, e) if isinstance(e, str) else e, wanted, call) for e in whole)
+    wanted, text = _folded(call, part), _folded(call, whole)
+    call.spend(search_cost(text, wanted))
+    return wanted in text
+
+
+def _folded(call: Call, value: Value) -> str:
+    """Without case. A letter outside ASCII takes far longer than one inside."""
+    text = text_needed(call, value)
+    if not text.isascii():
+        call.spend(len(text))
+    return text.casefold()
 
 
 def _starts_with(call: Call, text: Value, part: Value) -> Value:
-    return text_needed(call, text).casefold().startswith(text_needed(call, part).casefold())
+    return _folded(call, text).startswith(_folded(call, part))
 
 
 def _ends_with(call: Call, text: Value, part: Value) -> Value:
-    return text_needed(call, text).casefold().endswith(text_needed(call, part).casefold())
+    return _folded(call, text).endswith(_folded(call, part))
 
 
 def _like(call: Call, text: Value, pattern: Value) -> Value:
     """`*` stands for any text and `?` for one character; no other pattern language is on offer.
 
-    Goes back only to the last star, so the cost is at most the product of the lengths, which is spent first.
+    Goes back only to the last star. What was compared in vain is paid for on the way back.
     """
-    given, wanted = text_needed(call, text).casefold(), text_needed(call, pattern).casefold()
-    call.spend(len(given) * (1 + wanted.count("*")) >> 4)
+    given, wanted = _folded(call, text), _folded(call, pattern)
+    call.spend(4 * len(given))
     at, position, star, resume = 0, 0, -1, 0
     while at < len(given):
         if position < len(wanted) and wanted[position] == "*":
@@ -95,7 +121,7 @@ def _like(call: Call, text: Value, pattern: Value) -> Value:
         elif position < len(wanted) and wanted[position] in ("?", given[at]):
             at, position = at + 1, position + 1
         elif star >= 0:
-            call.spend()
+            call.spend(4 * (at - resume + 1))
             resume += 1
             at, position = resume, star + 1
         else:
@@ -104,9 +130,9 @@ def _like(call: Call, text: Value, pattern: Value) -> Value:
 
 
 def _words(call: Call, text: Value) -> Value:
-    given = text_needed(call, text).casefold()
+    given = _folded(call, text)
+    call.spend(4 * len(given))
     spaced = "".join(c if c.isalnum() or c in "'_-" else " " for c in given)
-    call.spend(len(given) >> 3)
     return check_size(spaced.split(), call)
 
 
@@ -114,14 +140,14 @@ def _pad(call: Call, value: Value, width: Value, fill: Value = "0") -> Value:
     size = whole_needed(width)
     if not 0 <= size <= MAX_TEXT:
         raise Stopped("plan_too_large", f"a text has at most {MAX_TEXT:,} characters")
-    return check_size(as_text(value).rjust(size, (text_needed(call, fill) or " ")[0]), call)
+    return check_size(as_text(value, call).rjust(size, (text_needed(call, fill) or " ")[0]), call)
 
 
 def _same_id(call: Call, left: Value, right: Value) -> Value:
     if is_blank(left) or is_blank(right):
         return False
-    one, other = as_text(left), as_text(right)
-    call.spend(len(one) + len(other) >> 3)
+    one, other = as_text(left, call), as_text(right, call)
+    call.spend(4 * (len(one) + len(other)))
     return _bare(one) == _bare(other)
 
 
@@ -134,7 +160,7 @@ ROWS: tuple[tuple[str, str, str, Callable[..., Value]], ...] = (
     ("str(value)", "as text: text as it is, the rest as JSON writes it", "str(12) → '12'", _str),
     ("lower(text)", "in small letters", "lower('ABC') → 'abc'", _changed(str.lower)),
     ("upper(text)", "in capitals", "upper('usd') → 'USD'", _changed(str.upper)),
-    ("title(text)", "each word with a capital", "title('blue mug') → 'Blue Mug'", _changed(_title)),
+    ("title(text)", "each word with a capital", "title('blue mug') → 'Blue Mug'", _titled),
     ("strip(text)", "without blanks at its ends", "strip(' a ') → 'a'", _changed(str.strip)),
     ("split(text, separator=blanks)", "the parts of a text", "split('a,b', ',') → ['a', 'b']", _split),
     ("join(list, separator=', ')", "one text of many", "join(['a', 1], '-') → 'a-1'", _join),

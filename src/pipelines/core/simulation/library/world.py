@@ -31,8 +31,12 @@ def _entities(call: Call, kind: Value) -> Value:
 
 
 def _ids(call: Call, kind: Value) -> Value:
-    found = [id for id, _ in call.world().entities(_type(kind))]
-    call.spend(len(found) >> 3)
+    ledger, name = call.world(), _type(kind)
+    call.spend(2 * len(ledger.changed(name)))
+    found = []
+    for id, _ in ledger.entities(name):
+        call.spend(3)
+        found.append(id)
     return found
 
 
@@ -50,7 +54,8 @@ def _is_flagged(call: Call, flag: Value) -> Value:
     return isinstance(flag, str) and call.is_flagged(flag)
 
 
-_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})", re.DOTALL)
+_DIGITS = "0123456789"
+_NUMBERED_ID = 60  # units of budget: what an id that the run has added says of the next one
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -60,23 +65,28 @@ class _Numbering(NamedTuple):
     size: int
     uuids: int
     prefixes: Counter[str]
+    order: dict[str, int]  # in which prefixes were first seen
     highest: dict[str, int]
     width: dict[str, int]  # of numbers with leading zeros
+    commonest: tuple[str, int]  # prefix, and how many ids have it
 
     @classmethod
     def of(cls, ids: Iterable[str]) -> "_Numbering":
-        found = cls(0, 0, Counter(), {}, {})
+        found = cls(0, 0, Counter(), {}, {}, {}, ("", 0))
         size = uuids = 0
         for id in ids:
             size += 1
             uuids += _UUID.fullmatch(id) is not None
-            match = _NUMBERED.fullmatch(id)
-            if match is not None:
-                found.note(match[1], match[2])
-        return found._replace(size=size, uuids=uuids)
+            # At most 18 of its digits: past that it is no number that anybody counts on.
+            start = max(len(id.rstrip(_DIGITS)), len(id) - 18)
+            if start < len(id):
+                found.note(id[:start], id[start:])
+        commonest = next(iter(found.prefixes.most_common(1)), ("", 0))
+        return found._replace(size=size, uuids=uuids, commonest=commonest)
 
     def note(self, prefix: str, digits: str) -> None:
         self.prefixes[prefix] += 1
+        self.order.setdefault(prefix, len(self.order))
         self.highest[prefix] = max(self.highest.get(prefix, 0), int(digits))
         if digits.startswith("0"):
             self.width[prefix] = max(self.width.get(prefix, 1), len(digits))
@@ -90,21 +100,35 @@ def next_id(call: Call, kind: str) -> str:
     """The next id after the type's own pattern: `o-101`, `o-102` → `o-103`; uuids where it has uuids."""
     ledger = call.world()
     seeded = _seeded_numbering(ledger, kind)
-    own = _Numbering.of(id for id in ledger.changed(kind) if id not in ledger.world.entities.get(kind, {}))
-    call.spend(own.size >> 3)
+    changed, known = ledger.changed(kind), ledger.world.entities.get(kind, {})
+    call.spend(2 * len(changed) + sum(_NUMBERED_ID for id in changed if id not in known))
+    own = _Numbering.of(id for id in changed if id not in known)
     count = seeded.size + own.size
     if count and seeded.uuids + own.uuids == count:
         return _new_uuid(call)
-    prefix, shared = next(iter((seeded.prefixes + own.prefixes).most_common(1)), ("", 0))
+    prefix, shared = _commonest(seeded, own)
     if count and (not shared or shared < min(count, 2)):
         # Ids such as `sara_doe_496` end in numbers without being numbered: no two begin alike.
         prefix = f"{kind}_"
     width = max(seeded.width.get(prefix, 1), own.width.get(prefix, 1))
     number = max(seeded.highest.get(prefix, 0), own.highest.get(prefix, 0)) + 1
     while ledger.get(kind, f"{prefix}{number:0{width}}") is not None:
-        call.spend()
+        call.spend(12)
         number += 1
     return f"{prefix}{number:0{width}}"
+
+
+def _commonest(seeded: _Numbering, own: _Numbering) -> tuple[str, int]:
+    """The prefix that most ids have, and how many; of several the one seen first. Counting all of them anew
+    would take as long as the world is large."""
+    best, most = seeded.commonest
+    for prefix, count in own.prefixes.items():
+        shared = count + seeded.prefixes.get(prefix, 0)
+        last = len(seeded.order)
+        is_earlier = seeded.order.get(prefix, last) < seeded.order.get(best, last)
+        if shared > most or (shared == most and is_earlier):
+            best, most = prefix, shared
+    return best, most
 
 
 def _seeded_numbering(ledger: Ledger, kind: str) -> _Numbering:

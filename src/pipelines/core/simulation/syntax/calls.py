@@ -1,10 +1,11 @@
-"""Comprehensions and calls of functions: the only things in an expression that repeat, and so cost budget."""
+"""Comprehensions and calls of functions: the only things in an expression that repeat."""
 
 import ast
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.costs import round_cost
 from pipelines.core.simulation.functions import FUNCTIONS, SHORT_CIRCUIT, Function
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES, Compiler, Evaluate
 from pipelines.core.simulation.syntax.text import BadExpression, Complaint, did_you_mean
@@ -47,10 +48,11 @@ def _plain_comprehension(compiler: Compiler, loop: ast.comprehension, element: a
     inside = compiler.within([name])
     test = inside.compile(loop.ifs[0]) if loop.ifs else None
     result = inside.compile(element)
+    cost = round_cost([loop], [element])
 
     def build(call: Call) -> Value:
         rounds = elements(source(call))
-        call.spend(len(rounds))
+        call.spend(cost * len(rounds))
         bound = call.names
         before = bound.get(name, MISSING)
         found = []
@@ -72,10 +74,11 @@ def _producer(compiler: Compiler, loops: list[ast.comprehension], yields: list[a
     inside = compiler.within(names)
     tests = inside.all(first.ifs)
     deeper = _producer(inside, others, yields) if others else _result(inside.all(yields))
+    cost = round_cost(loops, yields)
 
     def produce(call: Call) -> Iterator[Value]:
         rounds = elements(source(call))
-        call.spend(len(rounds))
+        call.spend(cost * len(rounds))
         bound = call.names
         before = {name: bound.get(name, MISSING) for name in names}
         try:

@@ -13,7 +13,7 @@ from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, Evaluate
 from pipelines.core.simulation.values import Stopped
 
-_TRIAL_STEPS = 1_000  # saving a plan must stay quick; whatever takes longer is left to the run's own budget
+_TRIAL_STEPS = 5_000  # saving a plan must stay quick; whatever takes longer is left to the run's own budget
 
 
 _COMPUTED = (
@@ -40,7 +40,7 @@ def constant_parts(node: ast.AST) -> Iterator[ast.expr]:
 def why_it_fails(evaluate: Evaluate) -> str | None:
     """What stops a constant part, or None if it has a value or takes too long to tell."""
     trial = Call({}, Ledger(World({})), Moment(seed="", call_number=0, now="2000-01-01"))
-    trial.steps_left = _TRIAL_STEPS
+    trial.allow(_TRIAL_STEPS)
     try:
         evaluate(trial)
     except Stopped as stopped:

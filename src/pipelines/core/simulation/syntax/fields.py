@@ -14,7 +14,7 @@ from pipelines.core.simulation.values import (
     Stopped,
     Value,
     as_text,
-    check_size,
+    check_length,
     elements,
     is_blank,
     is_number,
@@ -143,9 +143,15 @@ def _slice(compiler: Compiler, inner: Evaluate, node: ast.Slice) -> Evaluate:
             return MISSING
         start = None if lower is None else position(lower(call))
         end = None if upper is None else position(upper(call))
-        return check_size(value[start:end], call)
+        return sliced(value, start, end, call)
 
     return cut
+
+
+def sliced(value: Value, start: int | None, end: int | None, call: Call) -> Value:
+    first, last, _ = slice(start, end).indices(len(value))
+    check_length(value, max(0, last - first), call)
+    return value[start:end]
 
 
 def can_be_cut(value: Value) -> bool:
@@ -169,10 +175,17 @@ def _list_with_spreads(compiler: Compiler, node: ast.List) -> Evaluate:
     def build(call: Call) -> Value:
         found: list[Value] = []
         for part, spread in zip(parts, spreads, strict=True):
-            found.extend(elements(part(call)) if spread else [part(call)])
-        return check_size(found, call)
+            spread_out(found, part(call), call) if spread else found.append(part(call))
+        return found
 
     return build
+
+
+def spread_out(found: list[Value], value: Value, call: Call) -> None:
+    """`[*value]`: its elements at the end of what was found before."""
+    more = elements(value)
+    check_length(found, len(found) + len(more), call)
+    found.extend(more)
 
 
 def dict_literal(compiler: Compiler, node: ast.Dict) -> Evaluate:
@@ -188,7 +201,7 @@ def mapping_of(entries: list[tuple[str | Evaluate | None, Evaluate]]) -> Evaluat
         for key, part in entries:
             value = part(call)
             if key is None:
-                found |= mapping(value)
+                found |= mapping(value, call)
             elif value is not MISSING:
                 found[key if isinstance(key, str) else key_text(key(call))] = value
         return found
@@ -196,8 +209,9 @@ def mapping_of(entries: list[tuple[str | Evaluate | None, Evaluate]]) -> Evaluat
     return build
 
 
-def mapping(value: Value) -> dict[str, Value]:
+def mapping(value: Value, call: Call) -> dict[str, Value]:
     if isinstance(value, dict):
+        call.spend(2 * len(value))
         return value
     if is_blank(value):
         return {}
@@ -206,11 +220,12 @@ def mapping(value: Value) -> dict[str, Value]:
 
 def f_string(compiler: Compiler, node: ast.JoinedStr) -> Evaluate:
     parts = compiler.all(node.values)
-    return lambda call: joined([as_text(part(call)) for part in parts], call)
+    return lambda call: joined([as_text(part(call), call) for part in parts], call)
 
 
 def joined(parts: list[str], call: Call) -> Value:
-    return check_size("".join(parts), call)
+    check_length("", sum(map(len, parts)), call)
+    return "".join(parts)
 
 
 def formatted(compiler: Compiler, node: ast.FormattedValue) -> Evaluate:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from pipelines.core.simulation import arithmetic
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, Compiler, Evaluate, refuse
-from pipelines.core.simulation.values import Value, check_size, compare, contains, equal
+from pipelines.core.simulation.values import Value, check_length, compare, contains, equal
 
 OPERATIONS: Mapping[type[ast.operator], arithmetic.Operation] = {
     ast.Sub: arithmetic.SUBTRACT,
@@ -28,15 +28,16 @@ def binary(compiler: Compiler, node: ast.BinOp) -> Evaluate:
     if operation is None:
         refuse(node.op)
     compute = arithmetic.compute
-    return lambda call: compute(operation, left(call), right(call))
+    return lambda call: compute(operation, left(call), right(call), call)
 
 
 def plus(left: Value, right: Value, call: Call) -> Value:
     """The sum of two numbers, or two texts or two lists in one."""
     both_text = isinstance(left, str) and isinstance(right, str)
     if both_text or (isinstance(left, list) and isinstance(right, list)):
-        return check_size(left + right, call)
-    return arithmetic.compute(arithmetic.ADD, left, right)
+        check_length(left, len(left) + len(right), call)
+        return left + right
+    return arithmetic.compute(arithmetic.ADD, left, right, call)
 
 
 def unary(compiler: Compiler, node: ast.UnaryOp) -> Evaluate:
@@ -76,7 +77,7 @@ Test: TypeAlias = Callable[[Value, Value, Call], bool]
 
 def _ordered(decide: Callable[[int], bool]) -> Test:
     def test(left: Value, right: Value, call: Call) -> bool:
-        order = compare(left, right)
+        order = compare(left, right, call)
         return order is not None and decide(order)
 
     return test

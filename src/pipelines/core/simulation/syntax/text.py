@@ -52,7 +52,18 @@ def parse(text: str) -> ast.expr:
     """The tree of one expression, small enough to be compiled; or BadExpression."""
     if len(text) > MAX_EXPRESSION:
         raise BadExpression(Complaint(f"an expression has at most {MAX_EXPRESSION:,} characters"))
-    tree = _parse(text)
+    return _of_size(_parse(text))
+
+
+def sized_tree(text: str) -> ast.expr:
+    """Likewise for a text of a call, where nobody wants to know what is wrong with it: that takes long."""
+    try:
+        return _of_size(expression_tree(text.strip()))
+    except (SyntaxError, RecursionError, MemoryError):
+        raise BadExpression(Complaint("the expression cannot be read")) from None
+
+
+def _of_size(tree: ast.expr) -> ast.expr:
     if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
         raise BadExpression(Complaint("the expression has too many parts", "split it with `let`"))
     if _nesting(tree) > MAX_NESTING:
