@@ -1,0 +1,7 @@
+"""All kinds, by name."""
+
+from hostile import wire
+from hostile.kind import KINDS, Kind
+
+MODULES = (wire,)
+__all__ = ["KINDS", "Kind"]
