@@ -81,6 +81,11 @@ class Outcome:
             found.append(f"{len(broken)} answers 500, the first to {broken[0]['what']}: {broken[0]['note']}")
         return found
 
+    def slowest(self, most: int = 5) -> str:
+        """What the attacker waited longest for, and what it was told."""
+        listed = sorted(self.sent, key=lambda each: -each.get("took", 0))[:most]
+        return "\n".join(f"  {each.get('took', 0):.2f} s {each}"[:400] for each in listed)
+
     def during(self, sample: Any) -> str:
         """What the attacker was about while somebody waited."""
         near = [

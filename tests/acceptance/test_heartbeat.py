@@ -31,7 +31,7 @@ def test_others_are_served_while_this_arrives(attacked: Attacked, name: str) -> 
     outcome = attacked.endure(name)
     print("\n" + outcome.line())
     if problems := outcome.problems():
-        pytest.fail("\n".join([outcome.line(), *problems]), pytrace=False)
+        pytest.fail("\n".join([outcome.line(), *problems, outcome.slowest()]), pytrace=False)
 
 
 @pytest.mark.slow

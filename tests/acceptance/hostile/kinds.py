@@ -1,7 +1,7 @@
 """All kinds, by name."""
 
-from hostile import wire
+from hostile import batches, plans, responses, schemas, uploads, wire
 from hostile.kind import KINDS, Kind
 
-MODULES = (wire,)
+MODULES = (schemas, responses, batches, plans, uploads, wire)
 __all__ = ["KINDS", "Kind"]
