@@ -7,13 +7,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx2
-from heartbeat import Beats, Heartbeat, Question, request, tree_rss_mb
+from attack_outcome import Outcome
+from heartbeat import Heartbeat, Question, request, tree_cpu_s, tree_rss_mb
 from hostile.kinds import KINDS, Kind
 from served import KEY, Server, clean_environment
 
@@ -31,6 +30,8 @@ HERE = Path(__file__).parent
 ENOUGH_MB = 5_000  # a server that takes more is stopped: other people work on this machine
 SILENT_S = "5"  # a server that takes itself for dead does so sooner than with the usual 15
 USUAL_FILES = 1_024  # open files a process may have where nobody has said anything
+CALM_S = 10.0  # how long what an attack left behind is waited for
+BUSY_SHARE = 0.8  # of a core: the heartbeat alone costs less
 OTHERS_RUNS_S = 20.0  # from the attack's end to the end of another org's runs
 TOOLS = [
     tool("get_order", "Get an order by its id.", {"order_id": {"type": "string"}}, ["order_id"]),
@@ -49,62 +50,6 @@ TOOLS = [
 ]
 CODE = "def run(task_input, *, proxy_url, run_token):\n    return 'Held.'\n"
 QUICK, HELD = "Hold order 7001.", "Hold order 7001, and wait."
-
-
-@dataclass(kw_only=True)
-class Outcome:
-    """What an attack did to others."""
-
-    kind: Kind
-    beats: Beats
-    growth_mb: float  # at its highest
-    left_mb: float  # what had not been given back when it was over
-    sent: list[Row]
-    others: Row = field(default_factory=dict)  # another org's runs by status
-    troubles: list[str] = field(default_factory=list)
-
-    def problems(self) -> list[str]:
-        found = list(self.troubles)
-        if late := self.beats.late():
-            worst = max(late, key=lambda each: each.took)
-            found.append(
-                f"{len(late)} late; {worst.name} took {worst.took:.2f} s during {self.during(worst)}"
-            )
-        if failed := self.beats.failed():
-            reasons = Counter(f"{each.name} {each.status} {each.why}".strip() for each in failed)
-            found.append(f"{len(failed)} not answered: {dict(reasons)} during {self.during(failed[0])}")
-        if self.growth_mb > self.kind.growth_mb:
-            found.append(f"memory grew by {self.growth_mb:.0f} MB; {self.kind.growth_mb} are allowed")
-        if set(self.others) - {"completed"}:
-            found.append(f"runs of another org: {self.others}")
-        if broken := [each for each in self.sent if each.get("status") == 500]:
-            found.append(f"{len(broken)} answers 500, the first to {broken[0]['what']}: {broken[0]['note']}")
-        return found
-
-    def slowest(self, most: int = 5) -> str:
-        """What the attacker waited longest for, and what it was told."""
-        listed = sorted(self.sent, key=lambda each: -each.get("took", 0))[:most]
-        return "\n".join(f"  {each.get('took', 0):.2f} s {each}"[:400] for each in listed)
-
-    def during(self, sample: Any) -> str:
-        """What the attacker was about while somebody waited."""
-        near = [
-            each
-            for each in self.sent
-            if "at" in each and sample.overlaps(each["at"], each["at"] + each["took"])
-        ]
-        named = Counter(f"{each['what']} → {each['status']}" for each in near)
-        return ", ".join(name for name, _ in named.most_common(4)) or "nothing that was told"
-
-    def line(self) -> str:
-        beats = self.beats
-        worst = " ".join(f"{name} {beats.worst(name) * 1000:.0f}" for name in ("health", "api", "tool"))
-        return (
-            f"{self.kind.name:<22} worst ms: {worst} | p99 {beats.p99() * 1000:.0f}"
-            f" | reference {beats.worst_reference() * 1000:.0f} | late {len(beats.late())} failed {len(beats.failed())} of {len(beats.asked)}"
-            f" | +{self.growth_mb:.0f} MB, {self.left_mb:+.0f} kept | {len(self.sent)} sent"
-            f" {dict(Counter(each.get('status', 'refused') for each in self.sent))} | others {self.others}"
-        )
 
 
 class Attacked:
@@ -161,34 +106,50 @@ class Attacked:
             self._start()
         kind = KINDS[name]
         before, started = tree_rss_mb(self.server.process.pid), time.monotonic()
+        self.highest_mb, self.is_busy = before, False
         self.gate.clear()
         asked = {"dataset_id": self.dataset["id"], "agent_id": self.agents[kind.runs_code], "repeats": 3}
         batch = self.api.post("/api/runs", asked, 202)["batch_id"]
         told = {
             "url": self.server.url, "key": self.keys["hostile"], "seed": seed, "is_long": is_long,
-            "seconds": seconds or kind.seconds, "patience_s": 90 if is_long else 45,
+            "seconds": seconds or kind.seconds, "patience_s": 60 if is_long else 10,
         }  # fmt: skip
-        sent, growth, troubles = self._send(kind, told, before)
-        over = time.monotonic()
-        if not troubles and not self.heart.settle(over, 60):
-            troubles.append("a minute later there was still no answer")
+        sent, troubles = self._send(kind, told)
+        if not troubles:
+            troubles += self._calm()
         self.gate.set()
         outcome = Outcome(
             kind=kind,
             beats=self.heart.between(started, time.monotonic()),
-            growth_mb=growth,
+            growth_mb=self.highest_mb - before,
             left_mb=tree_rss_mb(self.server.process.pid) - before,
             sent=sent,
             troubles=troubles,
         )
-        if troubles:
-            self._give_up()
-        else:
+        if not troubles:
             self._check_others(batch, outcome)
+        if troubles or self.is_busy:
+            self._give_up()  # the next attack is not blamed for this one
         return outcome
 
-    def _send(self, kind: Kind, told: Row, before: float) -> tuple[list[Row], float, list[str]]:
-        """The attack, to its end; what it told, the growth of memory, and what ended it early."""
+    def _calm(self) -> list[str]:
+        """Wait until the server answers again and has nothing left to do for the attacker."""
+        over = time.monotonic()
+        while time.monotonic() < over + CALM_S:
+            self._weigh()
+            used = tree_cpu_s(self.server.process.pid)
+            time.sleep(0.25)
+            used = tree_cpu_s(self.server.process.pid) - used
+            self.is_busy = used > 0.25 * BUSY_SHARE
+            if not self.is_busy and self.heart.settle(over, 0):
+                return []
+        return [] if self.heart.settle(over, 60) else ["a minute later there was still no answer"]
+
+    def _weigh(self) -> None:
+        self.highest_mb = max(self.highest_mb, tree_rss_mb(self.server.process.pid))
+
+    def _send(self, kind: Kind, told: Row) -> tuple[list[Row], list[str]]:
+        """The attack, to its end; what it told, and what ended it early."""
         command = [sys.executable, "-m", "hostile.send", kind.name, json.dumps(told)]
         env = clean_environment() | {"PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent)])}
         sender = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
@@ -196,24 +157,25 @@ class Attacked:
         assert sender.stdout is not None
         reader = threading.Thread(target=lambda: lines.extend(sender.stdout or ()), daemon=True)
         reader.start()
-        growth, troubles = 0.0, []
+        troubles, before = [], self.highest_mb
         deadline = time.monotonic() + told["seconds"] + 2 * told["patience_s"]
         while sender.poll() is None and not troubles:
-            growth = max(growth, tree_rss_mb(self.server.process.pid) - before)
-            if growth > ENOUGH_MB:
-                troubles.append(f"memory grew by {growth:.0f} MB and more: the server was stopped")
+            self._weigh()
+            if self.highest_mb - before > ENOUGH_MB:
+                troubles.append(f"memory grew by more than {ENOUGH_MB} MB: the server was stopped")
             elif self.server.process.poll() is not None:
                 troubles.append(f"the server ended: {self.server.errors.read_text()[-500:]}")
             elif time.monotonic() > deadline:
-                troubles.append("the attacker never got through")
+                break  # it waits longer than anybody would; what others felt of it is known
             time.sleep(0.03)
+        was_ended = sender.poll() is None
         sender.kill()
         code = sender.wait()
         reader.join()
         sender.stdout.close()
-        if code and not troubles:
+        if code and not was_ended:
             troubles.append(f"the attack itself failed with {code}")
-        return [json.loads(line) for line in lines], growth, troubles
+        return [json.loads(line) for line in lines], troubles
 
     def _check_others(self, batch: int, outcome: Outcome) -> None:
         try:

@@ -12,11 +12,12 @@ tolerance, and no other timing.
 """
 
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ LATE_S = 0.25
 REFERENCE_SLOW_S = 0.1
 REFERENCE = "reference"
 SOURCE = "127.0.0.2"  # not the attacker's address: a limit by address is for them
+PAGE_BYTES, TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 PROBE = Path(__file__).with_name("heartbeat_probe.py")
 
 
@@ -97,12 +99,13 @@ class Heartbeat:
     def settle(self, since: float, patience_s: float) -> bool:
         """Wait until every question that was asked after `since` has an answer; False where one never had."""
         deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline:
+        while True:
             answered = {each.name for each in self.samples[-200:] if each.started >= since}
             if answered >= {*self.names, REFERENCE}:
                 return True
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(0.02)
-        return False
 
     def between(self, start: float, end: float) -> "Beats":
         within = [each for each in self.samples if each.overlaps(start, end)]
@@ -148,16 +151,34 @@ def percentile(values: Iterable[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)] if ordered else 0.0
 
 
-def tree_rss_mb(pid: int) -> float:
-    """Resident memory of a process and everything below it."""
-    total, left = 0, [pid]
+def tree(pid: int) -> Iterator[int]:
+    """A process and everything below it."""
+    left = [pid]
     while left:
         each = left.pop()
-        with suppress(OSError, ValueError, IndexError):
-            total += int(Path(f"/proc/{each}/statm").read_text().split()[1])
+        yield each
+        with suppress(OSError):
             for task in Path(f"/proc/{each}/task").iterdir():
                 left += map(int, (task / "children").read_text().split())
-    return total * 4096 / 1e6
+
+
+def tree_rss_mb(pid: int) -> float:
+    """Resident memory of a process and everything below it."""
+    total = 0
+    for each in tree(pid):
+        with suppress(OSError, IndexError):
+            total += int(Path(f"/proc/{each}/statm").read_text().split()[1])
+    return total * PAGE_BYTES / 1e6
+
+
+def tree_cpu_s(pid: int) -> float:
+    """Processor time used so far by a process and everything below it."""
+    total = 0
+    for each in tree(pid):
+        with suppress(OSError):
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+    return total / TICKS
 
 
 def _told(question: Question, host: str, port: str) -> dict[str, Any]:

@@ -70,7 +70,9 @@ class Tenant:
     # -- asking
 
     def ask(self, method: str, path: str, body: Any = None, *, what: str = "", **headers: str) -> Reply:
-        """One request on a connection of its own."""
+        """One request on a connection of its own. Long after the end of its time an attack gives up."""
+        if time.monotonic() > self.until + self.patience_s:
+            raise NotTaken(f"no time left for {what or path}")
         raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         named = {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}
