@@ -7,6 +7,7 @@ from typing import Any
 from heartbeat import Beats
 from hostile.kinds import Kind
 
+DOUBTFUL_S = 1.0
 Row = dict[str, Any]
 
 
@@ -40,6 +41,12 @@ class Outcome:
             found.append(f"{len(broken)} answers 500, the first to {broken[0]['what']}: {broken[0]['note']}")
         return found
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Nothing but somewhat late: perhaps the machine. What is true of an input is true a second time."""
+        late = self.beats.late()
+        return bool(late) and len(self.problems()) == 1 and max(each.took for each in late) < DOUBTFUL_S
+
     def slowest(self, most: int = 5) -> str:
         """What the attacker waited longest for, and what it was told."""
         listed = sorted(self.sent, key=lambda each: -each.get("took", 0))[:most]
@@ -60,7 +67,8 @@ class Outcome:
         worst = " ".join(f"{name} {beats.worst(name) * 1000:.0f}" for name in ("health", "api", "tool"))
         return (
             f"{self.kind.name:<22} worst ms: {worst} | p99 {beats.p99() * 1000:.0f}"
-            f" | reference {beats.worst_reference() * 1000:.0f} | late {len(beats.late())} failed {len(beats.failed())} of {len(beats.asked)}"
+            f" | reference {beats.worst_reference() * 1000:.0f}"
+            f" | late {len(beats.late())} failed {len(beats.failed())} of {len(beats.asked)}"
             f" | +{self.growth_mb:.0f} MB, {self.left_mb:+.0f} kept | {len(self.sent)} sent"
             f" {dict(Counter(each.get('status', 'refused') for each in self.sent))} | others {self.others}"
         )

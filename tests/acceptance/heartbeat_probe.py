@@ -1,8 +1,8 @@
-"""The probing process of the heartbeat suite, a script: one loop over plain sockets, standard library only.
+"""The probing process of the heartbeat suite, a script: one loop over plain sockets, nothing but the library.
 
-`python heartbeat_probe.py probe CONFIG` sends every probe each PERIOD_S and prints a line for each reply: name,
-start, duration, status. `python heartbeat_probe.py echo` is the reference: a bare asyncio server that prints
-its port.
+`python heartbeat_probe.py probe CONFIG` sends every probe each PERIOD_S and prints a line for each reply:
+name, start, duration, status. `python heartbeat_probe.py echo` is the reference: a bare asyncio server that
+prints its port.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """No input of one org, agent or stranger keeps others waiting, takes too much memory, or fails others' runs.
 
-Each kind of hostile input for a second or so; for ten minutes, in random rounds, with `make test-all`. One kind
-alone: `pytest tests/acceptance/test_heartbeat.py -k H4`; with `-s` it prints what was measured.
+Each kind of hostile input for a second or so; for ten minutes, in random rounds, with `make test-all`. One
+kind alone: `pytest tests/acceptance/test_heartbeat.py -k H4`; with `-s` it prints what was measured.
 """
 
 import random
@@ -24,12 +24,18 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     server.close()
 
 
-@pytest.mark.parametrize("name", KINDS)
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] if kind.is_slow else []) for name, kind in KINDS.items()]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_others_are_served_while_this_arrives(attacked: Attacked, name: str) -> None:
     if KINDS[name].runs_code and attacked.no_code:
         pytest.skip(attacked.no_code)
     outcome = attacked.endure(name)
     print("\n" + outcome.line())
+    if outcome.is_doubtful:
+        outcome = attacked.endure(name)
+        print(outcome.line())
     if problems := outcome.problems():
         pytest.fail("\n".join([outcome.line(), *problems, outcome.slowest()]), pytrace=False)
 
@@ -42,7 +48,11 @@ def test_others_are_served_for_ten_minutes_of_anything(attacked: Attacked) -> No
     names = [name for name, kind in KINDS.items() if not (kind.runs_code and attacked.no_code)]
     while time.monotonic() < ends:
         name = chance.choice(names)
-        outcome = attacked.endure(name, seed=chance.randrange(2**32), seconds=ROUND_S, is_long=True)
+        told = {"seed": chance.randrange(2**32), "seconds": ROUND_S, "is_long": True}
+        outcome = attacked.endure(name, **told)
         print(outcome.line())
+        if outcome.is_doubtful:
+            outcome = attacked.endure(name, **told)
+            print(outcome.line())
         broken += [f"{name} (seed {seed}): {problem}" for problem in outcome.problems()]
     assert not broken, "\n".join(broken)

@@ -56,7 +56,7 @@ def many_small_runs(tenant: Tenant) -> None:
             tenant.get(f"/api/batches/{batch_id}/compare?to={batch_id}", what="compare a batch with itself")
 
 
-@kind("C3-ended", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=2.0)
+@kind("C3-ended", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.0)
 def what_is_done_to_all_runs(tenant: Tenant) -> None:
     """A batch that ran, then judged anew, exported, compared and listed, all at once and again and again."""
     with played(does_nothing) as agent:

@@ -22,15 +22,17 @@ TOOLS = [
 SENTENCES = [
     "Orders can be refunded only if they were shipped more than 30 days ago. ",
     "If the amount is over $100, a manager must approve; otherwise refuse with 'too_large'. ",
-    "Never cancel an order that is shipped, delivered, returned, lost or refunded, unless the user is gold. ",
-    "When a refund is made, the order's status becomes refunded and the user's balance goes up by the amount. ",
-    "refund_order fails with 409 unless the status is shipped and the amount is less than or equal to the amount. ",
-    "Only the user who owns the order may cancel it, and only before it ships, and not twice, and not on Sunday. ",
+    "Never cancel an order that is shipped, delivered, returned or lost, unless the user is gold. ",
+    "When a refund is made, the order becomes refunded and the user's balance goes up by the amount. ",
+    "refund_order fails with 409 unless the status is shipped and the amount is at most the amount. ",
+    "Only the user who owns the order may cancel it, and only before it ships, and not on Sunday. ",
 ]
 UNITS = [
-    "if ", "and ", "or ", "not ", "unless ", ", ", "; ", ". ", "- ", "\n", "\n\n", "order ", "the order's ", "status ", "is ", "'a' ", '"', "(", ")",
-    "$1 ", "30 days ", "only if ", "must not ", "when ", "then ", "because ", "refund_order ", "get_order or ", "order.status ", "a", "A.", "1. ",
-    "é", "🙂", " ", "\t", "==", "<", "of the ", "all ", "every order ", "shipped, ", "more than ", "at least 5 ", "between 1 and 2 ", "`x` ", "never ",
+    "if ", "and ", "or ", "not ", "unless ", ", ", "; ", ". ", "- ", "\n", "\n\n", "order ",
+    "the order's ", "status ", "is ", "'a' ", '"', "(", ")", "$1 ", "30 days ", "only if ", "must not ",
+    "when ", "then ", "because ", "refund_order ", "get_order or ", "order.status ", "a", "A.", "1. ", "é",
+    "🙂", " ", "\t", "==", "<", "of the ", "all ", "every order ", "shipped, ", "more than ", "at least 5 ",
+    "between 1 and 2 ", "`x` ", "never ",
 ]  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def texts(tenant: Tenant, length: int) -> dict[str, str]:
     return found
 
 
-@kind("H4-long", seconds=2.0)
+@kind("H4-long", seconds=1.0)
 def long_behaviours(tenant: Tenant) -> None:
     """Four megabytes of behaviour, in several runs at once."""
     rows: list[Row] = []
@@ -64,14 +66,14 @@ def long_behaviours(tenant: Tenant) -> None:
     tenant.together(lambda task: _live(tenant, agent_id, task, "a long behaviour"), uploaded["task_ids"])
 
 
-@kind("H4-pathological", seconds=3.0)
+@kind("H4-pathological", seconds=1.5)
 def pathological_behaviours(tenant: Tenant) -> None:
     """32 KB each of every shape, read by opening a run and calling its tools, several at once."""
     agent_id = tenant.agent(TOOLS)
     _read_all(tenant, agent_id, texts(tenant, tenant.size(31_000, 32_000)), at_once=4)
 
 
-@kind("H4-short", seconds=2.0)
+@kind("H4-short", seconds=1.0)
 def short_behaviours(tenant: Tenant) -> None:
     """A few kilobytes, as anybody's might have: many of them at once."""
     agent_id = tenant.agent(TOOLS)
@@ -97,7 +99,7 @@ def _live(tenant: Tenant, agent_id: int, task_id: int, name: str) -> None:
     run.finish("I refunded it.", what=f"finish by {name}")
 
 
-@kind("H4-descriptions", seconds=1.5)
+@kind("H4-descriptions", is_slow=True, seconds=0.8)
 def long_descriptions(tenant: Tenant) -> None:
     """The same prose as descriptions of tools and of their fields; and names of many words."""
     shapes: dict[str, Any] = dict(tenant.shuffled(texts(tenant, tenant.size(30_000, 300_000))))
@@ -120,7 +122,7 @@ def long_descriptions(tenant: Tenant) -> None:
     tenant.together(read, shapes.items(), at_once=4)
 
 
-@kind("H4-worlds", seconds=1.5)
+@kind("H4-worlds", seconds=0.8)
 def odd_worlds(tenant: Tenant) -> None:
     """Worlds that are costly to read names from: many types, many fields, ids of every spelling."""
     agent_id = tenant.agent(TOOLS)
@@ -131,10 +133,14 @@ def odd_worlds(tenant: Tenant) -> None:
         "many different fields": {"order": {str(at): {f"field_{at}": at} for at in range(count)}},
         "ids that are nearly one": {"order": {"#" + "0" * (at % 50) + str(at): {} for at in range(count)}},
         "long ids": {"order": {str(at) + "x" * 300: {} for at in range(count)}},
-        "deep fields": {"order": {str(at): {"a": {"b": {"c": {"d": [{"e": at}] * 5}}}} for at in range(count)}},
-        "lists of ids": {"order": {str(at): {"user_ids": [str(n) for n in range(50)]} for at in range(count)}},
+        "deep fields": {
+            "order": {str(at): {"a": {"b": {"c": {"d": [{"e": at}] * 5}}}} for at in range(count)}
+        },
+        "lists of ids": {
+            "order": {str(at): {"user_ids": [str(n) for n in range(50)]} for at in range(count)}
+        },
         "status words": {"order": {str(at): {"status": f"status {at}"} for at in range(count)}},
-    }  # fmt: skip
+    }
 
     def read(item: tuple[str, Row]) -> None:
         reply = tenant.post(

@@ -14,7 +14,13 @@ def sources(size: int) -> dict[str, str]:
     """Programs of about this many characters."""
     return {
         "one f-string": RUN + "x = f'" + "{a}" * (size // 3) + "'\n",
-        "f-strings in f-strings": RUN + "x = " + "f'{" * 100 + "1" + "}'" * 100 + "\n" + "y = f'{1:{2}}'\n" * (size // 16),
+        "f-strings in f-strings": RUN
+        + "x = "
+        + "f'{" * 100
+        + "1"
+        + "}'" * 100
+        + "\n"
+        + "y = f'{1:{2}}'\n" * (size // 16),
         "text in pieces": RUN + "x = (" + "'a' " * (size // 4) + ")\n",
         "bytes in pieces": RUN + "x = (" + "b'a' " * (size // 5) + ")\n",
         "parentheses": RUN + "x = " + "(" * (size // 2) + ")" * (size // 2) + "\n",
@@ -29,7 +35,11 @@ def sources(size: int) -> dict[str, str]:
         "a large number": RUN + "x = " + "9" * size + "\n",
         "a large power": RUN + "x = 9 ** 9 ** 9\ny = 'a' * 10 ** 12\nz = 1 << 10 ** 9\n",
         "many large numbers": RUN + "x = 0x" + "f" * 4_000 + "\n" + "1" * 4_000 + "\n" * (size // 4_000),
-        "indentation": RUN + "".join(" " * at + "if 1:\n" for at in range(99)) + " " * 99 + "pass\n" + "if 1: pass\n" * (size // 11),
+        "indentation": RUN
+        + "".join(" " * at + "if 1:\n" for at in range(99))
+        + " " * 99
+        + "pass\n"
+        + "if 1: pass\n" * (size // 11),
         "elifs": RUN + "if a: pass\n" + "elif a: pass\n" * (size // 13),
         "many functions": "def f(): pass\n" * (size // 14) + RUN,
         "many arguments": "def f(" + ",".join(f"a{at}" for at in range(size // 8)) + "): pass\n" + RUN,
@@ -41,14 +51,14 @@ def sources(size: int) -> dict[str, str]:
         "wrong at the end": RUN + "x = (" + "1,\n" * (size // 3),
         "continued lines": RUN + "x = 1" + "\\\n" * (size // 2) + "\n",
         "comments": RUN + "# " + "é" * (size // 2) + "\n",
-    }  # fmt: skip
+    }
 
 
 def _agent(code: Row, **more: Any) -> Row:
     return {"name": "code", "mode": "code", "code": code, "tools_schema": [tool("t", {})]} | more
 
 
-@kind("H3-paste", seconds=2.0)
+@kind("H3-paste", seconds=1.0)
 def pasted_code(tenant: Tenant) -> None:
     """Every program as large as a file may be, pasted and as files."""
 
@@ -61,7 +71,7 @@ def pasted_code(tenant: Tenant) -> None:
     tenant.together(paste, tenant.shuffled(sources(195_000)), at_once=3)
 
 
-@kind("H3-zip", seconds=2.0, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("H3-zip", seconds=1.0, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def zipped_code(tenant: Tenant) -> None:
     """Archives: programs larger than could be pasted, bombs, many files, and archives that are broken."""
     agent_id = int(
@@ -104,7 +114,7 @@ def _zip(files: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-@kind("H3-entry")
+@kind("H3-entry", is_slow=True)
 def entries(tenant: Tenant) -> None:
     """The other fields of a code agent: entrypoints, requirements, secrets."""
     text = {"source": "paste", "text": RUN}
@@ -139,13 +149,13 @@ FORKS = """
     while True: pass
 """
 KNOCKS = """
-    parts = urllib.parse.urlsplit(proxy_url)
+    parts, headers = urllib.parse.urlsplit(proxy_url), {"Authorization": "Bearer " + run_token}
     def knock():
         while True:
             try:
                 connection = http.client.HTTPConnection(parts.netloc)
                 while True:
-                    connection.request("POST", parts.path + "/tools/t", b"{}", {"Authorization": "Bearer " + run_token})
+                    connection.request("POST", parts.path + "/tools/t", b"{}", headers)
                     connection.getresponse().read()
             except Exception: pass
     for _ in range(4): threading.Thread(target=knock, daemon=True).start()
@@ -155,9 +165,9 @@ PRINTS = "while True: print('x' * 60_000, flush=True)"
 EATS = "x = []\n    while True: x.append(bytearray(1 << 20))"
 
 
-@kind("H7-spinning", seconds=4.0, runs_code=True, growth_mb=2_500)
+@kind("H7-spinning", seconds=2.5, runs_code=True, growth_mb=2_500)
 def spinning_code(tenant: Tenant) -> None:
-    """Twenty runs that spin, fork, knock at their door, print or eat memory; another org's code runs meanwhile."""
+    """Twenty runs that spin, fork, knock, print or eat memory; another org's code runs meanwhile."""
     programs = {"spin": SPINS, "fork": FORKS, "knock": KNOCKS, "print": PRINTS, "eat": EATS}
     for name, work in (
         list(tenant.shuffled(programs))[: tenant.size(2, 5)] if not tenant.is_long else programs.items()
@@ -165,7 +175,7 @@ def spinning_code(tenant: Tenant) -> None:
         _run_code(tenant, name, work)
 
 
-@kind("H7-knocking", seconds=3.0, growth_mb=2_500)
+@kind("H7-knocking", seconds=1.5, growth_mb=2_500)
 def knocking_code(tenant: Tenant) -> None:
     """Runs that flood their own door."""
     _run_code(tenant, "knock", KNOCKS)

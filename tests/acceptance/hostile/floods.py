@@ -10,7 +10,7 @@ from hostile.tenant import PROXY, Row, Tenant, tool
 ECHO = tool("echo", {"x": {}}, simulation=[{"return": {"x": "args.x"}}])
 
 
-@kind("H8-replies", seconds=2.0)
+@kind("H8-replies", seconds=1.0)
 def kept_replies(tenant: Tenant) -> None:
     """Calls with a key of their own each, whose replies are a megabyte."""
     run = tenant.run_of([ECHO])
@@ -24,7 +24,7 @@ def kept_replies(tenant: Tenant) -> None:
     run.call("echo", {"x": texts}, what="asked again", Idempotency_Key="key 0")
 
 
-@kind("H8-runs", seconds=1.5)
+@kind("H8-runs", seconds=0.8)
 def many_live_runs(tenant: Tenant) -> None:
     """Many runs by hand that stay open, each with a reply to keep and a world of its own changes."""
     plan = [{"find": {"as": "o", "in": "o", "id": "'1'"}}, {"set": {"o.x": "args.x"}}, {"return": "args.x"}]
@@ -39,7 +39,7 @@ def many_live_runs(tenant: Tenant) -> None:
     tenant.together(live, range(tenant.size(200, 2_000)), at_once=4)
 
 
-@kind("H8-keys", seconds=1.5)
+@kind("H8-keys", is_slow=True, seconds=0.8)
 def many_keys_of_a_call(tenant: Tenant) -> None:
     """Keys as long as a header may be, one and the same from everywhere at once, and asked again."""
     run = tenant.run_of([ECHO])
@@ -50,7 +50,7 @@ def many_keys_of_a_call(tenant: Tenant) -> None:
     )
 
 
-@kind("H9-readers", seconds=2.0)
+@kind("H9-readers", seconds=1.0)
 def readers_who_do_not_read(tenant: Tenant) -> None:
     """Watchers of a batch that never read what they are sent."""
     agent_id, dataset = tenant.agent([tool("t", {})]), tenant.tasks(*[{"user": str(at)} for at in range(500)])
@@ -121,7 +121,7 @@ def strangers(tenant: Tenant) -> None:
         tenant.together(knock, range(8), at_once=8)
 
 
-@kind("H9-paging")
+@kind("H9-paging", is_slow=True)
 def odd_paging(tenant: Tenant) -> None:
     """Lists with odd limits, cursors and filters."""
     values = [
@@ -169,7 +169,7 @@ def odd_paging(tenant: Tenant) -> None:
         tenant.get(path.encode().decode("latin-1").replace("Ù£", "%D9%A3"), what="an odd list")
 
 
-@kind("H9-creation", seconds=1.5)
+@kind("H9-creation", seconds=0.8)
 def many_of_everything(tenant: Tenant) -> None:
     """Agents, datasets, keys, credentials and runs, as many as can be made."""
     agent_id, dataset = tenant.agent([ECHO]), tenant.tasks({"user": "x"})
@@ -194,7 +194,7 @@ def many_of_everything(tenant: Tenant) -> None:
     tenant.together(make, range(100_000), at_once=8)
 
 
-@kind("H9-asks", seconds=1.5)
+@kind("H9-asks", seconds=0.8)
 def calls_that_wait(tenant: Tenant) -> None:
     """Tools that answer in five minutes, called by everybody and left alone."""
     slow = tool("slow", {}, simulation={"steps": [{"return": "1"}], "latency_ms": 300_000})
@@ -217,7 +217,7 @@ def calls_that_wait(tenant: Tenant) -> None:
     tenant.post(f"/api/runs/{run.id}/cancel", what="cancel the run that waits")
 
 
-@kind("H9-connections")
+@kind("H9-connections", is_slow=True)
 def tested_connections(tenant: Tenant) -> None:
     """Agents that never answer a ping, asked by everybody."""
     with socket.create_server(("127.0.0.1", 0), backlog=512) as silent:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from hostile.tenant import Tenant
 
@@ -15,20 +16,19 @@ class Kind:
     name: str
     attack: Attack
     growth_mb: int = MOST_GROWTH_MB
-    seconds: float = 1.0  # in the bounded form; what is under way then is waited for
+    seconds: float = 0.6  # in the bounded form; what is under way then is waited for
     runs_code: bool = False
+    is_slow: bool = False  # too long for the bounded form
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def kind(
-    name: str, *, growth_mb: int = MOST_GROWTH_MB, seconds: float = 1.0, runs_code: bool = False
-) -> Callable[[Attack], Attack]:
+def kind(name: str, **more: Any) -> Callable[[Attack], Attack]:
+    """Names an attack; `more` are the other fields of its Kind."""
+
     def named(attack: Attack) -> Attack:
-        KINDS[name] = Kind(
-            name=name, attack=attack, growth_mb=growth_mb, seconds=seconds, runs_code=runs_code
-        )
+        KINDS[name] = Kind(name=name, attack=attack, **more)
         return attack
 
     return named

@@ -12,7 +12,7 @@ from played_agents import Dispatch, played
 AGENT: Row = {"name": "large", "endpoint_url": "http://127.0.0.1:9/dispatch"}
 
 
-@kind("H2-agents", seconds=2.0)
+@kind("H2-agents", seconds=1.0)
 def large_agents(tenant: Tenant) -> None:
     """Definitions of up to eight mebibytes, registered, changed, read and listed."""
     size = tenant.size(7, 7) * MEBIBYTE
@@ -56,7 +56,9 @@ def _replies() -> dict[str, bytes]:
     size = 8 * MEBIBYTE - 1_000
     return {
         "a long answer": b'{"final_response": "' + text * (size // len(text) - 2) + b'"}',
-        "many messages": b'{"final_response": "x", "messages": [' + b'{"role":"user","content":"x"},' * 250_000 + b"1]}",
+        "many messages": b'{"final_response": "x", "messages": ['
+        + b'{"role":"user","content":"x"},' * 250_000
+        + b"1]}",
         "many values": b'{"final_response": "x", "more": [' + b"1," * (size // 2 - 50) + b"1]}",
         "many objects": b'{"final_response": "x", "more": [' + b"{}," * (size // 3 - 50) + b"{}]}",
         "in a fence": b"```json\n" + b'{"final_response": "' + b"x" * (size - 100) + b'"}\n```',
@@ -71,10 +73,10 @@ def _replies() -> dict[str, bytes]:
         "no text": b"\xff\xfe" * (size // 2),
         "over the limit": b"x" * (12 * MEBIBYTE),
         "numbers": b'{"final_response": ' + b"9" * (size - 30) + b"}",
-    }  # fmt: skip
+    }
 
 
-@kind("H2-replies", seconds=2.5)
+@kind("H2-replies", seconds=1.2)
 def large_replies(tenant: Tenant) -> None:
     """Answers of eight mebibytes, whole, broken, and to be mended."""
     replies = list(_replies().values())
@@ -82,7 +84,7 @@ def large_replies(tenant: Tenant) -> None:
     _dispatched(tenant, lambda dispatch: dispatch.answer_with(200, replies[dispatch.run_id % len(replies)]))
 
 
-@kind("H2-dripped", seconds=1.5)
+@kind("H2-dripped", seconds=0.8)
 def dripped_replies(tenant: Tenant) -> None:
     """Answers in pieces of a byte, heads without end, and answers that never end."""
 
@@ -118,7 +120,7 @@ def _dispatched(tenant: Tenant, behave: Callable[[Dispatch], None]) -> None:
             tenant.get(f"/api/batches/{batch_id}/export", what="export large answers")
 
 
-@kind("H2-lists", seconds=1.5, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("H2-lists", seconds=0.8, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def lists_of_what_is_large(tenant: Tenant) -> None:
     """Runs by hand that ended with a megabyte each, then listed again and again."""
     agent_id, task = tenant.agent([tool("t", {})]), tenant.tasks({"user": "u" * 200_000})["task_ids"][0]
@@ -135,7 +137,7 @@ def lists_of_what_is_large(tenant: Tenant) -> None:
             return
 
 
-@kind("H2-trace", seconds=1.5, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("H2-trace", seconds=0.8, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def large_traces(tenant: Tenant) -> None:
     """A run with a trace of many megabytes, read in the largest pages, judged and read again."""
     plan = [{"find": {"as": "o", "in": "o", "id": "'1'"}}, {"set": {"o.x": "args.x"}}, {"return": "args.x"}]

@@ -1,4 +1,4 @@
-"""H1: plans that loop, that make large values of small ones, that sort and join, and patterns that backtrack."""
+"""H1: plans that loop, make large values of small ones, sort and join; and patterns that backtrack."""
 
 import json
 from typing import Any
@@ -38,11 +38,15 @@ PLANS: dict[str, list[Row]] = {
     "reversed and unique in a loop": _loop([{"let": {"x": "unique(reversed(range(50000)))"}}], "range(5000)"),
     "joined in a loop": _loop([{"let": {"s": "join(range(20000), '')"}}], "range(5000)"),
     "split in a loop": _loop([{"let": {"x": "split(pad('a', 90000), 'a')"}}], "range(5000)"),
-    "replaced in a loop": _loop([{"let": {"s": "replace(pad('a', 9000), '0', '0000000000')"}}], "range(5000)"),
+    "replaced in a loop": _loop(
+        [{"let": {"s": "replace(pad('a', 9000), '0', '0000000000')"}}], "range(5000)"
+    ),
     "like": [{"return": "like(pad('b', 90000, 'a'), '*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*c')"}],
     "like in a loop": _loop([{"let": {"b": "like(pad('b', 9000, 'a'), '*a*a*a*a*c')"}}], "range(9000)"),
     "rounds in rounds": _nested(3, {"let": {"x": "x + 1"}}),
-    "comprehensions in comprehensions": [{"return": "len([1 for a in range(300) for b in range(300) for c in range(300)])"}],
+    "comprehensions in comprehensions": [
+        {"return": "len([1 for a in range(300) for b in range(300) for c in range(300)])"}
+    ],
     "a comprehension over a product": [{"return": "sum(len(range(90000)) for a in range(90000))"}],
     "large powers": _loop([{"let": {"s": "9.9 ** 299"}}], "range(90000)"),
     "large numbers": _loop([{"let": {"s": "str((10 ** 59) * 9 // 7 % (10 ** 30))"}}], "range(90000)"),
@@ -50,26 +54,61 @@ PLANS: dict[str, list[Row]] = {
     "calculators": _loop([{"let": {"s": "calculate('(' * 1 + '1+' * 1 + '1)')"}}], "range(90000)"),
     "a long calculation": [{"return": "calculate(join([1 for a in range(40000)], '+'))"}],
     "deep calculation": [{"return": "calculate(replace(pad('1', 40000, '('), '0', '('))"}],
-    "dates": _loop([{"let": {"s": "format_date(add_months('2026-01-31', i % 999), '%A %B %d')"}}], "range(30000)"),
+    "dates": _loop(
+        [{"let": {"s": "format_date(add_months('2026-01-31', i % 999), '%A %B %d')"}}], "range(30000)"
+    ),
     "words": _loop([{"let": {"x": "words(replace(pad('a', 40000, 'b'), 'bb', 'b '))"}}], "range(2000)"),
     "every entity in a loop": _loop([{"let": {"x": "entities('order')"}}], "range(90000)"),
-    "a join of two types": [{"return": "len([1 for o in entities('order') for u in entities('user') if same_id(o.n, u.name)])"}],
-    "found in a loop": _loop([{"find": {"as": "o", "in": "order", "where": "contains(o.text, 'b')", "all": True, "sort": "-text"}}], "range(900)"),
+    "a join of two types": [
+        {"return": "len([1 for o in entities('order') for u in entities('user') if same_id(o.n, u.name)])"}
+    ],
+    "found in a loop": _loop(
+        [
+            {
+                "find": {
+                    "as": "o",
+                    "in": "order",
+                    "where": "contains(o.text, 'b')",
+                    "all": True,
+                    "sort": "-text",
+                }
+            }
+        ],
+        "range(900)",
+    ),
     "nobody by id": _loop([{"let": {"x": "[entity('order', f'#00{i}x')]"}}], "range(90000)"),
-    "appended in a loop": [{"find": {"as": "o", "in": "order", "id": "'1'"}}, {"for": "i", "in": "range(50000)", "do": [{"append": {"o.items": "pad('x', 20)"}}]}, {"return": "1"}],
-    "set in a loop": [{"for": "o", "in": "entities('order')", "do": [{"set": {"o.text": "pad('x', 90000)"}}]}, {"return": "1"}],
-    "added in a loop": [{"for": "i", "in": "range(30000)", "do": [{"add": {"in": "thing", "attrs": {"n": "i"}, "as": "t"}}]}, {"return": "1"}],
+    "appended in a loop": [
+        {"find": {"as": "o", "in": "order", "id": "'1'"}},
+        {"for": "i", "in": "range(50000)", "do": [{"append": {"o.items": "pad('x', 20)"}}]},
+        {"return": "1"},
+    ],
+    "set in a loop": [
+        {"for": "o", "in": "entities('order')", "do": [{"set": {"o.text": "pad('x', 90000)"}}]},
+        {"return": "1"},
+    ],
+    "added in a loop": [
+        {"for": "i", "in": "range(30000)", "do": [{"add": {"in": "thing", "attrs": {"n": "i"}, "as": "t"}}]},
+        {"return": "1"},
+    ],
     "ids in a loop": _loop([{"let": {"s": "uuid() + token(5000) + new_id('order')"}}], "range(20000)"),
-    "a large reply": [{"return": {"x": "range(90000)", "y": "range(90000)", "z": "[pad(1, 40) for a in range(9000)]"}}],
-    "merged in a loop": _loop([{"let": {"m": "merge({str(j): j for j in range(2000)}, {'a': i})"}}], "range(5000)"),
+    "a large reply": [
+        {"return": {"x": "range(90000)", "y": "range(90000)", "z": "[pad(1, 40) for a in range(9000)]"}}
+    ],
+    "merged in a loop": _loop(
+        [{"let": {"m": "merge({str(j): j for j in range(2000)}, {'a': i})"}}], "range(5000)"
+    ),
     "compared in a loop": _loop([{"let": {"b": "range(50000) == range(50000)"}}], "range(5000)"),
-    "looked for in a loop": _loop([{"let": {"b": "89999 in range(90000) or index_of(range(90000), 89999)"}}], "range(5000)"),
+    "looked for in a loop": _loop(
+        [{"let": {"b": "89999 in range(90000) or index_of(range(90000), 89999)"}}], "range(5000)"
+    ),
     "flattened in a loop": _loop([{"let": {"x": "flatten(zip(range(50000), range(50000)))"}}], "range(2000)"),
-    "counted in a loop": _loop([{"let": {"b": "count([pad(1, 5000) for j in range(20)], pad(1, 5000))"}}], "range(5000)"),
-}  # fmt: skip
+    "counted in a loop": _loop(
+        [{"let": {"b": "count([pad(1, 5000) for j in range(20)], pad(1, 5000))"}}], "range(5000)"
+    ),
+}
 
 
-@kind("H1-plans", seconds=3.0)
+@kind("H1-plans", seconds=1.5)
 def costly_plans(tenant: Tenant) -> None:
     """Each plan, called once; several runs at once in the long form."""
     task = tenant.tasks({"user": "x", "state": WORLD})["task_ids"][0]
@@ -92,15 +131,18 @@ def _agent(plan: Any) -> Row:
     }
 
 
-@kind("H1-arguments", seconds=1.5)
+@kind("H1-arguments", seconds=0.8)
 def plans_over_arguments(tenant: Tenant) -> None:
     """Short plans over a megabyte of the caller's own."""
     expressions = [
-        "sort(args.x)", "unique(args.x)", "join(args.x, args.x[0])", "len([1 for a in args.x for b in args.x if a == b])",
-        "count(args.x, args.x[0])", "flatten(args.x)", "[*args.x, *args.x]", "str(args.x)", "contains(str(args.x), args.x[0])",
-        "like(join(args.x, ''), '*1*1*1*1*1*2')", "sum(args.x)", "stdev(args.x)", "median(args.x)", "calculate(join(args.x, '+'))",
-        "words(join(args.x, ' '))", "args.x == args.x", "max(args.x)", "[a in args.x for a in args.x]", "zip(args.x, args.x)",
-        "title(join(args.x, 'ß'))", "number(join(args.x, ''))", "find(args.x, 'a', 1)", "replace(join(args.x, ''), '1', join(args.x, ''))",
+        "sort(args.x)", "unique(args.x)", "join(args.x, args.x[0])",
+        "len([1 for a in args.x for b in args.x if a == b])", "count(args.x, args.x[0])",
+        "flatten(args.x)", "[*args.x, *args.x]", "str(args.x)", "contains(str(args.x), args.x[0])",
+        "like(join(args.x, ''), '*1*1*1*1*1*2')", "sum(args.x)", "stdev(args.x)", "median(args.x)",
+        "calculate(join(args.x, '+'))", "words(join(args.x, ' '))", "args.x == args.x", "max(args.x)",
+        "[a in args.x for a in args.x]", "zip(args.x, args.x)", "title(join(args.x, 'ß'))",
+        "number(join(args.x, ''))", "find(args.x, 'a', 1)",
+        "replace(join(args.x, ''), '1', join(args.x, ''))",
     ]  # fmt: skip
     values: dict[str, Any] = {
         "numbers": [tenant.chance.randrange(10**6) for _ in range(90_000)],
@@ -162,7 +204,9 @@ def plan_texts(tenant: Tenant) -> None:
     shapes: dict[str, Row] = {
         "many steps": {"plans": {"t": [{"let": {"a": "1"}}] * 20_000}},
         "many unknown verbs": {"plans": {"t": [{"lett": {"a": "1"}}] * 20_000}},
-        "many unknown names": {"plans": {"t": [{"let": {f"abcdefgh{at}": f"abcdefgg{at} + rnage(1)"}} for at in range(10_000)]}},
+        "many unknown names": {
+            "plans": {"t": [{"let": {f"abcdefgh{at}": f"abcdefgg{at} + rnage(1)"}} for at in range(10_000)]}
+        },
         "long expressions": {"plans": {"t": [{"let": {"a": long}}] * 240}},
         "deep expressions": {"plans": {"t": [{"return": "(" * 1_900 + "1" + ")" * 1_900}] * 200}},
         "powers": {"plans": {"t": [{"return": "9 ** 9 ** 9 ** 9"}, {"return": "'a' * 10 ** 9"}]}},
@@ -172,9 +216,11 @@ def plan_texts(tenant: Tenant) -> None:
         "yaml: deep": {"text": "t: " + "[" * 20_000},
         "yaml: deep blocks": {"text": "\n".join(" " * at + "a:" for at in range(1_200))},
         "yaml: a long text": {"text": 't: "' + "\\u0041" * 160_000 + '"'},
-        "yaml: aliases": {"text": "a: &a [x,x]\n" + "\n".join(f"b{at}: &b{at} [*a, *a]" for at in range(20_000))},
+        "yaml: aliases": {
+            "text": "a: &a [x,x]\n" + "\n".join(f"b{at}: &b{at} [*a, *a]" for at in range(20_000))
+        },
         "yaml: many keys": {"text": "".join(f"k{at}: 1\n" for at in range(80_000))},
-    }  # fmt: skip
+    }
     tenant.together(
         lambda item: tenant.post(path, item[1], what=f"check {item[0]}"), tenant.shuffled(shapes), at_once=2
     )

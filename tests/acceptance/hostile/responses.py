@@ -24,11 +24,13 @@ TOOLS = [
     tool("refund_order", {"order_id": {"type": "string"}, "reason": {"type": "string"}}),
 ]
 UNITS = [
-    "\n", "\n\n- ", " ", "\t", "\u00a0", "\u2003", "\u200b", "\r", '"', "'", "“", "`", "(", ")", "[", "{", "<", "|", "*", "# ",
-    "9", "9,", "9.", "$1", "#4521 ", "4521", "order 4521 ", "I refunded ", "refunded ", "I have refunded order #4521. ",
-    "I could not ", "not ", "no, ", "a", "aa ", "a.", "A.B.", "e.g. ", "é", "🙂", "ﬀ", "İ", "ß", "and ", ", and ", "if ", "because ",
-    "- ", "1. ", "?", "!", "...", "…", "—", "2026-04-01", "2026-04-01T00:00:00Z ", "REF-1234-", "the status is shipped ", "http://a.b/",
-    "€ 79.50 ", "79.5 79.50 ", "cannot can't couldn't ", "sorry, ", "unable to refund because ", "I will I would I did ", "\\n", "\\",
+    "\n", "\n\n- ", " ", "\t", "\u00a0", "\u2003", "\u200b", "\r", '"', "'", "“", "`", "(", ")", "[", "{",
+    "<", "|", "*", "# ", "9", "9,", "9.", "$1", "#4521 ", "4521", "order 4521 ", "I refunded ",
+    "refunded ", "I have refunded order #4521. ", "I could not ", "not ", "no, ", "a", "aa ", "a.", "A.B.",
+    "e.g. ", "é", "🙂", "ﬀ", "İ", "ß", "and ", ", and ", "if ", "because ", "- ", "1. ", "?", "!", "...",
+    "…", "—", "2026-04-01", "2026-04-01T00:00:00Z ", "REF-1234-", "the status is shipped ", "http://a.b/",
+    "€ 79.50 ", "79.5 79.50 ", "cannot can't couldn't ", "sorry, ", "unable to refund because ",
+    "I will I would I did ", "\\n", "\\",
 ]  # fmt: skip
 
 
@@ -44,7 +46,7 @@ def texts(tenant: Tenant, length: int) -> dict[str, str]:
     return found
 
 
-@kind("C2-finish", seconds=3.0)
+@kind("C2-finish", seconds=1.5)
 def answers_by_hand(tenant: Tenant) -> None:
     """Runs by hand that end with texts of many shapes; each is judged once more."""
     agent_id, task = tenant.agent(TOOLS), tenant.tasks(TASK)["task_ids"][0]
@@ -63,14 +65,14 @@ def answers_by_hand(tenant: Tenant) -> None:
     tenant.together(end, tenant.shuffled(shapes), at_once=3)
 
 
-@kind("C2-dispatch", seconds=2.0)
+@kind("C2-dispatch", seconds=1.0)
 def answers_of_agents(tenant: Tenant) -> None:
     """The same from an agent behind a URL, several runs at once."""
     shapes = list(texts(tenant, tenant.size(50_000, 500_000)).values())
     _dispatched(tenant, lambda dispatch: dispatch.answer(shapes[dispatch.run_id % len(shapes)]))
 
 
-@kind("C2-arguments", seconds=1.5)
+@kind("C2-arguments", is_slow=True, seconds=0.8)
 def words_in_the_log(tenant: Tenant) -> None:
     """Calls whose arguments are such texts: the judge reads the log, too."""
     agent_id, task = tenant.agent(TOOLS), tenant.tasks(TASK)["task_ids"][0]
@@ -82,7 +84,7 @@ def words_in_the_log(tenant: Tenant) -> None:
         run.finish(f"I refunded order {text[:40_000]}", what=f"finish after {name}")
 
 
-@kind("C2-oracles", seconds=1.5)
+@kind("C2-oracles", seconds=0.8)
 def large_oracles(tenant: Tenant) -> None:
     """Many expectations over a log of many calls."""
     arguments = {"order_id": {"$regex": "(4|5|45)+21!?$"}, "reason": {"$regex": "(a+)+$"}}
@@ -101,7 +103,7 @@ def large_oracles(tenant: Tenant) -> None:
             return
 
 
-@kind("C2-conversation", seconds=1.5)
+@kind("C2-conversation", is_slow=True, seconds=0.8)
 def long_conversations(tenant: Tenant) -> None:
     """Fifty turns, each answered at length; the transcript is sent, kept and judged."""
     text = "I refunded order 4521 for $79.50. " * tenant.size(1_000, 20_000)

@@ -42,26 +42,38 @@ SHAPES: dict[str, tuple[Row, Any]] = {
     "const": ({"items": {"const": {"a": list(range(2_000))}}}, [{}] * 200_000),
     "uniqueItems": ({"uniqueItems": True}, [{"a": at} for at in range(60_000)]),
     "unique lists": ({"uniqueItems": True}, [[[at]] for at in range(80_000)]),
-    "patternProperties": ({"patternProperties": {f"^x{at}.*a$": {"type": "string"} for at in range(300)}}, KEYS),
-    "propertyNames": ({"propertyNames": {"pattern": "^(a+)+$"}}, {"a" * 40 + f"{at}!": 1 for at in range(15_000)}),
+    "patternProperties": (
+        {"patternProperties": {f"^x{at}.*a$": {"type": "string"} for at in range(300)}},
+        KEYS,
+    ),
+    "propertyNames": (
+        {"propertyNames": {"pattern": "^(a+)+$"}},
+        {"a" * 40 + f"{at}!": 1 for at in range(15_000)},
+    ),
     "required": ({"items": {"required": [f"r{at}" for at in range(1_000)]}}, [{}] * 200_000),
     "dependentSchemas": ({"dependentSchemas": {f"{at:x}": {"required": ["z"]} for at in range(2_000)}}, KEYS),
-    "unevaluated": ({"anyOf": [{"properties": {f"{at:x}": True}} for at in range(200)], "unevaluatedProperties": False}, KEYS),
+    "unevaluated": (
+        {"anyOf": [{"properties": {f"{at:x}": True}} for at in range(200)], "unevaluatedProperties": False},
+        KEYS,
+    ),
     "contains": ({"contains": {"anyOf": _texts(500)}}, ONES),
     "deep $ref": (_chain(18, "allOf"), ONES),
     "deep $ref of alternatives": (_chain(18, "anyOf"), ONES),
     "recursion": (_NODE | {"$defs": {"node": _TREE}}, _tree(16)),
-    "if and then": ({"items": {"if": {"type": "integer"}, "then": {"allOf": [{"minimum": at} for at in range(200)]}}}, ONES),
+    "if and then": (
+        {"items": {"if": {"type": "integer"}, "then": {"allOf": [{"minimum": at} for at in range(200)]}}},
+        ONES,
+    ),
     "multipleOf": ({"items": {"multipleOf": 0.0001}}, [0.30000001] * 80_000),
     "a pattern": ({"pattern": "^(a+)+$"}, LETTERS + "!"),
     "a pattern that looks ahead": ({"pattern": "^(?=(a+))\\1*b$"}, LETTERS),
     "a pattern that counts": ({"pattern": "^(?:a{1,500}){1,500}$"}, LETTERS + "!"),
     "a long format": ({"format": "email"}, "a." * 500_000 + "@"),
     "a long date": ({"format": "date-time"}, "2026-01-01T" + "0" * 1_000_000),
-}  # fmt: skip
+}
 
 
-@kind("C1-arguments", seconds=2.0)
+@kind("C1-arguments", seconds=1.0)
 def calls_against_schemas(tenant: Tenant) -> None:
     """A megabyte of arguments against each schema."""
 
@@ -90,7 +102,7 @@ def _agent(schema: Row, **more: Any) -> Row:
     }
 
 
-@kind("C1-outputs")
+@kind("C1-outputs", is_slow=True)
 def replies_against_schemas(tenant: Tenant) -> None:
     """A plan whose reply is as large as may be, against an output schema."""
     plan = [{"return": {"x": "range(90000)"}}]
@@ -140,7 +152,7 @@ def definitions(tenant: Tenant) -> None:
 
 @kind("C1-ledger-schema")
 def worlds_against_schemas(tenant: Tenant) -> None:
-    """A field that has many allowed values, and worlds in which none of them occurs; names that nearly fit."""
+    """A field that has many allowed values, worlds in which none of them occurs, names that nearly fit."""
     count = tenant.size(1_500, 20_000)
     values = [f"value {at}" for at in range(count)]
     entities = [{"type": f"order_{at}", "id_field": "id"} for at in range(99)]

@@ -73,14 +73,14 @@ CSV_BODIES: dict[str, Body] = {
 }
 
 
-@kind("H2-json", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=3.0)
+@kind("H2-json", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.5)
 def uploads_of_json(tenant: Tenant) -> None:
     size = tenant.size(6, 60) * MEBIBYTE
     for name, body in tenant.shuffled(JSON_BODIES):
         tenant.post("/api/datasets", body(size), what=f"JSON: {name}")
 
 
-@kind("H2-csv", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=3.0)
+@kind("H2-csv", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.5)
 def uploads_of_csv(tenant: Tenant) -> None:
     size = tenant.size(6, 60) * MEBIBYTE
     for name, body in tenant.shuffled(CSV_BODIES):
@@ -93,15 +93,15 @@ def _upload_csv(tenant: Tenant, raw: bytes, name: str) -> None:
     tenant.post("/api/datasets", head + raw + b"\r\n--B--\r\n", what=f"CSV: {name}", Content_Type=kind)
 
 
-@kind("H2-largest", growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("H2-largest", is_slow=True, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def one_upload_of_the_largest(tenant: Tenant) -> None:
-    """One body of sixty mebibytes in the bounded form, too; which one is the seed's."""
+    """One body of sixty mebibytes; which one is the seed's."""
     names = ["rows", "one large world", "different keys", "wrong columns"]
     name = tenant.chance.choice(names)
     tenant.post("/api/datasets", JSON_BODIES[name](60 * MEBIBYTE), what=f"JSON of 60 MiB: {name}")
 
 
-@kind("H2-at-once", growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("H2-at-once", is_slow=True, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def several_uploads_at_once(tenant: Tenant) -> None:
     """Eight uploads at the same time."""
     size = tenant.size(3, 30) * MEBIBYTE
@@ -134,14 +134,17 @@ def odd_forms(tenant: Tenant) -> None:
         )
 
 
-@kind("H2-credentials")
+@kind("H2-credentials", is_slow=True)
 def other_bodies(tenant: Tenant) -> None:
     """A megabyte for every endpoint that takes a body."""
     texts = {"name": "x" * 500_000, "value": "y" * 500_000}
     lists = {"agent_id": list(range(150_000)), "task_ids": list(range(50_000))}
     many = json.dumps({f"field {at}": at for at in range(50_000)}).encode()
     paths = ["/api/credentials", "/api/keys", "/api/runs", "/api/agents", "/api/datasets"]
-    bodies = {f"{path} {name}": (path, body) for path in paths for name, body in
-              {"texts": texts, "lists": lists, "many": many, "deep": b"[" * 1_000_000}.items()}  # fmt: skip
+    bodies = {
+        f"{path} {name}": (path, body)
+        for path in paths
+        for name, body in {"texts": texts, "lists": lists, "many": many, "deep": b"[" * 1_000_000}.items()
+    }
     for name, (path, body) in tenant.shuffled(bodies):
         tenant.post(path, body, what=name)

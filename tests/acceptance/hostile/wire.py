@@ -7,29 +7,29 @@ from contextlib import suppress
 from hostile.kind import kind
 from hostile.tenant import PROXY, Tenant, tool
 
-HELD_S = 0.8  # how long everything is held open before the attack ends
+HELD_S = 0.5  # how long everything is held open before the attack ends
 
 
-@kind("H9-heads", seconds=1.5)
+@kind("H9-heads", seconds=0.8)
 def unfinished_heads(tenant: Tenant) -> None:
     """A thousand request heads of which the last line never comes, then a byte now and then."""
     _hold_open(tenant, tenant.size(1_000, 4_000), b"POST /api/datasets HTTP/1.1\r\nHost: x\r\nX-A: ")
 
 
-@kind("H9-silent", seconds=1.5)
+@kind("H9-silent", is_slow=True, seconds=0.8)
 def silent_connections(tenant: Tenant) -> None:
     """Connections on which nothing is ever sent."""
     _hold_open(tenant, tenant.size(1_500, 4_000), b"")
 
 
-@kind("H9-bodies", seconds=1.5)
+@kind("H9-bodies", seconds=0.8)
 def slow_bodies(tenant: Tenant) -> None:
     """Heads that promise sixty megabytes, and bodies that drip."""
     promised = tenant.head("POST", "/api/datasets", 60_000_000, Content_Type="application/json")
     _hold_open(tenant, tenant.size(500, 2_000), promised + b'{"rows": [')
 
 
-@kind("H9-bodies-of-strangers", seconds=1.5)
+@kind("H9-bodies-of-strangers", is_slow=True, seconds=0.8)
 def slow_bodies_of_strangers(tenant: Tenant) -> None:
     """The same without a key: nobody should keep such a body."""
     head = b"POST /api/datasets HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n"
@@ -62,7 +62,7 @@ def _hold_open(tenant: Tenant, count: int, first: bytes) -> None:
             connection.close()
 
 
-@kind("H9-unread", seconds=1.5)
+@kind("H9-unread", seconds=0.8)
 def unread_replies(tenant: Tenant) -> None:
     """Pipelined calls with large answers on a connection that is never read."""
     tools = [tool("long", {}, simulation=[{"return": {"text": "'" + "x" * 3_900 + "'"}}])]
@@ -82,7 +82,7 @@ def unread_replies(tenant: Tenant) -> None:
         connection.close()
 
 
-@kind("H9-unread-lists", seconds=1.5)
+@kind("H9-unread-lists", seconds=0.8)
 def unread_lists(tenant: Tenant) -> None:
     """Pipelined requests for the largest page of everything, never read."""
     agent_id = tenant.agent([tool("t", {"x": {"type": "string", "description": "d" * 200_000}})])
