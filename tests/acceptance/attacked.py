@@ -7,12 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 from attack_outcome import Outcome
-from heartbeat import Heartbeat, Question, request, tree_cpu_s, tree_rss_mb
+from heartbeat import Heartbeat, Question, preferred, request, tree_cpu_s, tree_rss_mb
 from hostile.kinds import KINDS, Kind
 from served import KEY, Server, clean_environment
 
@@ -64,12 +66,8 @@ class Attacked:
         self._start()
 
     def _start(self) -> None:
-        before = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(USUAL_FILES, before[1]), before[1]))
-        try:
+        with preferred(), _usual_files():
             self.server = Server(self.directory, PIPELINES_WORKER_SILENT_S=SILENT_S)
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, before)
         self.api = Api(self.server.url, self.keys["other"])
         found = self.api.get("/api/code-mode")
         self.no_code = "" if found["available"] else str(found["reason"])
@@ -128,7 +126,7 @@ class Attacked:
         )
         if not troubles:
             self._check_others(batch, outcome)
-        if troubles or self.is_busy:
+        if self.is_busy or outcome.troubles or outcome.others != {"completed": 6}:
             self._give_up()  # the next attack is not blamed for this one
         return outcome
 
@@ -197,6 +195,16 @@ class Attacked:
         self.heart.stop()
         self.api.client.close()
         self.server.kill()
+
+
+@contextmanager
+def _usual_files() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(USUAL_FILES, before[1]), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def _orgs(directory: Path) -> dict[str, str]:

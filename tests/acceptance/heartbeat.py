@@ -5,11 +5,12 @@ agents by turns) and for a tool call of another org (a read and a guarded write 
 at a time: a server that stands still is asked again when it goes on. The rule: every answer is a success and
 comes within 250 ms.
 
-Machines are shared and noisy. So the same loop also asks a bare asyncio process, the reference, which does
-nothing else: where that took 100 ms or more, the machine was busy and not the server. A probe is late only if
-more than 250 ms remain of it after the time in which the reference was slow is taken off. There is no other
-timing; an attack during which answers were late by less than a second, and nothing else was wrong, is tried
-once more and judged by that.
+Machines are shared and noisy. Where the system allows it, the server and the probes go before whatever else
+runs there. And the same loop asks a bare asyncio process, the reference, which does nothing else: where that
+took 100 ms or more, the machine was busy and not the server. A probe is late only if more than 250 ms remain
+of it after the time in which the reference was slow is taken off. There is no other timing; an attack during
+which answers were late by less than a second, and nothing else was wrong, is tried once more and judged by
+that.
 """
 
 import json
@@ -19,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ REFERENCE_SLOW_S = 0.1
 OPEN_S = 1.0  # a question is asked each 20 ms: after this somebody is waiting
 REFERENCE = "reference"
 SOURCE = "127.0.0.2"  # not the attacker's address: a limit by address is for them
+PREFERRED = -10
 PAGE_BYTES, TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 PROBE = Path(__file__).with_name("heartbeat_probe.py")
 
@@ -111,8 +113,8 @@ class Heartbeat:
 
     def _open_questions(self, now: float) -> list[Sample]:
         """What nobody has answered yet, as if it had been given up now."""
-        last = {each.name: each.ended for each in self.samples[-2_000:]}
-        waiting = {name: ended for name, ended in last.items() if now - ended > OPEN_S and name != REFERENCE}
+        last = {each.name: each.ended for each in self.samples if each.name != REFERENCE}
+        waiting = {name: ended for name, ended in last.items() if now - ended > OPEN_S}
         return [Sample(name, ended, now - ended, 0, "no answer yet") for name, ended in waiting.items()]
 
     def between(self, start: float, end: float) -> "Beats":
@@ -190,10 +192,23 @@ def tree_cpu_s(pid: int) -> float:
     return total / TICKS
 
 
+@contextmanager
+def preferred() -> Iterator[None]:
+    """What is started in here goes before the rest of the machine, where we may say so."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, PREFERRED)
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 def _told(question: Question, host: str, port: str) -> dict[str, Any]:
     return question._asdict() | {"host": host, "port": port, "source": SOURCE}
 
 
 def _started(*arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-S", str(PROBE), *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with preferred():
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -44,7 +44,7 @@ def many_small_runs(tenant: Tenant) -> None:
     """As many runs as one request may ask for, stopped, taken up and stopped again."""
     rows = [
         {"user": f"Do {at}.", "state": {"order": {str(at): {"n": at}}}}
-        for at in range(tenant.size(1_000, 5_000))
+        for at in range(tenant.size(500, 5_000))
     ]
     agent_id, dataset = tenant.agent(TOOLS), tenant.tasks(*rows, what="upload many tasks")
     asked = {"dataset_id": dataset["id"], "repeats": tenant.size(10, 20)}

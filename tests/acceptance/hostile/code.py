@@ -7,6 +7,7 @@ from typing import Any
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
 from hostile.tenant import Row, Tenant, tool
 
+MOST_GROWTH_BY_CODE_MB = 2_500  # of the server and twenty sandboxes, each with the memory a run may have
 RUN = "def run(task_input, *, proxy_url, run_token):\n    return 'x'\n"
 
 
@@ -131,25 +132,16 @@ def entries(tenant: Tenant) -> None:
         "a long address": {"code": {"source": "git", "url": "https://a.invalid/" + "%2e" * 300_000}},
         "a long ref": {"code": {"source": "git", "url": "https://a.invalid/", "ref": "a/" * 400_000}},
     }
-    for name, more in tenant.shuffled(shapes):
+    for name, more in tenant.in_turn(shapes):
         tenant.post("/api/agents", _agent(text) | more, what=f"code with {name}")
 
 
-FLOOD = """
-import http.client, json, os, threading, urllib.parse
+SPINS = """
+import http.client, os, threading, urllib.parse
 
 def run(task_input, *, proxy_url, run_token):
-    {work}
-"""
-SPINS = "for _ in range(10 ** 12): pass"
-FORKS = """
-    for _ in range(8):
-        if os.fork() == 0:
-            while True: pass
-    while True: pass
-"""
-KNOCKS = """
     parts, headers = urllib.parse.urlsplit(proxy_url), {"Authorization": "Bearer " + run_token}
+
     def knock():
         while True:
             try:
@@ -157,39 +149,42 @@ KNOCKS = """
                 while True:
                     connection.request("POST", parts.path + "/tools/t", b"{}", headers)
                     connection.getresponse().read()
-            except Exception: pass
-    for _ in range(4): threading.Thread(target=knock, daemon=True).start()
-    while True: pass
+            except Exception:
+                pass
+
+    what = task_input["user_instruction"]
+    if what == "knock":
+        for _ in range(4):
+            threading.Thread(target=knock, daemon=True).start()
+    if what == "fork":
+        for _ in range(8):
+            if os.fork() == 0:
+                break
+    kept = []
+    while True:
+        if what == "print":
+            print("x" * 60_000, flush=True)
+        if what == "eat":
+            kept.append(bytearray(1 << 20))
 """
-PRINTS = "while True: print('x' * 60_000, flush=True)"
-EATS = "x = []\n    while True: x.append(bytearray(1 << 20))"
 
 
-@kind("H7-spinning", seconds=2.5, runs_code=True, growth_mb=2_500)
+@kind("H7-spinning", seconds=2.0, runs_code=True, growth_mb=MOST_GROWTH_BY_CODE_MB)
 def spinning_code(tenant: Tenant) -> None:
     """Twenty runs that spin, fork, knock, print or eat memory; another org's code runs meanwhile."""
-    programs = {"spin": SPINS, "fork": FORKS, "knock": KNOCKS, "print": PRINTS, "eat": EATS}
-    for name, work in (
-        list(tenant.shuffled(programs))[: tenant.size(2, 5)] if not tenant.is_long else programs.items()
-    ):
-        _run_code(tenant, name, work)
+    _run_code(tenant, ["spin", "fork", "knock", "print", "eat"], 4)
 
 
-@kind("H7-knocking", seconds=1.5, growth_mb=2_500)
+@kind("H7-knocking", seconds=1.2, runs_code=True, growth_mb=MOST_GROWTH_BY_CODE_MB)
 def knocking_code(tenant: Tenant) -> None:
-    """Runs that flood their own door."""
-    _run_code(tenant, "knock", KNOCKS)
+    """Twenty runs that flood their own door."""
+    _run_code(tenant, ["knock"], 20)
 
 
-def _run_code(tenant: Tenant, name: str, work: str) -> None:
-    code = {"source": "paste", "text": FLOOD.format(work=work.strip())}
-    agent_id = int(
-        tenant.made(
-            "/api/agents", _agent(code, run_timeout_s=30, max_concurrency=20), f"code that will {name}"
-        )["id"]
-    )
-    dataset = tenant.tasks({"user": "x"})
-    with tenant.batch(
-        agent_id, what=f"20 runs that {name}", dataset_id=dataset["id"], repeats=20, concurrency=20
-    ) as batch_id:
+def _run_code(tenant: Tenant, tasks: list[str], repeats: int) -> None:
+    code = _agent({"source": "paste", "text": SPINS}, run_timeout_s=30, max_concurrency=20)
+    agent_id = int(tenant.made("/api/agents", code, "code that spins")["id"])
+    dataset = tenant.tasks(*[{"user": each} for each in tasks])
+    asked = {"dataset_id": dataset["id"], "repeats": repeats, "concurrency": 20}
+    with tenant.batch(agent_id, what="20 runs that spin", **asked) as batch_id:
         tenant.wait_for(batch_id)

@@ -17,8 +17,7 @@ def kept_replies(tenant: Tenant) -> None:
     texts = ["x" * 90_000] * 11
 
     def call(at: int) -> None:
-        if tenant.has_time:
-            run.call("echo", {"x": texts}, what="a kept reply", Idempotency_Key=f"key {at}")
+        run.call("echo", {"x": texts}, what="a kept reply", Idempotency_Key=f"key {at}")
 
     tenant.together(call, range(tenant.size(300, 3_000)), at_once=3)
     run.call("echo", {"x": texts}, what="asked again", Idempotency_Key="key 0")
@@ -32,9 +31,8 @@ def many_live_runs(tenant: Tenant) -> None:
     task = tenant.tasks({"user": "x", "state": {"o": {"1": {}}}})["task_ids"][0]
 
     def live(at: int) -> None:
-        if tenant.has_time:
-            run = tenant.run(agent_id, task)
-            run.call("put", {"x": ["y" * 90_000] * 5}, what="a live run", Idempotency_Key=f"{at}")
+        run = tenant.run(agent_id, task)
+        run.call("put", {"x": ["y" * 90_000] * 5}, what="a live run", Idempotency_Key=f"{at}")
 
     tenant.together(live, range(tenant.size(200, 2_000)), at_once=4)
 
@@ -188,8 +186,7 @@ def many_of_everything(tenant: Tenant) -> None:
             ("/api/runs", {"agent_id": agent_id, "dataset_id": dataset["id"], "repeats": 5}),
         ]
         path, body = bodies[at % len(bodies)]
-        if tenant.has_time:
-            tenant.post(path, body, what=f"one more at {path}")
+        tenant.post(path, body, what=f"one more at {path}")
 
     tenant.together(make, range(100_000), at_once=8)
 

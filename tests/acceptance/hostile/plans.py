@@ -157,7 +157,7 @@ def plans_over_arguments(tenant: Tenant) -> None:
     run = tenant.run_of(tools)
     bodies = {name: json.dumps({"x": value}).encode() for name, value in values.items()}
     pairs = {f"{each} of {name}": (at, name) for at, each in enumerate(expressions) for name in values}
-    for what, (at, name) in tenant.shuffled(pairs):
+    for what, (at, name) in tenant.in_turn(pairs):
         run.call(f"t{at}", bodies[name], what=what)
 
 
@@ -176,7 +176,7 @@ def patterns(tenant: Tenant) -> None:
         "^(.*a){20}$",
     ]
     text = "a" * 40_000 + "!"
-    for at, pattern in tenant.shuffled({str(at): pattern for at, pattern in enumerate(bad)}):
+    for at, pattern in tenant.in_turn({str(at): pattern for at, pattern in enumerate(bad)}):
         reply = tenant.post("/api/agents", {
             "name": "patterns", "endpoint_url": "http://127.0.0.1:9/dispatch",
             "tools_schema": [tool("t", {"x": {"type": "string", "pattern": pattern}})],

@@ -76,7 +76,7 @@ def answers_of_agents(tenant: Tenant) -> None:
 def words_in_the_log(tenant: Tenant) -> None:
     """Calls whose arguments are such texts: the judge reads the log, too."""
     agent_id, task = tenant.agent(TOOLS), tenant.tasks(TASK)["task_ids"][0]
-    for name, text in tenant.shuffled(texts(tenant, 50_000)):
+    for name, text in tenant.in_turn(texts(tenant, 50_000)):
         run = tenant.run(agent_id, task)
         for _ in range(4):
             run.call("refund_order", {"order_id": "4521", "reason": text}, what=f"a reason of {name}")

@@ -106,7 +106,7 @@ def _agent(schema: Row, **more: Any) -> Row:
 def replies_against_schemas(tenant: Tenant) -> None:
     """A plan whose reply is as large as may be, against an output schema."""
     plan = [{"return": {"x": "range(90000)"}}]
-    for name, (schema, _) in tenant.shuffled(SHAPES):
+    for name, (schema, _) in tenant.in_turn(SHAPES):
         declared = dict(schema)
         output = {"type": "object", "$defs": declared.pop("$defs", {}), "properties": {"x": declared}}
         reply = tenant.post(
@@ -153,7 +153,7 @@ def definitions(tenant: Tenant) -> None:
 @kind("C1-ledger-schema")
 def worlds_against_schemas(tenant: Tenant) -> None:
     """A field that has many allowed values, worlds in which none of them occurs, names that nearly fit."""
-    count = tenant.size(1_500, 20_000)
+    count = tenant.size(600, 20_000)
     values = [f"value {at}" for at in range(count)]
     entities = [{"type": f"order_{at}", "id_field": "id"} for at in range(99)]
     fields = [{"name": "x", "type": "string", "enum": values}]

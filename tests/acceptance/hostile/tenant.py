@@ -54,18 +54,28 @@ class Tenant:
         """A number for the bounded form and one for the long one."""
         return long if self.is_long else short
 
-    def shuffled(self, shapes: dict[str, T]) -> Iterator[tuple[str, T]]:
-        """All of them, in an order of this seed; the first always, the others while there is time."""
+    def shuffled(self, shapes: dict[str, T]) -> list[tuple[str, T]]:
+        """All of them, in an order of this seed."""
         listed = list(shapes.items())
         self.chance.shuffle(listed)
-        for at, (name, shape) in enumerate(listed):
+        return listed
+
+    def in_turn(self, shapes: dict[str, T]) -> Iterator[tuple[str, T]]:
+        """The same one after the other; the first always, the others while there is time."""
+        for at, item in enumerate(self.shuffled(shapes)):
             if at and not self.has_time:
                 return
-            yield name, shape
+            yield item
 
     def together(self, function: Callable[[Any], Any], each: Iterable[Any], at_once: int = 8) -> None:
+        """All of them, several at a time; the first few always, the others while there is time."""
+
+        def one(numbered: tuple[int, Any]) -> None:
+            if numbered[0] < at_once or self.has_time:
+                function(numbered[1])
+
         with ThreadPoolExecutor(at_once) as pool:
-            list(pool.map(function, each))
+            list(pool.map(one, enumerate(each)))
 
     # -- asking
 

@@ -76,14 +76,14 @@ CSV_BODIES: dict[str, Body] = {
 @kind("H2-json", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.5)
 def uploads_of_json(tenant: Tenant) -> None:
     size = tenant.size(6, 60) * MEBIBYTE
-    for name, body in tenant.shuffled(JSON_BODIES):
+    for name, body in tenant.in_turn(JSON_BODIES):
         tenant.post("/api/datasets", body(size), what=f"JSON: {name}")
 
 
 @kind("H2-csv", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.5)
 def uploads_of_csv(tenant: Tenant) -> None:
     size = tenant.size(6, 60) * MEBIBYTE
-    for name, body in tenant.shuffled(CSV_BODIES):
+    for name, body in tenant.in_turn(CSV_BODIES):
         _upload_csv(tenant, body(size), name)
 
 
@@ -128,7 +128,7 @@ def odd_forms(tenant: Tenant) -> None:
         "a field without end": b'--B\r\nContent-Disposition: form-data; name="name"\r\n\r\n' + b"x" * size,
         "dashes": b"-" * size,
     }
-    for name, raw in tenant.shuffled(shapes):
+    for name, raw in tenant.in_turn(shapes):
         tenant.post(
             "/api/datasets", raw, what=f"form: {name}", Content_Type="multipart/form-data; boundary=B"
         )
@@ -146,5 +146,5 @@ def other_bodies(tenant: Tenant) -> None:
         for path in paths
         for name, body in {"texts": texts, "lists": lists, "many": many, "deep": b"[" * 1_000_000}.items()
     }
-    for name, (path, body) in tenant.shuffled(bodies):
+    for name, (path, body) in tenant.in_turn(bodies):
         tenant.post(path, body, what=name)
