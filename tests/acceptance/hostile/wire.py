@@ -12,8 +12,8 @@ HELD_S = 0.5  # how long everything is held open before the attack ends
 
 @kind("H9-heads", seconds=0.8)
 def unfinished_heads(tenant: Tenant) -> None:
-    """A thousand request heads of which the last line never comes, then a byte now and then."""
-    _hold_open(tenant, tenant.size(1_000, 4_000), b"POST /api/datasets HTTP/1.1\r\nHost: x\r\nX-A: ")
+    """More than a thousand request heads of which the last line never comes, then a byte now and then."""
+    _hold_open(tenant, tenant.size(1_100, 4_000), b"POST /api/datasets HTTP/1.1\r\nHost: x\r\nX-A: ")
 
 
 @kind("H9-silent", is_slow=True, seconds=0.8)
