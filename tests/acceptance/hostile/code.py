@@ -69,7 +69,11 @@ def pasted_code(tenant: Tenant) -> None:
         files = {"agent.py": text} | {f"m{at}.py": text for at in range(tenant.size(0, 4))}
         tenant.post("/api/agents", _agent({"source": "files", "files": files}), what=f"files of {name}")
 
-    tenant.together(paste, tenant.shuffled(sources(195_000)), at_once=3)
+    tenant.together(
+        paste,
+        tenant.shuffled(sources(195_000), "one f-string", "many arguments", "text in pieces"),
+        at_once=3,
+    )
 
 
 @kind("H3-zip", seconds=1.0, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
@@ -104,7 +108,9 @@ def zipped_code(tenant: Tenant) -> None:
             Content_Type="application/zip",
         )
 
-    tenant.together(put, tenant.shuffled(shapes), at_once=2)
+    tenant.together(
+        put, tenant.shuffled(shapes, "one f-string", "a bomb of a program", "brackets"), at_once=2
+    )
 
 
 def _zip(files: dict[str, bytes]) -> bytes:

@@ -41,7 +41,7 @@ def large_agents(tenant: Tenant) -> None:
         },
         "an empty text": {"description": " " * size},
     }
-    for name, more in tenant.in_turn(shapes):
+    for name, more in tenant.in_turn(shapes, "unknown fields", "actors who talk to all"):
         reply = tenant.post("/api/agents", AGENT | more, what=f"an agent: {name}")
         if reply.status == 201:
             agent_id = reply.json()["id"]

@@ -119,7 +119,8 @@ def costly_plans(tenant: Tenant) -> None:
         if reply.status == 201:
             tenant.run(reply.json()["id"], task).call("t", {}, what=f"call {name}")
 
-    tenant.together(attack, tenant.shuffled(PLANS), at_once=tenant.size(2, 4))
+    first = ("appended in a loop", "joined in a loop", "large numbers", "added in a loop", "like")
+    tenant.together(attack, tenant.shuffled(PLANS, *first), at_once=tenant.size(2, 4))
 
 
 def _agent(plan: Any) -> Row:
@@ -157,7 +158,7 @@ def plans_over_arguments(tenant: Tenant) -> None:
     run = tenant.run_of(tools)
     bodies = {name: json.dumps({"x": value}).encode() for name, value in values.items()}
     pairs = {f"{each} of {name}": (at, name) for at, each in enumerate(expressions) for name in values}
-    for what, (at, name) in tenant.in_turn(pairs):
+    for what, (at, name) in tenant.in_turn(pairs, "zip(args.x, args.x) of texts"):
         run.call(f"t{at}", bodies[name], what=what)
 
 
@@ -222,5 +223,7 @@ def plan_texts(tenant: Tenant) -> None:
         "yaml: many keys": {"text": "".join(f"k{at}: 1\n" for at in range(80_000))},
     }
     tenant.together(
-        lambda item: tenant.post(path, item[1], what=f"check {item[0]}"), tenant.shuffled(shapes), at_once=2
+        lambda item: tenant.post(path, item[1], what=f"check {item[0]}"),
+        tenant.shuffled(shapes, "yaml: many keys", "yaml: deep blocks"),
+        at_once=2,
     )

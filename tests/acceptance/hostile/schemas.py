@@ -87,7 +87,9 @@ def calls_against_schemas(tenant: Tenant) -> None:
             run.call("t", {"x": value}, what=f"call against {name}")
 
     task = tenant.tasks({"user": "x"})["task_ids"][0]
-    tenant.together(attack, tenant.shuffled(SHAPES), at_once=4)
+    tenant.together(
+        attack, tenant.shuffled(SHAPES, "unique lists", "a long date", "enum", "anyOf"), at_once=4
+    )
 
 
 def _agent(schema: Row, **more: Any) -> Row:
@@ -106,7 +108,7 @@ def _agent(schema: Row, **more: Any) -> Row:
 def replies_against_schemas(tenant: Tenant) -> None:
     """A plan whose reply is as large as may be, against an output schema."""
     plan = [{"return": {"x": "range(90000)"}}]
-    for name, (schema, _) in tenant.in_turn(SHAPES):
+    for name, (schema, _) in tenant.in_turn(SHAPES, "unique lists", "multipleOf"):
         declared = dict(schema)
         output = {"type": "object", "$defs": declared.pop("$defs", {}), "properties": {"x": declared}}
         reply = tenant.post(
@@ -145,7 +147,7 @@ def definitions(tenant: Tenant) -> None:
     }
     tenant.together(
         lambda item: tenant.post("/api/agents", _agent(item[1]), what=f"declare {item[0]}"),
-        tenant.shuffled(shapes),
+        tenant.shuffled(shapes, "large patterns", "many patterns"),
         at_once=4,
     )
 

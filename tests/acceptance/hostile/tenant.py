@@ -54,15 +54,18 @@ class Tenant:
         """A number for the bounded form and one for the long one."""
         return long if self.is_long else short
 
-    def shuffled(self, shapes: dict[str, T]) -> list[tuple[str, T]]:
-        """All of them, in an order of this seed."""
+    def shuffled(self, shapes: dict[str, T], *first: str) -> list[tuple[str, T]]:
+        """All of them in an order of this seed; in the bounded form those come first that once did harm."""
         listed = list(shapes.items())
         self.chance.shuffle(listed)
+        if not self.is_long:
+            assert set(first) <= set(shapes), first
+            listed.sort(key=lambda item: item[0] not in first)
         return listed
 
-    def in_turn(self, shapes: dict[str, T]) -> Iterator[tuple[str, T]]:
+    def in_turn(self, shapes: dict[str, T], *first: str) -> Iterator[tuple[str, T]]:
         """The same one after the other; the first always, the others while there is time."""
-        for at, item in enumerate(self.shuffled(shapes)):
+        for at, item in enumerate(self.shuffled(shapes, *first)):
             if at and not self.has_time:
                 return
             yield item

@@ -76,14 +76,14 @@ CSV_BODIES: dict[str, Body] = {
 @kind("H2-json", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.5)
 def uploads_of_json(tenant: Tenant) -> None:
     size = tenant.size(6, 60) * MEBIBYTE
-    for name, body in tenant.in_turn(JSON_BODIES):
+    for name, body in tenant.in_turn(JSON_BODIES, "turns", "constraints", "rows"):
         tenant.post("/api/datasets", body(size), what=f"JSON: {name}")
 
 
 @kind("H2-csv", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.5)
 def uploads_of_csv(tenant: Tenant) -> None:
     size = tenant.size(6, 60) * MEBIBYTE
-    for name, body in tenant.in_turn(CSV_BODIES):
+    for name, body in tenant.in_turn(CSV_BODIES, "returns", "one large world"):
         _upload_csv(tenant, body(size), name)
 
 

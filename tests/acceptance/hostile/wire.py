@@ -62,46 +62,52 @@ def _hold_open(tenant: Tenant, count: int, first: bytes) -> None:
             connection.close()
 
 
-@kind("H9-unread", seconds=0.8)
+class Unread:
+    """A connection on which whole requests are sent and nothing is read."""
+
+    def __init__(self, tenant: Tenant, requests: bytes) -> None:
+        self.requests = self.left = requests
+        self.connection = tenant.connect(timeout_s=2)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.connection.setblocking(False)
+
+    def push(self) -> None:
+        with suppress(OSError):
+            self.left = self.left[self.connection.send(self.left) :] or self.requests
+
+
+@kind("H9-unread", seconds=1.5)
 def unread_replies(tenant: Tenant) -> None:
-    """Pipelined calls with large answers on a connection that is never read."""
-    tools = [tool("long", {}, simulation=[{"return": {"text": "'" + "x" * 3_900 + "'"}}])]
-    run = tenant.run_of(tools)
-    call = (
-        tenant.head("POST", f"{run.base}/tools/long", 2, run.token, Content_Type="application/json") + b"{}"
+    """Pipelined calls with answers of up to a megabyte on connections that are never read."""
+    plans = {"long": "pad('x', 4000)", "large": "[pad('x', 90000) for i in range(10)]"}
+    run = tenant.run_of(
+        [tool(name, {}, simulation=[{"return": {"x": plan}}]) for name, plan in plans.items()]
     )
-    started = time.monotonic()
-    held = [_stuffed(tenant, call * 500) for _ in range(tenant.size(4, 16))]
-    while tenant.has_time:
-        for connection in held:
-            with suppress(OSError):
-                connection.send(call * 500)
-        time.sleep(0.01)
-    tenant.tell("unread pipelined calls", started, 0)
-    for connection in held:
-        connection.close()
+    calls = [
+        tenant.head("POST", f"{run.base}/tools/{name}", 2, run.token, Content_Type="application/json") + b"{}"
+        for name in plans
+    ]
+    _push_unread(tenant, [calls[0] * 500, calls[1] * 100], "unread pipelined calls")
 
 
-@kind("H9-unread-lists", seconds=0.8)
+@kind("H9-unread-lists", seconds=1.5)
 def unread_lists(tenant: Tenant) -> None:
-    """Pipelined requests for the largest page of everything, never read."""
-    agent_id = tenant.agent([tool("t", {"x": {"type": "string", "description": "d" * 200_000}})])
+    """Pipelined requests for an agent of a megabyte, never read."""
+    agent_id = tenant.agent([tool("t", {"x": {"type": "string", "description": "d" * 900_000}})])
     one = tenant.head("GET", f"/api/agents/{agent_id}")
+    _push_unread(tenant, [one * 200], "unread pipelined requests")
+
+
+def _push_unread(tenant: Tenant, requests: list[bytes], what: str) -> None:
     started = time.monotonic()
-    held = [_stuffed(tenant, one * 200) for _ in range(tenant.size(4, 16))]
-    time.sleep(max(0.0, tenant.until - time.monotonic()))
-    tenant.tell("unread pipelined requests", started, 0)
-    for connection in held:
-        connection.close()
-
-
-def _stuffed(tenant: Tenant, data: bytes) -> socket.socket:
-    connection = tenant.connect(timeout_s=2)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    connection.setblocking(False)
-    with suppress(OSError):
-        connection.send(data)
-    return connection
+    held = [Unread(tenant, each) for each in requests for _ in range(tenant.size(4, 16))]
+    while tenant.has_time:
+        for each in held:
+            each.push()
+        time.sleep(0.005)
+    tenant.tell(what, started, 0)
+    for each in held:
+        each.connection.close()
 
 
 @kind("H9-garbage")
