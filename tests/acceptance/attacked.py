@@ -33,6 +33,7 @@ ENOUGH_MB = 5_000  # a server that takes more is stopped: other people work on t
 SILENT_S = "5"  # a server that takes itself for dead does so sooner than with the usual 15
 USUAL_FILES = 1_024  # open files a process may have where nobody has said anything
 CALM_S = 10.0  # how long what an attack left behind is waited for
+NEVER_S = 60.0  # and then, how long an answer
 BUSY_SHARE = 0.8  # of a core: the heartbeat alone costs less
 OTHERS_RUNS_S = 20.0  # from the attack's end to the end of another org's runs
 TOOLS = [
@@ -133,15 +134,15 @@ class Attacked:
     def _calm(self) -> list[str]:
         """Wait until the server answers again and has nothing left to do for the attacker."""
         over = time.monotonic()
-        while time.monotonic() < over + CALM_S:
-            self._weigh()
+        while (waited := time.monotonic() - over) < CALM_S + NEVER_S:
             used = tree_cpu_s(self.server.process.pid)
             time.sleep(0.25)
             used = tree_cpu_s(self.server.process.pid) - used
             self.is_busy = used > 0.25 * BUSY_SHARE
-            if not self.is_busy and self.heart.settle(over, 0):
+            self._weigh()
+            if self.heart.settle(over, 0) and (not self.is_busy or waited > CALM_S):
                 return []
-        return [] if self.heart.settle(over, 60) else ["a minute later there was still no answer"]
+        return ["a minute later there was still no answer"]
 
     def _weigh(self) -> None:
         self.highest_mb = max(self.highest_mb, tree_rss_mb(self.server.process.pid))
