@@ -14,9 +14,10 @@ from typing import Any
 
 import httpx2
 from attack_outcome import Outcome
-from heartbeat import Heartbeat, Question, preferred, request, tree_cpu_s, tree_rss_mb
+from heartbeat import Heartbeat, Question, preferred, request, tree_rss_mb
 from hostile.kinds import KINDS, Kind
 from served import KEY, Server, clean_environment
+from starvation import tree_cpu_s
 
 from desk import STATE, tool
 from nodes import Api
@@ -82,7 +83,9 @@ class Attacked:
         body = {"mode": "manual", "agent_id": self.agents[False], "task_ids": self.dataset["task_ids"][:1]}
         opened = self.api.post("/api/runs", body, 201)
         self.errors_seen = self.server.errors.stat().st_size
-        self.heart = Heartbeat(self.server.url, _questions(self.keys["other"], opened))
+        self.heart = Heartbeat(
+            self.server.url, self.server.process.pid, _questions(self.keys["other"], opened)
+        )
         self.heart.settle(time.monotonic(), 20)
 
     def _behave(self, dispatch: Dispatch) -> None:

@@ -6,11 +6,11 @@ at a time: a server that stands still is asked again when it goes on. The rule: 
 comes within 250 ms.
 
 Machines are shared and noisy. Where the system allows it, the server and the probes go before whatever else
-runs there. And the same loop asks a bare asyncio process, the reference, which does nothing else: where that
-took 100 ms or more, the machine was busy and not the server. A probe is late only if more than 250 ms remain
-of it after the time in which the reference was slow is taken off. There is no other timing; an attack during
-which answers were late by less than a second, and nothing else was wrong, is tried once more and judged by
-that.
+runs there. The same loop asks a bare asyncio process, the reference, which does nothing else: where that took
+100 ms or more, the machine was busy and not the server. So it was where the server wanted to run and others
+had the processors (`starvation.py`). A probe is late only if more than 250 ms remain of it after the larger
+of the two is taken off. There is no other timing; an attack during which answers were late by less than a
+second, and nothing else was wrong, is tried once more and judged by that.
 """
 
 import json
@@ -25,13 +25,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from starvation import Starvation, Starved, tree
+
 LATE_S = 0.25
 REFERENCE_SLOW_S = 0.1
 OPEN_S = 1.0  # a question is asked each 20 ms: after this somebody is waiting
 REFERENCE = "reference"
 SOURCE = "127.0.0.2"  # not the attacker's address: a limit by address is for them
 PREFERRED = -10
-PAGE_BYTES, TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 PROBE = Path(__file__).with_name("heartbeat_probe.py")
 
 
@@ -73,7 +75,7 @@ def request(method: str, path: str, token: str = "", body: Any = None, *headers:
 class Heartbeat:
     """Asks from its start to its stop."""
 
-    def __init__(self, url: str, questions: Sequence[Question]) -> None:
+    def __init__(self, url: str, pid: int, questions: Sequence[Question]) -> None:
         self.names = [each.name for each in questions]
         self.samples: list[Sample] = []
         self._echo = _started("echo")
@@ -85,6 +87,7 @@ class Heartbeat:
         self._probe = _started("probe", json.dumps(told))
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        self._starvation = Starvation(pid)
 
     def _read(self) -> None:
         assert self._probe.stdout is not None
@@ -92,6 +95,7 @@ class Heartbeat:
             self.samples.append(Sample(*json.loads(line)))
 
     def stop(self) -> None:
+        self._starvation.stop()
         for process in (self._probe, self._echo):
             process.kill()
             process.wait()
@@ -123,6 +127,7 @@ class Heartbeat:
         return Beats(
             [each for each in within if each.name != REFERENCE],
             [each for each in within if each.name == REFERENCE],
+            [each for each in self._starvation.spans if each.within(start, end)],
         )
 
 
@@ -131,6 +136,7 @@ class Beats(NamedTuple):
 
     asked: Sequence[Sample]
     reference: Sequence[Sample]
+    starved: Sequence[Starved]
 
     def late(self) -> list[Sample]:
         return [each for each in self.asked if each.took - self.excused(each) > LATE_S]
@@ -141,11 +147,12 @@ class Beats(NamedTuple):
     def excused(self, sample: Sample) -> float:
         """For how long of it the machine itself was busy."""
         slow = [each for each in self.reference if each.took >= REFERENCE_SLOW_S]
-        return sum(
+        by_reference = sum(
             min(each.ended, sample.ended) - max(each.started, sample.started)
             for each in slow
             if each.overlaps(sample.started, sample.ended)
         )
+        return max(by_reference, sum(each.within(sample.started, sample.ended) for each in self.starved))
 
     def worst(self, name: str = "") -> float:
         return max((each.took for each in self.asked if name in ("", each.name)), default=0.0)
@@ -162,17 +169,6 @@ def percentile(values: Iterable[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)] if ordered else 0.0
 
 
-def tree(pid: int) -> Iterator[int]:
-    """A process and everything below it."""
-    left = [pid]
-    while left:
-        each = left.pop()
-        yield each
-        with suppress(OSError):
-            for task in Path(f"/proc/{each}/task").iterdir():
-                left += map(int, (task / "children").read_text().split())
-
-
 def tree_rss_mb(pid: int) -> float:
     """Resident memory of a process and everything below it."""
     total = 0
@@ -180,16 +176,6 @@ def tree_rss_mb(pid: int) -> float:
         with suppress(OSError, IndexError):
             total += int(Path(f"/proc/{each}/statm").read_text().split()[1])
     return total * PAGE_BYTES / 1e6
-
-
-def tree_cpu_s(pid: int) -> float:
-    """Processor time used so far by a process and everything below it."""
-    total = 0
-    for each in tree(pid):
-        with suppress(OSError):
-            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-            total += int(fields[11]) + int(fields[12])
-    return total / TICKS
 
 
 @contextmanager
