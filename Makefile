@@ -11,10 +11,10 @@ demo: .venv/.run ## run the main job: an agent over twelve tasks, with verdicts
 	@$(BIN)/python examples/demo.py
 
 test: .venv/.dev check ## everything that must hold, in a few minutes
-	$(BIN)/python -m pytest -n $(CORES) -m "not slow"
+	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup -m "not slow"
 
 test-all: .venv/.dev check ## the heavier suites too
-	$(BIN)/python -m pytest -n $(CORES)
+	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup
 
 check: .venv/.dev ## style and types
 	$(BIN)/ruff check src tests bench examples
