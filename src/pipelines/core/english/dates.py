@@ -1,7 +1,7 @@
 """Dates as people write them: `2026-04-01`, `April 1st, 2026`, `1 Apr`, `04/01/2026`, `1.4.26`.
 
-As with numbers, a spelling keeps all its readings: `04/05/2026` is a day in April and one in May. A date without a
-year has none, and agrees with that day of any year.
+As with numbers, a spelling keeps all its readings: `04/05/2026` is a day in April and one in May. A date
+without a year has none, and agrees with that day of any year.
 """
 
 import re
@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-MONTHS = ("january february march april may june july august september october november december").split()
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 _NUMBER_OF_MONTH = {name: number for number, name in enumerate(MONTHS, 1)}
 _NUMBER_OF_MONTH |= {name[:3]: number for name, number in _NUMBER_OF_MONTH.items()} | {"sept": 9}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_NUMBER_OF_MONTH, key=len, reverse=True))})\b\.?"
@@ -65,7 +68,7 @@ def _found(text: str) -> Iterator[tuple[re.Match[str], frozenset[Day]]]:
 
 
 def _days(parts: dict[str, str | None]) -> Iterator[Day]:
-    year = int(parts["year"]) if parts.get("year") else None
+    year = int(parts.get("year") or 0) or None
     if year is not None and year < 100:
         year += 2000
     if parts.get("a") and parts.get("b"):

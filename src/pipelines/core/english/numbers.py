@@ -13,10 +13,10 @@ LONGEST = 30  # characters of one number in digits: no amount, count or id numbe
 MOST_WORDS = 16  # words of one number: "nine hundred ninety-nine thousand nine hundred ninety-nine" has ten
 
 _UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 SMALL = {word: value for value, word in enumerate(_UNITS)} | {
     word: 10 * value for value, word in enumerate(_TENS, 2)
 }
@@ -30,7 +30,7 @@ _CURRENCIES = {
     **dict.fromkeys(("₹", "inr", "rupee", "rupees", "rs"), "INR"),
     **dict.fromkeys(("chf", "franc", "francs"), "CHF"),
 }
-_CENTS = frozenset("cent cents penny pence".split())
+_CENTS = frozenset({"cent", "cents", "penny", "pence"})
 
 _SPACES = " \u00a0\u202f\u2009"  # plain, and those that keep a number on one line
 _GROUPED = rf"\d{{1,3}}(?:[,.'’{_SPACES}]\d{{2,3}}){{1,8}}(?:[.,]\d{{1,9}})?"
@@ -63,7 +63,7 @@ def quantities(text: str) -> list[Quantity]:
 
 
 def readings(spelling: str) -> frozenset[Decimal]:
-    """All numbers that digits with points, commas, apostrophes or spaces can mean; none if they are no number."""
+    """All numbers that digits with points, commas, apostrophes or spaces can mean; there may be none."""
     bare = re.sub(rf"['’{_SPACES}]", "'", spelling.strip())
     if len(bare) > LONGEST or not re.fullmatch(r"\d[\d.,']*", bare):
         return frozenset()
@@ -155,11 +155,12 @@ def _in_words(text: str) -> Iterator[Quantity]:
 def _number_at(text: str, words: Sequence[re.Match[str]], at: int) -> tuple[Decimal, int] | None:
     """The number that begins at a word, and how many words it takes. `a` counts before hundred and dozen."""
     spelled: list[str] = []
+    end = words[at].start()
     for word in words[at : at + MOST_WORDS]:
-        if spelled and not re.fullmatch(r"[ -]", text[previous.end() : word.start()]):
+        if text[end : word.start()] not in ("", " ", "-"):
             break
         spelled.append(word[0].lower())
-        previous = word
+        end = word.end()
     return spelled_number(spelled)
 
 
