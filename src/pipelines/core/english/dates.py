@@ -30,6 +30,13 @@ _PATTERNS = tuple(
 )
 
 
+_TIME = re.compile(
+    r"(?<![\w:.,])(?P<hour>\d{1,2})(?:[:.h](?P<minute>\d{2}))?(?::\d{2})?\s?(?P<half>[ap]\.?m\b)"
+    r"|(?<![\d:.,/])(?:(?<=T)|\b)(?P<hour24>\d{1,2}):(?P<minute24>\d{2})(?![\d])",
+    re.IGNORECASE,
+)
+
+
 class Day(NamedTuple):
     """A day of the calendar, of a year or of any."""
 
@@ -47,6 +54,33 @@ class Dated(NamedTuple):
     start: int
     end: int
     days: frozenset[Day]
+
+
+class Timed(NamedTuple):
+    """A time of day in a text; without am or pm it may be in either half."""
+
+    start: int
+    end: int
+    minutes: frozenset[int]  # since midnight
+
+
+def times(text: str) -> list[Timed]:
+    found = []
+    for match in _TIME.finditer(text):
+        hour = int(match["hour"] or match["hour24"])
+        minute = int(match["minute"] or match["minute24"] or 0)
+        half = (match["half"] or "")[:1].lower()
+        if hour > 23 or minute > 59 or (half and not 1 <= hour <= 12):
+            continue
+        is_whole = (
+            hour > 12 or hour == 0 or text[match.start()] == "0" or text[match.start() - 1 :][:1] == "T"
+        )
+        if half:
+            hours = {hour % 12 + (12 if half == "p" else 0)}
+        else:
+            hours = {hour} if is_whole else {hour, (hour + 12) % 24}
+        found.append(Timed(match.start(), match.end(), frozenset(60 * each + minute for each in hours)))
+    return found
 
 
 def dates(text: str) -> list[Dated]:

@@ -86,12 +86,13 @@ def _readings(bare: str) -> Iterator[Decimal]:
 
 
 def _in_digits(text: str) -> Iterator[Quantity]:
-    hyphened = [match.span() for match in _HYPHENED.finditer(text)]
+    hyphened = iter([*(match.span() for match in _HYPHENED.finditer(text)), (len(text), len(text))])
+    from_, until = next(hyphened)
     for match in _SPELLED.finditer(text):
-        while hyphened and hyphened[0][1] <= match.start():
-            hyphened.pop(0)
+        while until <= match.start():
+            from_, until = next(hyphened)
         values = readings(match["digits"])
-        if not values or (hyphened and hyphened[0][0] < match.end()):
+        if not values or from_ < match.end():
             continue
         end = match.end()
         factor = _SUFFIXES[match["short"].lower()] if match["short"] else 1

@@ -46,6 +46,33 @@ class Claim(NamedTuple):
         return frozenset(noun for tool in self.tools for noun in tool.nouns)
 
 
+# What somebody says who did not do a thing, or could not; "cannot be cancelled" may be said of what just was.
+_DENIES = re.compile(
+    r"\b(?:(?:could|did|was|were|has|have|had)(?:n't|\s+not)|(?:am|was|were|been|i'm|we're)\s+(?:\w+ly\s+)?unable\s+to"
+    r"|(?:am|was|were|i'm|we're)\s+not\s+able\s+to|(?:have\s+)?failed\s+to|^unable\s+to)\b"
+)
+_IN_PART = re.compile(
+    r"\b(?:again|another|further|both|all|every|second|twice|other|else|remaining|rest|yet)\b"
+)
+
+
+def denials(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:
+    """Everything a text plainly says was not done, or could not be."""
+    found = []
+    for sentence in dict.fromkeys(sentences(text)):
+        if sentence.endswith("?") or _SUPPOSES.match(sentence):
+            continue
+        for clause in clauses(sentence):
+            denied = _DENIES.search(clause)
+            if denied is None or _IN_PART.search(clause):
+                continue
+            near = set(re.findall(r"[a-z]+", clause[denied.end() :])[:6])
+            for verbs in dict.fromkeys(tool.verbs for tool in tools if near & (tool.past | tool.doing)):
+                same = tuple(tool for tool in tools if tool.verbs == verbs)
+                found.append(Claim(clause, sentence, same))
+    return found
+
+
 def done_claims(
     text: str, tools: tuple[ToolWords, ...], keep_going: Callable[[], None] = lambda: None
 ) -> list[Claim]:

@@ -11,14 +11,16 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import combinations
 
+from pipelines.core.english.numbers import quantities
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular
-from pipelines.core.verdict.claims import Claim, done_claims
+from pipelines.core.verdict.claims import Claim, denials, done_claims
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
-from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
+from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.wire.names import Source
 
@@ -26,11 +28,6 @@ CHECK = "claims"
 LONGEST_NUMBER = 40  # characters, and powers of ten: no amount of money is longer
 MOST_SUMMED = 8  # amounts of which every sum counts as borne out; 2^8 sums, and answers add up few
 _TOKEN = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
-# Of stated length: in "1,1,1,…" every digit may begin a number, and each would be read to the end.
-_NUMBER = rf"\d[\d,]{{0,{LONGEST_NUMBER}}}(?:\.\d{{1,{LONGEST_NUMBER}}})?"
-_MONEY = re.compile(
-    rf"(?:[$€£]\s?|\b(?:usd|eur|gbp)\s?)({_NUMBER})|\b({_NUMBER})\s?(?:dollars?|euros?|pounds?|usd|eur|gbp)\b"
-)
 _ABOUT = re.compile(
     r"\b(?:about|approximately|around|roughly|nearly|almost|up\s+to|minus|plus|of\s+the|total)\b"
 )
@@ -56,7 +53,11 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
         found += [false] if false is not None else []
         borne_out |= {row.sequence for row in record.supporting(claim)} if false is None else set()
     for text in evidence.responses:
-        found += [*_false_statuses(text, record), *_unknown_references(text, record)]
+        found += [*_false_denials(text, record), *_false_statuses(text, record)]
+        found += _unknown_references(text, record)
+    said = [claim.clause for claim in claims_of(evidence)]
+    left = left_over(evidence, said)[:MOST_LEFT_OVER] if not found else []
+    found += [left_open(CHECK, f'Nothing in the run bears out "{quoted(one.phrase)}".') for one in left]
     if borne_out and not found:
         found.append(held(CHECK, "What the agent says it did is in the log.", borne_out))
     return found
@@ -174,6 +175,20 @@ def _disproved(claim: Claim, record: _Record) -> Finding | None:
     return _wrong_amount(claim, support, quote)
 
 
+def _false_denials(text: str, record: _Record) -> Iterator[Finding]:
+    """`I could not cancel order 4522`, after cancelling it."""
+    for denial in denials(text, record.tools):
+        names = {tool.tool for tool in denial.tools}
+        made = [row for row in record.evidence.writes if row.tool in names and row.succeeded]
+        named = record.named(denial.clause, denial.nouns)
+        if named:
+            made = [row for row in made if any(_is_about(row, *entity, record) for entity in named)]
+        elif any(row.tool in names and not row.succeeded for row in record.evidence.calls):
+            continue  # one was done and another was not: which is meant cannot be told
+        if made:
+            yield _false(f'The agent says "{quoted(denial.sentence)}", but {calls_text(made)} did it.', made)
+
+
 def _nothing_of_it(claim: Claim, record: _Record) -> str:
     tools = listing([tool.tool for tool in claim.tools], "or")
     tries = _tries(claim, record)
@@ -194,14 +209,14 @@ def _false(says: str, rows: list[EvidenceRow]) -> Finding:
 
 def _wrong_amount(claim: Claim, support: list[EvidenceRow], quote: str) -> Finding | None:
     """An amount in the claim, another one written by the calls that it can only be about."""
-    said = [_decimal(left or right) for left, right in _MONEY.findall(claim.clause)]
-    if len(said) != 1 or said[0] is None or _ABOUT.search(claim.clause):
+    said = [amount.values for amount in quantities(claim.clause) if amount.currency]
+    if len(said) != 1 or _ABOUT.search(claim.clause):
         return None
     written = sorted({amount for row in support for amount in _written_amounts(row)})[:MOST_SUMMED]
     sums = {sum(some, Decimal()) for size in range(len(written) + 1) for some in combinations(written, size)}
     present = {abs(n) for row in support for _, n in _keyed_numbers([row.arguments, row.response, _log(row)])}
     # In cents, too: many backends count so.
-    if not written or said[0] in sums | present or said[0] * 100 in sums | present:
+    if not written or any(amount in sums | present or amount * 100 in sums | present for amount in said[0]):
         return None
     told = listing([format(amount, "f") for amount in written])
     return _false(f"{quote}, but the log says {told}.", support)

@@ -1,0 +1,162 @@
+"""Everything an answer says, looked up: what is not in the log, and not excused, is left for a person.
+
+sentence -> clauses -> is it a statement at all; its numbers, days, ids and states; the words that are left.
+A statement is borne out by the records of the things it speaks of, not by anything that happens to be known.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from pipelines.core.english.dates import dates, times
+from pipelines.core.english.numbers import quantities
+from pipelines.core.simulation.reading.words import word_set
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.facts import Facts, Known, bare
+from pipelines.core.verdict.speech import clauses, content_stems, sentences, stem
+
+MOST_LEFT_OVER = 5
+_NEUTRAL = frozenset(
+    stem(word)
+    for word in word_set(
+        # said around a fact, without adding one
+        "done set all great good news happy glad pleased pleasure welcome hope hopefully morning "
+        "evening afternoon day regards sincerely best kind kindly warm cheers appreciate patience "
+        "understand understood understanding further question questions concern concerns hesitate "
+        "reach contact here help support confirm confirmed confirmation detail details information "
+        "info summary follow following follows below above successfully success fully properly "
+        "quickly gladly actually indeed certainly absolutely course perfect wonderful nice enjoy wait "
+        "moment look looked looking check checked checking review reviewed see found find show shows "
+        "take taken care handle handled mention mentioned say says said tell told inform note aware "
+        "remember everything nothing something anything account name new old previous original total "
+        "amount date time today now way thing things item entry customer case ahead went gone put "
+        "place placed came come back work works worked working requested record records file system "
+        "list listed include included including regarding concerning about update updated change "
+        "changed currently still two both either first second third last next"
+    )
+)
+_QUESTION = re.compile(r"\?[\"')\]]*$")
+# Words of one who offers, asks or supposes: they state nothing about the backend.
+_OFFERS = re.compile(
+    r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|do\s+you|shall\s+i|may\s+i|can\s+i|could\s+you"
+    r"|can\s+you|let\s+me\s+know|feel\s+free|don't\s+hesitate|please(?!\s+(?:note|be\s+aware|remember|know|see))"
+    r"|(?:i|we)(?:'d|\s+would|\s+can|\s+could|'m\s+happy\s+to|\s+am\s+happy\s+to|\s+hope|'m\s+here|\s+am\s+here)\b(?!\s*not|n't))\b"
+)
+_NEGATED = re.compile(
+    r"\b(?:not|never|no|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing)\b|n't\b"
+)
+_AHEAD = re.compile(
+    r"\b(?:will|shall|going\s+to|shortly|soon|tomorrow|within|expect(?:ed)?|upcoming)\b|'ll\b"
+)
+_QUOTES_USER = re.compile(
+    r"\b(?:you(?:'ve|\s+have)?\s+(?:asked|mentioned|said|gave|provided|wanted|requested)|your\s+(?:request|message))\b"
+)
+_VAGUE = word_set(
+    "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
+)
+_REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
+
+
+class LeftOver(NamedTuple):
+    """Something an answer says that nothing in the run bears out."""
+
+    phrase: str
+    sentence: str
+
+
+def left_over(evidence: RunEvidence, verified: Collection[str] = ()) -> list[LeftOver]:
+    """What remains of the answers when all that can be looked up is taken away; `verified` are clauses that
+    were borne out elsewhere, of which only the rest is looked at."""
+    facts = Facts(evidence)
+    found: dict[LeftOver, None] = {}
+    for text in evidence.responses:
+        focus = _named(evidence.user_instruction, facts)
+        for sentence in sentences(text):
+            evidence.keep_going()
+            focus = _named(sentence, facts) or focus
+            for one in _of_sentence(sentence, focus, facts, verified):
+                found[one] = None
+    return list(found)
+
+
+def _of_sentence(
+    sentence: str, focus: frozenset[str], facts: Facts, verified: Collection[str]
+) -> Iterator[LeftOver]:
+    if _QUESTION.search(sentence):
+        return
+    known = facts.about(focus) if focus else facts.everything
+    strange = [*_strange_mentions(sentence, known, facts)]
+    yield from (LeftOver(phrase, sentence) for phrase in strange)
+    if strange or facts.is_refusal:
+        return  # why a refusal was made is judged with the refusal
+    for clause in clauses(sentence):
+        if not _is_excused(clause) and not _is_borne_out(clause, known, facts, clause in verified):
+            yield LeftOver(clause, sentence)
+
+
+# What can be looked up as it stands
+
+
+def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[str]:
+    """Numbers, days, times and ids that the records do not hold."""
+    asked = facts.asked if _QUOTES_USER.search(sentence.lower()) else Known()
+    read = bytearray(len(sentence))  # which characters a mention has taken: what is a day is no number
+    for day in dates(sentence):
+        if not known.has_day(day.days) and not asked.has_day(day.days):
+            yield sentence[day.start : day.end]
+        _take(read, day.start, day.end)
+    for time in times(sentence):
+        if _take(read, time.start, time.end) and not time.minutes & (known.times | asked.times):
+            yield sentence[time.start : time.end]
+    for number in quantities(sentence):
+        written = sentence[number.start : number.end]
+        if not _take(read, number.start, number.end) or written.lower() == "one":
+            continue
+        if not (known.has_number(number.values) or asked.has_number(number.values) or _is_id(written, facts)):
+            yield written
+    for token in _REFERENCE.finditer(sentence):
+        if any(map(str.isdigit, token[0])) and _take(read, *token.span()) and not _is_id(token[0], facts):
+            yield token[0]
+
+
+def _take(read: bytearray, start: int, end: int) -> bool:
+    """Whether no other mention stands there yet."""
+    if any(read[start:end]):
+        return False
+    read[start:end] = b"\1" * (end - start)
+    return True
+
+
+def _is_id(text: str, facts: Facts) -> bool:
+    name = bare(text)
+    return bool(name) and (name in facts.names or name in facts.asked_bare)
+
+
+def _named(sentence: str, facts: Facts) -> frozenset[str]:
+    """The records a sentence names, by an id or by a name of several words."""
+    words = re.findall(r"[\w#@.\-/']+", sentence.lower())
+    found: set[str] = set()
+    for size in (1, 2, 3, 4):
+        for at in range(len(words) - size + 1):
+            name = bare("".join(words[at : at + size]))
+            if name in facts.names and (size > 1 or any(map(str.isdigit, name))):
+                found |= facts.names[name]
+    return frozenset(found)
+
+
+# What has to be understood
+
+
+def _is_excused(clause: str) -> bool:
+    return _OFFERS.search(clause) is not None
+
+
+def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) -> bool:
+    words = {word for word in content_stems(clause) - _NEUTRAL if not any(map(str.isdigit, word))}
+    if not words:
+        return True
+    if any(stem(word) in words for word in _VAGUE):
+        return False
+    if not is_verified and (_NEGATED.search(clause) or _AHEAD.search(clause)):
+        return any(words <= said for said in facts.sayings)
+    return words <= known.stems
