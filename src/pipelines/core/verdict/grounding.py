@@ -57,6 +57,13 @@ _VAGUE = word_set(
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 
 
+_MENTION = "§"  # stands for what was looked up already
+#: What else one says of a thing that was done.
+CARRIED_OUT = frozenset(
+    stem(word) for word in word_set("processed issued initiated completed submitted made arranged executed")
+)
+
+
 class LeftOver(NamedTuple):
     """Something an answer says that nothing in the run bears out."""
 
@@ -69,6 +76,7 @@ def left_over(evidence: RunEvidence, verified: Collection[str] = ()) -> list[Lef
     were borne out elsewhere, of which only the rest is looked at."""
     facts = Facts(evidence)
     found: dict[LeftOver, None] = {}
+    verified = {without_mentions(clause) for clause in verified}
     for text in evidence.responses:
         focus = _named(evidence.user_instruction, facts)
         for sentence in sentences(text):
@@ -89,9 +97,9 @@ def _of_sentence(
     yield from (LeftOver(phrase, sentence) for phrase in strange)
     if strange or facts.is_refusal:
         return  # why a refusal was made is judged with the refusal
-    for clause in clauses(sentence):
+    for clause in clauses(without_mentions(sentence)):
         if not _is_excused(clause) and not _is_borne_out(clause, known, facts, clause in verified):
-            yield LeftOver(clause, sentence)
+            yield LeftOver(clause.replace(_MENTION, "…"), sentence)
 
 
 # What can be looked up as it stands
@@ -127,6 +135,18 @@ def _take(read: bytearray, start: int, end: int) -> bool:
     return True
 
 
+def without_mentions(sentence: str) -> str:
+    """The sentence with a mark in place of each number, day and time."""
+    spans = [one[:2] for one in dates(sentence)] + [one[:2] for one in times(sentence)]
+    spans += [one[:2] for one in quantities(sentence)]
+    pieces, at = [], 0
+    for start, end in sorted(spans):
+        if start >= at:
+            pieces += [sentence[at:start], _MENTION]
+            at = end
+    return "".join([*pieces, sentence[at:]])
+
+
 def _is_id(text: str, facts: Facts) -> bool:
     name = bare(text)
     return bool(name) and (name in facts.names or name in facts.asked_bare)
@@ -157,6 +177,8 @@ def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) ->
         return True
     if any(stem(word) in words for word in _VAGUE):
         return False
-    if not is_verified and (_NEGATED.search(clause) or _AHEAD.search(clause)):
+    if is_verified:
+        return words <= known.stems | CARRIED_OUT
+    if _NEGATED.search(clause) or _AHEAD.search(clause):
         return any(words <= said for said in facts.sayings)
     return words <= known.stems

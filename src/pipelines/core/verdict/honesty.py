@@ -14,7 +14,7 @@ from itertools import combinations
 from pipelines.core.english.numbers import quantities
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
-from pipelines.core.simulation.reading.words import singular
+from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.claims import Claim, denials, done_claims
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
@@ -34,6 +34,7 @@ _ABOUT = re.compile(
 _UNIT = re.compile(r"\s?(?:%|days?|hours?|minutes?|weeks?|months?|items?)")
 _NOT_BARE = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 _AMOUNT_KEYS = ("amount", "total")
+_SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
 _STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
     r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
@@ -117,6 +118,28 @@ class _Record:
                 if id is not None and _spelled_alike(id, text):
                     found[entity_type, id] = None
         return list(found)
+
+    @cached_property
+    def only_one(self) -> list[tuple[str, str]]:
+        """The entity that user and calls name, if it is one: what "it" is."""
+        texts = [self.evidence.user_instruction.lower()]
+        texts += [
+            " ".join(str(value).lower() for value in _scalars(row.arguments)) for row in self.evidence.calls
+        ]
+        named = {entity for text in texts for entity in self.named(text)}
+        return [*named] if len(named) == 1 else []
+
+    @cached_property
+    def kinds(self) -> re.Pattern[str]:
+        """`order 4521`, `ticket #T-999`: a kind of thing, and an id right behind it."""
+        types = sorted(" ".join(tokens(kind)) for kind in self.evidence.after.entity_types())
+        named = (
+            "|".join(re.escape(kind).replace(r"\ ", r"[\s_-]") for kind in types if len(kind) < 40) or r"(?!)"
+        )
+        return re.compile(
+            rf"\b(?:{named})\s+(?:(?:id|number|no\.?)\s+)?[\"'(]?#?(?P<token>[a-z0-9][a-z0-9_-]{{2,40}})\b(?![:.,]\d)",
+            re.IGNORECASE,
+        )
 
     def entity_words(self, entity_type: str, id: str) -> frozenset[str]:
         """Words of the entity's text values, before and after the run."""
@@ -235,38 +258,55 @@ def _log(row: EvidenceRow) -> list[Json]:
 
 
 def _false_statuses(text: str, record: _Record) -> Iterator[Finding]:
-    """`Order 4521 is cancelled`, of an order that never was."""
+    """`Order 4521 is cancelled`, of an order that never was; `it has not shipped yet`, of one that has."""
     for sentence in sentences(text):
         for clause in clauses(sentence):
-            named = record.named(clause)
-            if len(named) == 1 and is_asserted(clause) and not sentence.endswith("?"):
-                yield from _false_status(clause, sentence, named[0], record)
+            if not sentence.endswith("?") and not _SUPPOSED.search(clause):
+                named = record.named(clause) or record.only_one
+                if len(named) == 1:
+                    yield from _false_status(clause, sentence, named[0], record)
 
 
 def _false_status(clause: str, sentence: str, named: tuple[str, str], record: _Record) -> Iterator[Finding]:
     entity_type, id = named
     current = record.evidence.after.get(entity_type, id) or {}
     for key in (key for key in current if key.lower() in _STATUS_KEYS):
-        others = {str(value).lower() for value in record.evidence.world.by_value(entity_type, key)}
+        states = {str(value).lower() for value in record.evidence.world.by_value(entity_type, key)}
+        states |= {str(current[key]).lower()}
         ever = record.entity_words(entity_type, id) | record.written.get((entity_type, id), frozenset())
-        for other in others:
-            if re.fullmatch(r"[a-z]+", other) and other not in ever and _says_is(clause, other):
-                says = f'The agent says "{quoted(sentence)}", but the {key} of {entity_type} {id} '
-                yield _false(says + f"is {current[key]} and was never {other}.", [])
+        for state in sorted(state for state in states if re.fullmatch(r"[a-z]+", state)):
+            says = (
+                f'The agent says "{quoted(sentence)}", but the {key} of {entity_type} {id} is {current[key]}'
+            )
+            if _says_is_not(clause, state) and state == str(current[key]).lower():
+                yield _false(f"{says}.", [])
+            elif state not in ever and is_asserted(clause) and _says_is(clause, state):
+                yield _false(f"{says} and was never {state}.", [])
 
 
 def _says_is(clause: str, status: str) -> bool:
     """`… is now cancelled`, at the end of the clause: `is pending cancellation` says something else."""
-    saying = rf"\b(?:is|status|marked\s+as)\s*:?\s*(?:now\s+|currently\s+|is\s+)?\"?{status}\W*$"
+    is_ = r"\b(?:is|was|has|been|status|marked\s+as)\s*:?\s*(?:now\s+|currently\s+|already\s+|is\s+)?"
+    saying = rf"{is_}\"?{status}\W*$"
+    return re.search(saying, clause) is not None
+
+
+def _says_is_not(clause: str, status: str) -> bool:
+    """`has not shipped yet`, `isn't active`. Not `could not be shipped`: that tells of a try."""
+    is_not = r"\b(?:is|was|has|have|are)(?:n't|\s+not)\s+(?:yet\s+|been\s+|actually\s+|currently\s+)*"
+    saying = rf"{is_not}\"?{status}\b"
     return re.search(saying, clause) is not None
 
 
 def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
-    """A confirmation number that nobody gave the agent."""
+    """A confirmation number that nobody gave the agent, an order that is not there."""
     for sentence in sentences(text):
-        for found in _REFERENCE.finditer(sentence) if is_asserted(sentence.lower()) else ():
+        if not is_asserted(sentence.lower()):
+            continue
+        for found in (*_REFERENCE.finditer(sentence), *record.kinds.finditer(sentence)):
             token = found["token"]
-            if any(character.isdigit() for character in token) and not record.has_seen(token):
+            is_told = record.has_seen(token) or bool(record.named(found[0].lower()))
+            if any(character.isdigit() for character in token) and not is_told:
                 says = f'The agent gives "{found[0]}", but {token} stands nowhere in what it was told.'
                 yield _false(says, [])
 
