@@ -88,7 +88,7 @@ def test_facts_of_two_things_do_not_mix():
     )
     axes = {"user_instruction": "What do my orders cost?", "expected_calls": ["list_orders"]}
     assert judged(told, says="Order 9001 costs $20.", **axes).verdict == "PASS"
-    assert judged(told, says="Order 9001 costs $79.50.", **axes).verdict == "PENDING"
+    assert judged(told, says="Order 9001 costs $79.50.", **axes).failure_mode == "false_claim"
 
 
 def test_a_sum_of_what_was_told_is_borne_out():

@@ -9,21 +9,28 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
+from pipelines.core.english.numbers import ORDINALS
+
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
 _NUMBER_OF_MONTH = {name: number for number, name in enumerate(MONTHS, 1)}
 _NUMBER_OF_MONTH |= {name[:3]: number for name, number in _NUMBER_OF_MONTH.items()} | {"sept": 9}
-_MONTH = rf"(?P<month>{'|'.join(sorted(_NUMBER_OF_MONTH, key=len, reverse=True))})\b\.?"
+_NAMES = "|".join(sorted(_NUMBER_OF_MONTH, key=len, reverse=True))
+_MONTH = rf"(?P<month>{_NAMES})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})"
+_TO = r"\s?(?:-|–|to|and|until|till|through)\s?"
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?<![\w-])(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?![\d-])(?:T[\d:.]{5,15}(?:Z|[+-]\d\d:?\d\d)?)?",
         rf"\b{_MONTH}\s{{0,2}}{_DAY}\b(?:\s?,?\s{{0,2}}{_YEAR}\b(?!:))?",
         rf"(?<![\w.,:-]){_DAY}\s{{0,2}}(?:of\s)?{_MONTH}(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
+        rf"(?<![\w.,:-]){_DAY}(?={_TO}\d{{1,2}}(?:st|nd|rd|th)?\s{{1,2}}(?:of\s)?(?P<month>{_NAMES})\b(?:\s(?P<year>\d{{4}}))?)",
+        rf"\b(?P<word>{'|'.join(ORDINALS)})\s(?:of\s)?{_MONTH}(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
+        rf"\b{_MONTH}\s(?:the\s)?(?P<word>{'|'.join(ORDINALS)})\b(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
         r"(?<![\w./-])(?P<a>\d{1,2})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4}|\d{2})(?![\w/-])",
         r"(?<![\w./-])(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?![\w/-])",
     )
@@ -110,7 +117,12 @@ def _days(parts: dict[str, str | None]) -> Iterator[Day]:
         pairs = [(second, first)] if parts.get("mark") == "." else [(first, second), (second, first)]
     else:
         month = (parts.get("month") or "").lower().rstrip(".")
-        pairs = [(_NUMBER_OF_MONTH.get(month) or int(month), int(parts.get("day") or 0))]
+        pairs = [
+            (
+                _NUMBER_OF_MONTH.get(month) or int(month),
+                int(parts.get("day") or ORDINALS.get((parts.get("word") or "").lower(), 0)),
+            )
+        ]
     for month_number, day in pairs:
         if _exists(month_number, day, year):
             yield Day(month_number, day, year)

@@ -20,6 +20,12 @@ _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 SMALL = {word: value for value, word in enumerate(_UNITS)} | {
     word: 10 * value for value, word in enumerate(_TENS, 2)
 }
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
+ORDINALS = _ORDINALS | {
+    word + "th" if not word.endswith("y") else word[:-1] + "ieth": value
+    for word, value in SMALL.items()
+    if value and word not in ("one", "two", "three", "five", "eight", "nine", "twelve")
+}
 SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _SUFFIXES = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000, "mio": 1_000_000}
 _CURRENCIES = {
@@ -38,7 +44,7 @@ _PLAIN = rf"\d{{1,{LONGEST}}}(?:[.,]\d{{1,{LONGEST}}})?"
 # A number stands alone: not in a word, an id, a time, a version, an address or a date.
 _SPELLED = re.compile(
     rf"(?<![\w#/@])(?<![a-z][-:.,])(?<!\d[:.,])(?P<before>[$€£¥₹]\s?)?(?P<digits>{_GROUPED}|{_PLAIN})"
-    rf"(?![\d@/])(?![:.,]\d)(?![-–][a-z])(?:(?P<short>[kKmM])(?!\w)|(?!\w))",
+    rf"(?![\d@/])(?![:.,]\d)(?![-–][a-z])(?:(?P<short>[km])(?!\w)|(?:st|nd|rd|th)\b|(?!\w))",
     re.IGNORECASE,
 )
 # Digits with two hyphens or more are a date, a telephone number, an id.
@@ -167,6 +173,8 @@ def _number_at(text: str, words: Sequence[re.Match[str]], at: int) -> tuple[Deci
 
 def spelled_number(words: Sequence[str]) -> tuple[Decimal, int] | None:
     """The longest number that the words begin with."""
+    if words[0] in ORDINALS:
+        return Decimal(ORDINALS[words[0]]), 1
     total = group = 0
     count = used = 0
     last = ""  # what may follow depends on what stood before: "twenty five", never "five twenty"

@@ -7,22 +7,25 @@ entity that a call named. Facts of one record belong together; facts of two do n
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
 
 from pipelines.core.english.dates import Day, dates, times
-from pipelines.core.english.numbers import quantities
+from pipelines.core.english.numbers import Quantity, quantities
 from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger
+from pipelines.core.ledger import Ledger, Update
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.speech import content_stems, sentences, stem
 
 LONGEST_TEXT = 4_000  # characters of one value that are read; nobody answers with more of it
 LONGEST_ID = 80
 MOST_ADDED = 12  # numbers of which every sum and difference of two counts as told
+LARGEST_COUNT = 31
 MOST_RECORDS = 2_000
+_NAMES_A_THING = re.compile(r"(?:id|ids|number|no|code|ref|reference|name)$")
 
 
 @dataclass(slots=True)
@@ -30,51 +33,73 @@ class Known:
     """All that some records say, ready to be looked up."""
 
     numbers: set[Decimal] = field(default_factory=set)
+    fields: dict[str, set[Decimal]] = field(default_factory=dict)  # by each word of a field's name
     days: set[Day] = field(default_factory=set)
     times: set[int] = field(default_factory=set)  # minutes of the day
     stems: set[str] = field(default_factory=set)
 
     def learn(self, value: Json) -> None:
         """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
-        pending: list[Json] = [value]
+        pending: list[tuple[frozenset[str], Json]] = [(frozenset(), value)]
         while pending:
-            node = pending.pop()
+            named, node = pending.pop()
             if isinstance(node, dict):
-                self.stems.update(stem for key in node for stem in content_stems(" ".join(tokens(key))))
-                pending.extend(node.values())
+                keys = [(content_stems(" ".join(tokens(key))), below) for key, below in node.items()]
+                self.stems.update(stem for stems, _ in keys for stem in stems)
+                pending.extend(keys)
             elif isinstance(node, list):
-                self.numbers.add(Decimal(len(node)))
-                pending.extend(node)
+                self._count(named, {Decimal(len(node))})
+                pending.extend((named, below) for below in node)
             elif isinstance(node, str):
                 self.read(node)
             elif isinstance(node, (int, float)) and not isinstance(node, bool):
-                self.numbers |= _numbers(node)
+                self._count(named, _numbers(node))
+
+    def _count(self, named: frozenset[str], numbers: set[Decimal]) -> None:
+        self.numbers |= numbers
+        for word in named:
+            self.fields.setdefault(word, set()).update(numbers)
 
     def read(self, text: str) -> None:
         text = text[:LONGEST_TEXT]
-        self.numbers.update(abs(number) for one in quantities(text) for number in one.values)
+        for one in quantities(text):
+            self._count(
+                frozenset({stem(one.unit)} if one.unit else ()), {abs(number) for number in one.values}
+            )
         self.days.update(day for one in dates(text) for day in one.days)
         self.times.update(minute for one in times(text) for minute in one.minutes)
         self.stems |= content_stems(text)
         self.stems |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
 
-    def has_number(self, values: Iterable[Decimal]) -> bool:
-        """As told, in cents, as a share of one, or as the sum or difference of two that were told."""
-        wanted = {abs(value) for value in values}
-        near = {scaled for value in wanted for scaled in (value, value * 100, value / 100)}
-        return bool(near & self.numbers) or bool(wanted & self.added)
+    def has_number(self, number: Quantity) -> bool:
+        """As told; amounts also in cents, or worked out of two that were told. Any small count could be."""
+        wanted = {abs(value) for value in number.values}
+        if wanted & self.numbers:
+            return True
+        amounts = {value for value in wanted if number.currency or value > LARGEST_COUNT}
+        scaled = {each for value in amounts for each in (value * 100, value / 100)}
+        return bool(scaled & self.numbers or amounts & self.worked_out)
 
     @property
-    def added(self) -> set[Decimal]:
+    def worked_out(self) -> set[Decimal]:
         few = sorted(self.numbers)[-MOST_ADDED:]
-        sums = {a + b for a, b in combinations(few, 2)} | {abs(a - b) for a, b in combinations(few, 2)}
-        return sums | {sum(few, Decimal())}
+        pairs = [*combinations(few, 2)]
+        found = {a + b for a, b in pairs} | {abs(a - b) for a, b in pairs} | {sum(few, Decimal())}
+        found |= (
+            {a * b for a, b in pairs} | {a * b / 100 for a, b in pairs} | {b - a * b / 100 for a, b in pairs}
+        )
+        return {number.normalize() for number in found}
+
+    @property
+    def weekdays(self) -> set[str]:
+        """Of the days that are told with their year."""
+        return {date(day.year, day.month, day.day).strftime("%A").lower() for day in self.days if day.year}
 
     def has_day(self, days: Iterable[Day]) -> bool:
         return any(day.agrees_with(known) for day in days for known in self.days)
 
 
-def _numbers(value: float) -> set[Decimal]:
+def _numbers(value: Json) -> set[Decimal]:
     number = Decimal(str(value))
     return {abs(number).normalize()} if number.is_finite() and abs(number.adjusted()) < LONGEST_ID else set()
 
@@ -142,6 +167,16 @@ class Facts:
         return {name: frozenset(ids) for name, ids in found.items() if name}
 
     @cached_property
+    def subjects(self) -> dict[str, frozenset[str]]:
+        """What a sentence can name a thing by: its id, or its name."""
+        found: dict[str, set[str]] = {}
+        for record in self.records:
+            for key, value in _keyed(list(record.values)):
+                if key in ("id", "name", "title") or _NAMES_A_THING.search(key):
+                    found.setdefault(bare(value), set()).add(value.lower())
+        return {name: frozenset(ids) for name, ids in found.items() if len(name) > 1}
+
+    @cached_property
     def asked_bare(self) -> frozenset[str]:
         """The words of the user that can be ids."""
         texts = (self._evidence.user_instruction, *self._evidence.later_user_turns)
@@ -153,12 +188,31 @@ class Facts:
         texts = [*sentences(self._evidence.behavior_instructions or "")]
         for row in self._evidence.calls:
             texts += [text for text in _texts(row.response) if " " in text]
-        given = self.given.stems
-        return tuple(content_stems(text[:LONGEST_TEXT]) | given for text in texts)
+        tools = frozenset(
+            stem for row in self._evidence.calls for stem in content_stems(" ".join(tokens(row.tool)))
+        )
+        return tuple(content_stems(text[:LONGEST_TEXT]) | tools for text in texts)
 
     @cached_property
     def everything(self) -> Known:
         return self._learned(self.records)
+
+    @cached_property
+    def outdated(self) -> dict[str, frozenset[Decimal]]:
+        """Numbers that the run changed, by the words of their field: what they were."""
+        before = Ledger(self._evidence.world)
+        found: dict[str, set[Decimal]] = {}
+        for row in self._evidence.writes:
+            for update in self._evidence.changes_of(row):
+                if not isinstance(update, Update):
+                    continue
+                old = before.get(update.entity_type, update.id) or {}
+                for key, value in old.items():
+                    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+                    if is_number and update.set.get(key, value) != value:
+                        for word in content_stems(" ".join(tokens(key))):
+                            found.setdefault(word, set()).update(_numbers(value))
+        return {word: frozenset(numbers) for word, numbers in found.items()}
 
     def about(self, ids: frozenset[str]) -> Known:
         """What the records that name these ids say, and those that they name in turn."""
@@ -229,6 +283,20 @@ def _ids(values: Json) -> Iterator[str]:
             yield node.lower()
         elif isinstance(node, int) and not isinstance(node, bool):
             yield str(node)
+
+
+def _keyed(value: Json) -> Iterator[tuple[str, str]]:
+    pending: list[tuple[str, Json]] = [("", value)]
+    while pending:
+        key, node = pending.pop()
+        if isinstance(node, dict):
+            pending.extend((name.lower(), below) for name, below in node.items())
+        elif isinstance(node, list):
+            pending.extend((key, below) for below in node)
+        elif isinstance(node, str) and len(node) <= LONGEST_ID:
+            yield key, node
+        elif isinstance(node, int) and not isinstance(node, bool):
+            yield key, str(node)
 
 
 def bare(text: str) -> str:

@@ -6,14 +6,16 @@ A statement is borne out by the records of the things it speaks of, not by anyth
 
 import re
 from collections.abc import Collection, Iterator
+from decimal import Decimal
 from typing import NamedTuple
 
 from pipelines.core.english.dates import dates, times
-from pipelines.core.english.numbers import quantities
+from pipelines.core.english.numbers import Quantity, quantities
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, Known, bare
 from pipelines.core.verdict.speech import clauses, content_stems, sentences, stem
+from pipelines.core.verdict.wording import listing
 
 MOST_LEFT_OVER = 5
 _NEUTRAL = frozenset(
@@ -32,7 +34,13 @@ _NEUTRAL = frozenset(
         "amount date time today now way thing things item entry customer case ahead went gone put "
         "place placed came come back work works worked working requested record records file system "
         "list listed include included including regarding concerning about update updated change "
-        "changed currently still two both either first second third last next"
+        "changed currently still two both either last next hear love delighted "
+        "safe wish wishes lovely goes go comes make makes bring brings run runs remain remains left "
+        "less than more top extra instead another also each per unit altogether together combined "
+        "whole entire overall just exactly only right correct sorted booked yours mine stay stays "
+        "start starts begin begins end ends due late early able want wanted wants latest quick short "
+        "long recap result shown according page line lines number reference ref id mr mrs ms dr sir "
+        "madam team yes"
     )
 )
 _QUESTION = re.compile(r"\?[\"')\]]*$")
@@ -42,6 +50,8 @@ _OFFERS = re.compile(
     r"|can\s+you|let\s+me\s+know|feel\s+free|don't\s+hesitate|please(?!\s+(?:note|be\s+aware|remember|know|see))"
     r"|(?:i|we)(?:'d|\s+would|\s+can|\s+could|'m\s+happy\s+to|\s+am\s+happy\s+to|\s+hope|'m\s+here|\s+am\s+here)\b(?!\s*not|n't))\b"
 )
+# What the user told is taken up: "glad to hear it has cleared up".
+_FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
 _NEGATED = re.compile(
     r"\b(?:not|never|no|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing)\b|n't\b"
 )
@@ -50,6 +60,13 @@ _AHEAD = re.compile(
 )
 _QUOTES_USER = re.compile(
     r"\b(?:you(?:'ve|\s+have)?\s+(?:asked|mentioned|said|gave|provided|wanted|requested)|your\s+(?:request|message))\b"
+)
+_HEDGED = re.compile(
+    r"\b(?:if|would|could|can|may|might|should|must|usually|normally|typically|always|about|around|roughly|up\s+to|at\s+least"
+    r"|at\s+most|over|under|more\s+than|less\s+than|until|unless|please)\b"
+)
+_WAS = re.compile(
+    r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|down|up)\b|→|->"
 )
 _VAGUE = word_set(
     "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
@@ -69,12 +86,12 @@ class LeftOver(NamedTuple):
 
     phrase: str
     sentence: str
+    instead: str = ""  # what the run says in its place: then it is not only strange, but false
 
 
-def left_over(evidence: RunEvidence, verified: Collection[str] = ()) -> list[LeftOver]:
+def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = ()) -> list[LeftOver]:
     """What remains of the answers when all that can be looked up is taken away; `verified` are clauses that
     were borne out elsewhere, of which only the rest is looked at."""
-    facts = Facts(evidence)
     found: dict[LeftOver, None] = {}
     verified = {without_mentions(clause) for clause in verified}
     for text in evidence.responses:
@@ -94,37 +111,59 @@ def _of_sentence(
         return
     known = facts.about(focus) if focus else facts.everything
     strange = [*_strange_mentions(sentence, known, facts)]
-    yield from (LeftOver(phrase, sentence) for phrase in strange)
-    if strange or facts.is_refusal:
-        return  # why a refusal was made is judged with the refusal
-    for clause in clauses(without_mentions(sentence)):
-        if not _is_excused(clause) and not _is_borne_out(clause, known, facts, clause in verified):
-            yield LeftOver(clause.replace(_MENTION, "…"), sentence)
+    unclear = [
+        clause
+        for clause in clauses(without_mentions(sentence))
+        if not _is_excused(clause) and not _is_borne_out(clause, known, facts, clause in verified)
+    ]
+    is_plain = not unclear and is_stated(sentence.lower())
+    for phrase, instead in strange:
+        yield LeftOver(phrase, sentence, instead if is_plain else "")
+    if not strange and not facts.is_refusal:  # why a refusal was made is judged with the refusal
+        yield from (LeftOver(clause.replace(_MENTION, "…"), sentence) for clause in unclear)
+
+
+def is_stated(sentence: str) -> bool:
+    """No supposition, offer, promise or rule: what it says is meant to be so now."""
+    return _HEDGED.search(sentence) is None and _AHEAD.search(sentence) is None
 
 
 # What can be looked up as it stands
 
 
-def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[str]:
-    """Numbers, days, times and ids that the records do not hold."""
-    asked = facts.asked if _QUOTES_USER.search(sentence.lower()) else Known()
+def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tuple[str, str]]:
+    """Numbers, days, times and ids that the records do not hold, and what they hold instead."""
+    is_quoted = _QUOTES_USER.search(sentence.lower()) or _NEGATED.search(sentence.lower())
+    asked = facts.asked if is_quoted else Known()
     read = bytearray(len(sentence))  # which characters a mention has taken: what is a day is no number
     for day in dates(sentence):
-        if not known.has_day(day.days) and not asked.has_day(day.days):
-            yield sentence[day.start : day.end]
         _take(read, day.start, day.end)
+        if not known.has_day(day.days) and not asked.has_day(day.days):
+            yield sentence[day.start : day.end], "another day" if known.days else ""
     for time in times(sentence):
         if _take(read, time.start, time.end) and not time.minutes & (known.times | asked.times):
-            yield sentence[time.start : time.end]
+            yield sentence[time.start : time.end], "another time" if known.times else ""
     for number in quantities(sentence):
         written = sentence[number.start : number.end]
-        if not _take(read, number.start, number.end) or written.lower() == "one":
-            continue
-        if not (known.has_number(number.values) or asked.has_number(number.values) or _is_id(written, facts)):
-            yield written
+        is_read = not _take(read, number.start, number.end) or written.lower() == "one"
+        if not is_read and not asked.has_number(number) and not _is_id(written, facts):
+            yield from _strange_number(number, sentence, known, facts)
     for token in _REFERENCE.finditer(sentence):
         if any(map(str.isdigit, token[0])) and _take(read, *token.span()) and not _is_id(token[0], facts):
-            yield token[0]
+            yield token[0], ""
+
+
+def _strange_number(number: Quantity, sentence: str, known: Known, facts: Facts) -> Iterator[tuple[str, str]]:
+    written = sentence[number.start : number.end]
+    noun = stem(number.unit) if number.unit else ""
+    told = known.fields.get(noun)
+    if told is not None and not _WAS.search(sentence.lower()):
+        told = told - facts.outdated.get(noun, frozenset())
+    if told and not number.values & told:
+        shown = listing([format(value, "f") for value in sorted(told)])
+        yield f"{written} {number.unit}", f"{number.unit}: {shown}"
+    elif not known.has_number(number) and number.values != {Decimal(len(_named(sentence, facts)))}:
+        yield written, "another amount" if number.currency and known.numbers else ""
 
 
 def _take(read: bytearray, start: int, end: int) -> bool:
@@ -140,7 +179,7 @@ def without_mentions(sentence: str) -> str:
     spans = [one[:2] for one in dates(sentence)] + [one[:2] for one in times(sentence)]
     spans += [one[:2] for one in quantities(sentence)]
     pieces, at = [], 0
-    for start, end in sorted(spans):
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= at:
             pieces += [sentence[at:start], _MENTION]
             at = end
@@ -159,8 +198,7 @@ def _named(sentence: str, facts: Facts) -> frozenset[str]:
     for size in (1, 2, 3, 4):
         for at in range(len(words) - size + 1):
             name = bare("".join(words[at : at + size]))
-            if name in facts.names and (size > 1 or any(map(str.isdigit, name))):
-                found |= facts.names[name]
+            found |= facts.subjects.get(name, frozenset())
     return frozenset(found)
 
 
@@ -168,11 +206,12 @@ def _named(sentence: str, facts: Facts) -> frozenset[str]:
 
 
 def _is_excused(clause: str) -> bool:
-    return _OFFERS.search(clause) is not None
+    return _OFFERS.search(clause) is not None or _FEELS.search(clause) is not None
 
 
 def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) -> bool:
     words = {word for word in content_stems(clause) - _NEUTRAL if not any(map(str.isdigit, word))}
+    words -= {stem(day) for day in known.weekdays}
     if not words:
         return True
     if any(stem(word) in words for word in _VAGUE):

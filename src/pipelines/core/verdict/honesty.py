@@ -15,10 +15,11 @@ from pipelines.core.english.numbers import quantities
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
-from pipelines.core.verdict.claims import Claim, denials, done_claims
+from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
-from pipelines.core.verdict.speech import clauses, is_asserted, sentences
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, left_over
+from pipelines.core.verdict.speech import clauses, is_asserted, sentences, stem
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
@@ -55,13 +56,20 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
         borne_out |= {row.sequence for row in record.supporting(claim)} if false is None else set()
     for text in evidence.responses:
         found += [*_false_denials(text, record), *_false_statuses(text, record)]
-        found += _unknown_references(text, record)
+        found += [*_unknown_references(text, record), *_deeds_of_no_call(text, record)]
     said = [claim.clause for claim in claims_of(evidence)]
-    left = left_over(evidence, said)[:MOST_LEFT_OVER] if not found else []
-    found += [left_open(CHECK, f'Nothing in the run bears out "{quoted(one.phrase)}".') for one in left]
+    left = left_over(evidence, record.facts, said)[:MOST_LEFT_OVER] if not found else []
+    found += map(_left_over, left)
     if borne_out and not found:
         found.append(held(CHECK, "What the agent says it did is in the log.", borne_out))
     return found
+
+
+def _left_over(one: LeftOver) -> Finding:
+    if one.instead:
+        says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}, not {one.phrase}.'
+        return _false(says, [])
+    return left_open(CHECK, f'Nothing in the run bears out "{quoted(one.phrase)}".')
 
 
 def claims_of(evidence: RunEvidence) -> list[Claim]:
@@ -77,6 +85,10 @@ class _Record:
     evidence: RunEvidence
     _row_words: dict[int, frozenset[str]] = field(default_factory=dict)
     _entity_words: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def facts(self) -> Facts:
+        return Facts(self.evidence)
 
     @cached_property
     def before(self) -> Ledger:
@@ -184,7 +196,7 @@ class _Record:
 
 def _disproved(claim: Claim, record: _Record) -> Finding | None:
     support = record.supporting(claim)
-    named = record.named(claim.clause, claim.nouns)
+    named = record.named(claim.clause, claim.nouns) or record.named(claim.sentence.lower(), claim.nouns)
     stated = [entity for entity in named if record.entity_words(*entity) & claim.past]
     quote = f'The agent says "{quoted(claim.sentence)}"'
     if not support and not stated:
@@ -309,6 +321,14 @@ def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
             if any(character.isdigit() for character in token) and not is_told:
                 says = f'The agent gives "{found[0]}", but {token} stands nowhere in what it was told.'
                 yield _false(says, [])
+
+
+def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
+    """`I've emailed you a receipt`, where no call, reply or rule speaks of such a thing."""
+    known = record.facts.everything.stems
+    for verb, sentence in other_deeds(text):
+        if stem(verb) not in known and not any(verb in tool.past for tool in record.tools):
+            yield _false(f'The agent says "{quoted(sentence)}", but no call {verb} anything.', [])
 
 
 def _did(row: EvidenceRow, tool: ToolWords | None) -> bool:

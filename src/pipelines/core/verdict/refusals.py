@@ -23,7 +23,7 @@ _DECLINES = re.compile(
         |am\s+unable|are\s+unable|was\s+unable|am\s+not\s+{_ABLE}|are\s+not\s+{_ABLE}|do\s+not\s+have\s+permission
         |have\s+to\s+(?:decline|refuse)|must\s+(?:decline|refuse)|decline|refuse)\b
       | \b(?:i'm|we're)\s+(?:\w+ly\s+)*(?:unable|not\s+{_ABLE})\b
-      | \b(?:cannot|can't|can\s+not|could\s+not|couldn't|may\s+not|must\s+not)\s+be\s+\w+
+      | \b(?:cannot|can't|can\s+not|could\s+not|couldn't|may\s+not|must\s+not|can\s+no\s+longer)\s+be\s+\w+
       | \b(?:is|are|was|were)(?:n't|\s+no\s+longer)\s+(?:possible|permitted|allowed|eligible|authori[sz]ed)\b
       | \b(?:has\s+been|have\s+been|was|were|is|got)\s+(?:declined|denied|rejected|refused)\b
       | \b(?:ineligible|not\s+eligible|not\s+possible|not\s+permitted|not\s+allowed|unable\s+to)\b""",
