@@ -34,13 +34,29 @@ _NEUTRAL = frozenset(
         "amount date time today now way thing things item entry customer case ahead went gone put "
         "place placed came come back work works worked working requested record records file system "
         "list listed include included including regarding concerning about update updated change "
-        "changed currently still two both either last next hear love delighted "
-        "safe wish wishes lovely goes go comes make makes bring brings run runs remain remains left "
-        "less than more top extra instead another also each per unit altogether together combined "
-        "whole entire overall just exactly only right correct sorted booked yours mine stay stays "
-        "start starts begin begins end ends due late early able want wanted wants latest quick short "
-        "long recap result shown according page line lines number reference ref id mr mrs ms dr sir "
-        "madam team yes"
+        "changed currently still two both either last next hear love delighted safe wish wishes "
+        "lovely goes go comes make makes bring brings run runs remain remains left less than more top "
+        "extra instead another also each per unit altogether together combined whole entire overall "
+        "just exactly only right correct sorted booked yours mine stay stays start starts begin "
+        "begins end ends due late early able want wanted wants latest quick short long recap result "
+        "shown according page line lines number reference ref id mr mrs ms dr sir madam team yes "
+        "stand stands stood sit sits sitting keep keeps kept let lets seem seems appear appears "
+        "become became feel feels think believe know knows guess suppose mean means matter happen "
+        "happened occur occurred turn turns finish finished continue give gives spoke speak talk "
+        "answer answered ask reply worry worries mind like prefer try tried manage managed deal sort "
+        "sound sounds watch read point compare compared double triple cost costs equal equals add "
+        "adds sum count counts differ match matches fit belong depend depends relate hold holds spend "
+        "spending far ago present presently down up off away around again apart aside precisely "
+        "simply merely nearly almost quite rather pretty fairly totally completely entirely straight "
+        "directly immediately instantly promptly smoothly safely annoying frustrating unfortunate "
+        "inconvenient inconvenience sad bad fine big small high low own same different various "
+        "several few clear clearly easy simple bit lot part side fact issue problem trouble reason "
+        "week month year hour minute person people guy folks money price figure figures oh ah well "
+        "okay hey though anyway meanwhile finally lastly previously formerly originally earlier later "
+        "afterwards beforehand thereby thus hence therefore since because namely respectively hand "
+        "heads worth effect meantime shall thought thoughts idea peace heart rest assured thanks bye "
+        "goodbye fresh full spare busy lucky luck congratulations sense wise otherwise regard "
+        "whatever whenever anytime"
     )
 )
 _QUESTION = re.compile(r"\?[\"')\]]*$")
@@ -67,6 +83,16 @@ _HEDGED = re.compile(
 )
 _WAS = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|down|up)\b|→|->"
+)
+_DONE_TO_IT = re.compile(
+    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|\w+ly)\s+){0,3}"
+    r"(?P<verb>[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
+)
+_NOTHING_DONE = frozenset(
+    stem(word)
+    for word in word_set(
+        "done completed finished sorted listed shown included mentioned needed required noted checked looked"
+    )
 )
 _VAGUE = word_set(
     "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
@@ -146,7 +172,7 @@ def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tup
     for number in quantities(sentence):
         written = sentence[number.start : number.end]
         is_read = not _take(read, number.start, number.end) or written.lower() == "one"
-        if not is_read and not asked.has_number(number) and not _is_id(written, facts):
+        if not is_read and not asked.has_number(number) and bare(written) not in facts.names:
             yield from _strange_number(number, sentence, known, facts)
     for token in _REFERENCE.finditer(sentence):
         if any(map(str.isdigit, token[0])) and _take(read, *token.span()) and not _is_id(token[0], facts):
@@ -212,6 +238,8 @@ def _is_excused(clause: str) -> bool:
 def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) -> bool:
     words = {word for word in content_stems(clause) - _NEUTRAL if not any(map(str.isdigit, word))}
     words -= {stem(day) for day in known.weekdays}
+    # What was done to a thing is never said by the way.
+    words |= {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
     if not words:
         return True
     if any(stem(word) in words for word in _VAGUE):
