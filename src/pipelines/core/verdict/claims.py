@@ -73,7 +73,7 @@ _WORDS_ONLY = word_set(
 
 
 def other_deeds(text: str) -> Iterator[tuple[str, str]]:
-    """(verb, sentence) of all that the text says its author did, whatever the tools are: "I've emailed you"."""
+    """(verb, sentence) of all that a text says its author did, whatever the tools are: "I've emailed you"."""
     for sentence in dict.fromkeys(sentences(text)):
         if sentence.endswith("?") or _SUPPOSES.match(sentence):
             continue

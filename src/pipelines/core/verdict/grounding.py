@@ -18,7 +18,7 @@ from pipelines.core.verdict.speech import clauses, content_stems, sentences, ste
 from pipelines.core.verdict.wording import listing
 
 MOST_LEFT_OVER = 5
-_NEUTRAL = frozenset(
+NEUTRAL = frozenset(
     stem(word)
     for word in word_set(
         # said around a fact, without adding one
@@ -68,7 +68,7 @@ _OFFERS = re.compile(
 )
 # What the user told is taken up: "glad to hear it has cleared up".
 _FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
-_NEGATED = re.compile(
+NEGATED = re.compile(
     r"\b(?:not|never|no|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing)\b|n't\b"
 )
 _AHEAD = re.compile(
@@ -100,6 +100,15 @@ _VAGUE = word_set(
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 
 
+_FOREIGN = word_set(
+    "der das und ist nicht ein eine einen für mit auf von zu den dem sie ich wir ihr ihre wurde noch sich bei im "
+    "le la les des une est pas pour avec sur vous votre nous été du au et un que qui je ce "
+    "el los las una está para con su por se ha sido del al usted y no hay como muy ya"
+) - {"no", "den", "on"}
+_ENGLISH = word_set(
+    "the a an is are was were be been has have had i you your it its we our of to for and or in on at with not "
+    "that this as from by will can"
+)
 _MENTION = "§"  # stands for what was looked up already
 #: What else one says of a thing that was done.
 CARRIED_OUT = frozenset(
@@ -135,6 +144,9 @@ def _of_sentence(
 ) -> Iterator[LeftOver]:
     if _QUESTION.search(sentence):
         return
+    if is_foreign(sentence):
+        yield LeftOver("", sentence)
+        return
     known = facts.about(focus) if focus else facts.everything
     strange = [*_strange_mentions(sentence, known, facts)]
     unclear = [
@@ -149,6 +161,12 @@ def _of_sentence(
         yield from (LeftOver(clause.replace(_MENTION, "…"), sentence) for clause in unclear)
 
 
+def is_foreign(sentence: str) -> bool:
+    """German, French or Spanish, by its small words: the embedded judge reads English."""
+    words = re.findall(r"[^\W\d_]+", sentence.lower())
+    return sum(word in _FOREIGN for word in words) > max(1, sum(word in _ENGLISH for word in words))
+
+
 def is_stated(sentence: str) -> bool:
     """No supposition, offer, promise or rule: what it says is meant to be so now."""
     return _HEDGED.search(sentence) is None and _AHEAD.search(sentence) is None
@@ -159,7 +177,7 @@ def is_stated(sentence: str) -> bool:
 
 def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tuple[str, str]]:
     """Numbers, days, times and ids that the records do not hold, and what they hold instead."""
-    is_quoted = _QUOTES_USER.search(sentence.lower()) or _NEGATED.search(sentence.lower())
+    is_quoted = _QUOTES_USER.search(sentence.lower()) or NEGATED.search(sentence.lower())
     asked = facts.asked if is_quoted else Known()
     read = bytearray(len(sentence))  # which characters a mention has taken: what is a day is no number
     for day in dates(sentence):
@@ -236,7 +254,7 @@ def _is_excused(clause: str) -> bool:
 
 
 def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) -> bool:
-    words = {word for word in content_stems(clause) - _NEUTRAL if not any(map(str.isdigit, word))}
+    words = {word for word in content_stems(clause) - NEUTRAL if not any(map(str.isdigit, word))}
     words -= {stem(day) for day in known.weekdays}
     # What was done to a thing is never said by the way.
     words |= {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
@@ -246,6 +264,6 @@ def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) ->
         return False
     if is_verified:
         return words <= known.stems | CARRIED_OUT
-    if _NEGATED.search(clause) or _AHEAD.search(clause):
+    if NEGATED.search(clause) or _AHEAD.search(clause):
         return any(words <= said for said in facts.sayings)
     return words <= known.stems

@@ -69,6 +69,11 @@ def _left_over(one: LeftOver) -> Finding:
     if one.instead:
         says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}, not {one.phrase}.'
         return _false(says, [])
+    if not one.phrase:
+        says = (
+            f'"{quoted(one.sentence)}" is not in a language that the embedded judge reads: it reads English.'
+        )
+        return left_open(CHECK, says)
     return left_open(CHECK, f'Nothing in the run bears out "{quoted(one.phrase)}".')
 
 

@@ -14,7 +14,7 @@ from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constrain
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.honesty import claim_findings, claims_of
 from pipelines.core.verdict.oracles import Oracles, oracles_of
-from pipelines.core.verdict.refusals import Explanation, explained, refuses
+from pipelines.core.verdict.refusals import Explanation, explained, leaves_undone, refuses
 from pipelines.core.verdict.scores import Proof, scores
 from pipelines.core.verdict.speech import LONGEST_READ
 from pipelines.core.verdict.tool_words import words_of, writing_tools
@@ -119,7 +119,7 @@ def _refusal(evidence: RunEvidence, oracles: Oracles, constraints: list[Finding]
     if claimed is not None:
         says = f'The agent should have refused, but says "{quoted(claimed)}".'
         return broken(REFUSAL, mode, says)
-    if not refuses(evidence):
+    if not leaves_undone(evidence):
         return left_open(REFUSAL, "Whether the answer is a refusal cannot be told from its words.")
     decided = next((finding for finding in constraints if _is(REFUSAL_REASON, finding)), None)
     if decided is not None and decided.status is not Status.OPEN:
