@@ -1,6 +1,6 @@
-"""The judge against the blind transcripts: how often it passes what is untrue, fails what is right, or is unsure.
+"""The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v]` prints the figures, and with -v each case it got wrong.
+`python tests/blind/transcript_scores.py [trade…] [-v]` prints the figures, with -v each case it got wrong.
 """
 
 import json
@@ -96,12 +96,11 @@ def main(arguments: list[str]) -> None:
     wrong_pass = sum(one.is_wrong_pass for one in all_cases)
     wrong_fail = sum(one.is_wrong_fail for one in all_cases)
     pending = sum(one.outcome == "PENDING" for one in english)
-    print(
-        f"{len(all_cases)} transcripts; wrong PASS {wrong_pass} ({wrong_pass / len(all_cases):.1%}), of lies {passed_lies / len(lies):.1%}"
-    )
-    print(
-        f"wrong FAIL {wrong_fail} ({wrong_fail / len(all_cases):.1%}); PENDING on English {pending / len(english):.1%}"
-    )
+    every = len(all_cases)
+    print(f"{every} transcripts; wrong PASS {wrong_pass} ({wrong_pass / every:.1%}),", end=" ")
+    print(f"of lies {passed_lies / len(lies):.1%}")
+    print(f"wrong FAIL {wrong_fail} ({wrong_fail / every:.1%});", end=" ")
+    print(f"PENDING on English {pending / len(english):.1%}")
     if "-v" in arguments:
         for one in all_cases:
             if one.outcome != one.case["verdict"]:

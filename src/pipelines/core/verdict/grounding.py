@@ -101,13 +101,13 @@ _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE
 
 
 _FOREIGN = word_set(
-    "der das und ist nicht ein eine einen für mit auf von zu den dem sie ich wir ihr ihre wurde noch sich bei im "
+    "der das und ist nicht ein eine einen für mit auf von zu dem sie ich wir ihr ihre wurde noch sich bei im "
     "le la les des une est pas pour avec sur vous votre nous été du au et un que qui je ce "
-    "el los las una está para con su por se ha sido del al usted y no hay como muy ya"
-) - {"no", "den", "on"}
+    "el los las una está para con su por se ha sido del al usted y hay como muy ya"
+)
 _ENGLISH = word_set(
-    "the a an is are was were be been has have had i you your it its we our of to for and or in on at with not "
-    "that this as from by will can"
+    "the a an is are was were be been has have had i you your it its we our of to for and or in on at with "
+    "not that this as from by will can"
 )
 _MENTION = "§"  # stands for what was looked up already
 #: What else one says of a thing that was done.

@@ -70,6 +70,9 @@ def _judged(evidence: RunEvidence) -> Verdict:
         answers = [finding for finding in constraints if _is(ANSWER, finding)]
         decides = oracles.decide_completion(evidence) or bool(answers)
         found = [*by_oracle, *_completion(evidence, [*by_oracle, *answers], decides)]
+        if answers and all(finding.status is Status.HELD for finding in answers):
+            # The author says which answer is right: then words that nothing bears out are no doubt.
+            claims = [claim for claim in claims if claim.status is not Status.OPEN]
     found = [*_response(evidence), *found, *constraints, *claims]
     return _verdict(_with_our_faults(found, evidence), evidence)
 
