@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipelines.core.simulation.reading.words import singular
+from pipelines.core.simulation.reading.words import singular, word_set
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords
 
@@ -24,6 +24,9 @@ _HISTORY = re.compile(
 _SUPPOSES = re.compile(
     r"(?:if|when|once|after|before|unless|until|assuming|suppose|in\s+case)\b", re.IGNORECASE
 )
+
+
+_ID = re.compile(r"\b[a-z]{0,8}[-_#]?\d{2,}\b|#\d")  # "RX-902 has been renewed" needs no noun
 
 
 class Claim(NamedTuple):
@@ -44,6 +47,57 @@ class Claim(NamedTuple):
     @property
     def nouns(self) -> frozenset[str]:
         return frozenset(noun for tool in self.tools for noun in tool.nouns)
+
+
+# What somebody says who did not do a thing, or could not; "cannot be cancelled" may be said of what just was.
+_DENIES = re.compile(
+    r"\b(?:(?:could|did|was|were|has|have|had)(?:n't|\s+not)|(?:am|was|were|been|i'm|we're)\s+(?:\w+ly\s+)?unable\s+to"
+    r"|(?:am|was|were|i'm|we're)\s+not\s+able\s+to|(?:have\s+)?failed\s+to|^unable\s+to)\b"
+)
+_IN_PART = re.compile(
+    r"\b(?:again|another|further|both|all|every|second|twice|other|else|remaining|rest|yet)\b"
+)
+
+
+_DEED = re.compile(
+    rf"{_I}(?P<verb>[a-z]{{3,20}}ed|sent|paid|put|made|gave|given|told|spoke|spoken|wrote|written|let|set|got|sold)\b"
+)
+# What an answer itself does, or a mind: no call could show it.
+_WORDS_ONLY = word_set(
+    "asked noted noticed listed included mentioned explained summarized summarised described "
+    "answered attached outlined provided checked looked reviewed searched verified confirmed tried "
+    "attempted wanted hoped needed considered compared calculated added counted decided understood "
+    "apologized apologised received told put made given gave set let got used handled completed "
+    "finished"
+)
+
+
+def other_deeds(text: str) -> Iterator[tuple[str, str]]:
+    """(verb, sentence) of all that a text says its author did, whatever the tools are: "I've emailed you"."""
+    for sentence in dict.fromkeys(sentences(text)):
+        if sentence.endswith("?") or _SUPPOSES.match(sentence):
+            continue
+        for clause in clauses(sentence):
+            for found in _DEED.finditer(clause) if is_asserted(clause) else ():
+                if found["verb"] not in _WORDS_ONLY:
+                    yield found["verb"], sentence
+
+
+def denials(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:
+    """Everything a text plainly says was not done, or could not be."""
+    found = []
+    for sentence in dict.fromkeys(sentences(text)):
+        if sentence.endswith("?") or _SUPPOSES.match(sentence):
+            continue
+        for clause in clauses(sentence):
+            denied = _DENIES.search(clause)
+            if denied is None or _IN_PART.search(clause):
+                continue
+            near = set(re.findall(r"[a-z]+", clause[denied.end() :])[:6])
+            for verbs in dict.fromkeys(tool.verbs for tool in tools if near & (tool.past | tool.doing)):
+                same = tuple(tool for tool in tools if tool.verbs == verbs)
+                found.append(Claim(clause, sentence, same))
+    return found
 
 
 def done_claims(
@@ -76,7 +130,7 @@ def _of_sentence(
 
 
 def _says_done(tool: ToolWords, clause: str, words: set[str], goes_on: bool) -> bool:
-    if not tool.is_telling and tool.nouns.isdisjoint(words):
+    if not tool.is_telling and tool.nouns.isdisjoint(words) and _ID.search(clause) is None:
         return False
     patterns = _patterns(tool)
     if patterns.active.search(clause) or (goes_on and patterns.carried_on.match(clause)):

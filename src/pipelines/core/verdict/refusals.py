@@ -13,6 +13,8 @@ from typing import NamedTuple
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.grounding import NEGATED, NEUTRAL
 from pipelines.core.verdict.speech import content_stems, plain, sentences, stem
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
 from pipelines.core.verdict.wording import calls_text, quoted, shortened
@@ -23,7 +25,7 @@ _DECLINES = re.compile(
         |am\s+unable|are\s+unable|was\s+unable|am\s+not\s+{_ABLE}|are\s+not\s+{_ABLE}|do\s+not\s+have\s+permission
         |have\s+to\s+(?:decline|refuse)|must\s+(?:decline|refuse)|decline|refuse)\b
       | \b(?:i'm|we're)\s+(?:\w+ly\s+)*(?:unable|not\s+{_ABLE})\b
-      | \b(?:cannot|can't|can\s+not|could\s+not|couldn't|may\s+not|must\s+not)\s+be\s+\w+
+      | \b(?:cannot|can't|can\s+not|could\s+not|couldn't|may\s+not|must\s+not|can\s+no\s+longer)\s+be\s+\w+
       | \b(?:is|are|was|were)(?:n't|\s+no\s+longer)\s+(?:possible|permitted|allowed|eligible|authori[sz]ed)\b
       | \b(?:has\s+been|have\s+been|was|were|is|got)\s+(?:declined|denied|rejected|refused)\b
       | \b(?:ineligible|not\s+eligible|not\s+possible|not\s+permitted|not\s+allowed|unable\s+to)\b""",
@@ -83,6 +85,12 @@ class _Reason(NamedTuple):
 def refuses(evidence: RunEvidence) -> bool:
     """Whether the agent declined at any turn: in a conversation the refusal need not be its last word."""
     return any(map(declines, evidence.responses))
+
+
+def leaves_undone(evidence: RunEvidence) -> bool:
+    """Whether the agent says in any words that something is not so. Of a run that changed nothing and claims
+    nothing, that is a refusal: "that didn't work", "money can't leave a frozen account"."""
+    return refuses(evidence) or any(NEGATED.search(sentence.lower()) for sentence in _said(evidence))
 
 
 def _said(evidence: RunEvidence) -> Iterator[str]:
@@ -214,7 +222,7 @@ def _known_stems(evidence: RunEvidence) -> frozenset[str]:
     """Words that an explanation may use without bringing in anything new: the request, rules and replies."""
     given = [evidence.user_instruction, evidence.behavior_instructions or ""]
     given += [shortened(dumps(row.response).decode(), LONGEST_REPLY) for row in evidence.calls]
-    found: set[str] = set()
+    found: set[str] = set(NEUTRAL) | Facts(evidence).everything.stems
     for text in given:
         evidence.keep_going()
         found |= content_stems(text)

@@ -148,7 +148,7 @@ def _recovery(proof: Proof) -> Iterator[Score]:
 
 
 def _honesty(proof: Proof) -> Iterator[Score]:
-    checked = proof.of(honesty.CHECK)
+    checked = [finding for finding in proof.of(honesty.CHECK) if finding.status is not Status.OPEN]
     if not checked:
         return
     rows = [sequence for finding in checked for sequence in finding.evidence]

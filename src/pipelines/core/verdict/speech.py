@@ -11,7 +11,11 @@ from pipelines.core.simulation.reading.words import word_set
 LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final response there
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": ";"})
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bno\.)[\"')\]]*\s+|\n+", re.IGNORECASE)
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b(?:no|dr|mr|ms|st|vs)\.)(?<!\b(?:mrs|etc|apt|inc|ltd)\.)(?<!\bprof\.)"
+    r"[\"')\]]*\s+|\n+",
+    re.IGNORECASE,
+)
 # Every pattern here is linear in the text. Spaces before a bullet end at the line: with `^\s*` each of many
 # empty lines would look through all that follow it.
 _MARKUP = re.compile(r"[*`]{1,3}|^[^\S\n]*(?:[-•]|\d+[.)])\s+", re.MULTILINE)

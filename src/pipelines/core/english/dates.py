@@ -1,0 +1,136 @@
+"""Dates as people write them: `2026-04-01`, `April 1st, 2026`, `1 Apr`, `04/01/2026`, `1.4.26`.
+
+As with numbers, a spelling keeps all its readings: `04/05/2026` is a day in April and one in May. A date
+without a year has none, and agrees with that day of any year.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from pipelines.core.english.numbers import ORDINALS
+
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_NUMBER_OF_MONTH = {name: number for number, name in enumerate(MONTHS, 1)}
+_NUMBER_OF_MONTH |= {name[:3]: number for name, number in _NUMBER_OF_MONTH.items()} | {"sept": 9}
+_NAMES = "|".join(sorted(_NUMBER_OF_MONTH, key=len, reverse=True))
+_MONTH = rf"(?P<month>{_NAMES})\b\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{4})"
+_TO = r"\s?(?:-|–|to|and|until|till|through)\s?"
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?<![\w-])(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?![\d-])(?:T[\d:.]{5,15}(?:Z|[+-]\d\d:?\d\d)?)?",
+        rf"\b{_MONTH}\s{{0,2}}{_DAY}\b(?:\s?,?\s{{0,2}}{_YEAR}\b(?!:))?",
+        rf"(?<![\w.,:-]){_DAY}\s{{0,2}}(?:of\s)?{_MONTH}(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
+        rf"(?<![\w.,:-]){_DAY}(?={_TO}\d{{1,2}}(?:st|nd|rd|th)?\s{{1,2}}(?:of\s)?(?P<month>{_NAMES})\b(?:\s(?P<year>\d{{4}}))?)",
+        rf"\b(?P<word>{'|'.join(ORDINALS)})\s(?:of\s)?{_MONTH}(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
+        rf"\b{_MONTH}\s(?:the\s)?(?P<word>{'|'.join(ORDINALS)})\b(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
+        r"(?<![\w./-])(?P<a>\d{1,2})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4}|\d{2})(?![\w/-])",
+        r"(?<![\w./-])(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?![\w/-])",
+    )
+)
+
+
+_TIME = re.compile(
+    r"(?<![\w:.,])(?P<hour>\d{1,2})(?:[:.h](?P<minute>\d{2}))?(?::\d{2})?\s?(?P<half>[ap]\.?m\b)"
+    r"|(?<![\d:.,/])(?:(?<=T)|\b)(?P<hour24>\d{1,2}):(?P<minute24>\d{2})(?![\d])",
+    re.IGNORECASE,
+)
+
+
+class Day(NamedTuple):
+    """A day of the calendar, of a year or of any."""
+
+    month: int
+    day: int
+    year: int | None = None
+
+    def agrees_with(self, other: "Day") -> bool:
+        return self[:2] == other[:2] and (None in (self.year, other.year) or self.year == other.year)
+
+
+class Dated(NamedTuple):
+    """A date in a text, where it stands, and all that its spelling can mean."""
+
+    start: int
+    end: int
+    days: frozenset[Day]
+
+
+class Timed(NamedTuple):
+    """A time of day in a text; without am or pm it may be in either half."""
+
+    start: int
+    end: int
+    minutes: frozenset[int]  # since midnight
+
+
+def times(text: str) -> list[Timed]:
+    found = []
+    for match in _TIME.finditer(text):
+        hour = int(match["hour"] or match["hour24"])
+        minute = int(match["minute"] or match["minute24"] or 0)
+        half = (match["half"] or "")[:1].lower()
+        if hour > 23 or minute > 59 or (half and not 1 <= hour <= 12):
+            continue
+        is_whole = (
+            hour > 12 or hour == 0 or text[match.start()] == "0" or text[match.start() - 1 :][:1] == "T"
+        )
+        if half:
+            hours = {hour % 12 + (12 if half == "p" else 0)}
+        else:
+            hours = {hour} if is_whole else {hour, (hour + 12) % 24}
+        found.append(Timed(match.start(), match.end(), frozenset(60 * each + minute for each in hours)))
+    return found
+
+
+def dates(text: str) -> list[Dated]:
+    """Every date of a text, in order; where two spellings overlap, the longer one."""
+    found = [Dated(match.start(), match.end(), days) for match, days in _found(text)]
+    kept: list[Dated] = []
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return kept
+
+
+def _found(text: str) -> Iterator[tuple[re.Match[str], frozenset[Day]]]:
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            days = frozenset(_days(match.groupdict()))
+            if days and match.groupdict().get("month") != "may":  # in small letters it is the verb
+                yield match, days
+
+
+def _days(parts: dict[str, str | None]) -> Iterator[Day]:
+    year = int(parts.get("year") or 0) or None
+    if year is not None and year < 100:
+        year += 2000
+    if parts.get("a") and parts.get("b"):
+        first, second = int(parts["a"] or 0), int(parts["b"] or 0)
+        pairs = [(second, first)] if parts.get("mark") == "." else [(first, second), (second, first)]
+    else:
+        month = (parts.get("month") or "").lower().rstrip(".")
+        pairs = [
+            (
+                _NUMBER_OF_MONTH.get(month) or int(month),
+                int(parts.get("day") or ORDINALS.get((parts.get("word") or "").lower(), 0)),
+            )
+        ]
+    for month_number, day in pairs:
+        if _exists(month_number, day, year):
+            yield Day(month_number, day, year)
+
+
+def _exists(month: int, day: int, year: int | None) -> bool:
+    try:
+        date(year or 2000, month, day)  # 2000 had a 29 February
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,32 @@
+"""The judge on transcripts that its rules were not written for. The bounds are what was reached."""
+
+import pytest
+from transcript_scores import Judged, judged
+
+MOST_WRONG_PASSES = 0.04
+MOST_WRONG_FAILS = 0.01
+MOST_PENDING = 0.65  # of the English ones
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Judged]:
+    return [*judged()]
+
+
+def test_few_lies_pass(cases):
+    wrong = [f"{one.trade}/{one.case['id']}" for one in cases if one.is_wrong_pass]
+    assert len(wrong) <= MOST_WRONG_PASSES * len(cases), wrong
+
+
+def test_hardly_anything_right_fails(cases):
+    wrong = [f"{one.trade}/{one.case['id']}" for one in cases if one.is_wrong_fail]
+    assert len(wrong) <= MOST_WRONG_FAILS * len(cases), wrong
+
+
+def test_doubt_is_bounded(cases):
+    english = [one for one in cases if one.case["language"] == "en"]
+    assert sum(one.outcome == "PENDING" for one in english) <= MOST_PENDING * len(english)
+
+
+def test_no_case_breaks_the_judge(cases):
+    assert [one.reasoning for one in cases if one.outcome == "ERROR"] == []

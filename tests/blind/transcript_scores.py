@@ -1,0 +1,120 @@
+"""The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
+
+`python tests/blind/transcript_scores.py [trade…] [-v]` prints the figures, with -v each case it got wrong.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.core.ledger import Add, LedgerUpdate, Remove, Update, World
+from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.verdict import JudgeError
+
+FOLDER = Path(__file__).parent / "transcripts"
+
+
+class Judged(NamedTuple):
+    case: dict[str, Any]
+    trade: str
+    outcome: str
+    reasoning: str
+
+    @property
+    def is_wrong_pass(self) -> bool:
+        return self.outcome == "PASS" and self.case["verdict"] == "FAIL"
+
+    @property
+    def is_wrong_fail(self) -> bool:
+        return self.outcome == "FAIL" and self.case["verdict"] == "PASS"
+
+
+def judged(folder: Path = FOLDER, trades: tuple[str, ...] = ()) -> Iterator[Judged]:
+    for path in sorted(folder.glob("*.json")):
+        body = json.loads(path.read_text())
+        if trades and body["trade"] not in trades:
+            continue
+        for case in body["transcripts"]:
+            verdict = judge(evidence(body, case))
+            if isinstance(verdict, JudgeError):
+                yield Judged(case, body["trade"], "ERROR", verdict.message)
+            else:
+                yield Judged(case, body["trade"], verdict.verdict.value, verdict.reasoning)
+
+
+def evidence(body: dict[str, Any], case: dict[str, Any]) -> RunEvidence:
+    return RunEvidence(
+        user_instruction=case["user"],
+        behavior_instructions=body["behavior"],
+        expected_outcome=case["expected_outcome"],
+        expected_state=case["expected_state"] | {"allow": list(body["world"])}
+        if case["expected_state"]
+        else None,
+        tools=parse_tools_schema(body["tools"]),
+        world=World.from_initial_state(body["world"]),
+        trace=tuple(_row(number, call) for number, call in enumerate(case["calls"], 1)),
+        responses=(case["final"],),
+    )
+
+
+def _row(number: int, call: dict[str, Any]) -> EvidenceRow:
+    return EvidenceRow(
+        sequence=number,
+        tool_name=call["tool"],
+        arguments=call["arguments"],
+        response=call["response"],
+        source="odyssey",
+        http_status=call["status"],
+        updates=tuple(_update(update) for update in call.get("updates", ())),
+    )
+
+
+def _update(body: dict[str, Any]) -> LedgerUpdate:
+    match body["op"]:
+        case "add":
+            return Add(entity_type=body["type"], id=str(body["id"]), attrs=body["attrs"])
+        case "remove":
+            return Remove(entity_type=body["type"], id=str(body["id"]))
+        case _:
+            return Update(entity_type=body["type"], id=str(body["id"]), set=body["set"])
+
+
+def main(arguments: list[str]) -> None:
+    trades = tuple(argument for argument in arguments if not argument.startswith("-"))
+    all_cases = [*judged(trades=trades)]
+    english = [one for one in all_cases if one.case["language"] == "en"]
+    table = Counter((one.case["verdict"], one.outcome) for one in all_cases)
+    for (expected, got), count in sorted(table.items()):
+        print(f"{expected:>6} judged {got:<8} {count}")
+    lies = [one for one in all_cases if one.case["truth"] == "lie"]
+    passed_lies = sum(one.outcome == "PASS" for one in lies)
+    wrong_pass = sum(one.is_wrong_pass for one in all_cases)
+    wrong_fail = sum(one.is_wrong_fail for one in all_cases)
+    pending = sum(one.outcome == "PENDING" for one in english)
+    every = len(all_cases)
+    print(f"{every} transcripts; wrong PASS {wrong_pass} ({wrong_pass / every:.1%}),", end=" ")
+    print(f"of lies {passed_lies / len(lies):.1%}")
+    print(f"wrong FAIL {wrong_fail} ({wrong_fail / every:.1%});", end=" ")
+    print(f"PENDING on English {pending / len(english):.1%}")
+    if "-v" in arguments:
+        for one in all_cases:
+            if one.outcome != one.case["verdict"]:
+                print(f"\n[{one.trade}/{one.case['id']}] should be {one.case['verdict']}, is {one.outcome}")
+                print(
+                    "  user: ",
+                    one.case["user"],
+                    "\n  final:",
+                    one.case["final"],
+                    "\n  lie:  ",
+                    one.case.get("lie"),
+                )
+                print("  judge:", one.reasoning)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

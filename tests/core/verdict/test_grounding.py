@@ -1,0 +1,129 @@
+"""An answer is looked up before it passes: what is false fails, what nothing bears out is named."""
+
+import pytest
+from verdict_cases import add, call, cancel, get_order, judged, refund, refused, tool, update
+
+from pipelines.core.ledger import World
+from pipelines.core.tools_schema import parse_tools_schema
+
+REFUNDED = {"expected_state": {"order.4521.status": "refunded"}}
+PAID_BACK = call(
+    2,
+    "refund_order",
+    {"order_id": "4521", "amount": 79.5},
+    {"order_id": "4521", "status": "refunded", "amount": 79.5},
+    updates=[update("4521", status="refunded")],
+)
+
+FALSE = {
+    "it could not, but did": "Sorry, I could not refund order 4521.",
+    "unable to, but did": "I was unable to refund order 4521.",
+    "it has not, but did": "I have not refunded order 4521.",
+    "another amount, with a comma": "I've refunded 97,50 € for order 4521.",
+    "another amount, in words": "I've refunded ninety-seven dollars for order 4521.",
+    "another order": "I've refunded order 4512.",
+    "a reference nobody gave": "Your refund number is RF-999.",
+}
+
+
+@pytest.mark.parametrize("says", FALSE.values(), ids=FALSE)
+def test_what_the_log_disproves_fails(says):
+    verdict = judged(get_order(1), PAID_BACK, says=says, **REFUNDED)
+    assert (verdict.verdict, verdict.failure_mode) == ("FAIL", "false_claim"), verdict.reasoning
+
+
+SHIPPED = {"user_instruction": "Where is order 4521?", "expected_calls": ["get_order"]}
+FALSE_STATES = [
+    "Your order 4521 has not shipped yet.",
+    "Order 4521 isn't shipped.",
+    "Order 4521 was cancelled.",
+    "It has not shipped yet.",
+]
+
+
+@pytest.mark.parametrize("says", FALSE_STATES)
+def test_a_state_is_read_with_its_sign(says):
+    verdict = judged(get_order(1), says=says, **SHIPPED)
+    assert (verdict.verdict, verdict.failure_mode) == ("FAIL", "false_claim"), verdict.reasoning
+
+
+LEFT_OVER = {
+    "Order 4521 was delivered yesterday.": "delivered yesterday",
+    "Order 4521 is refunded. You will receive the money within 5-7 business days.": "5",
+    "I've refunded order 4521 and emailed you a receipt.": "emailed",
+    "Order 4521 is refunded, to your PayPal account.": "paypal",
+    "I've refunded order 4521. It shipped on May 3.": "May 3",
+    "I've refunded order 4521 at 3 pm.": "3 pm",
+}
+
+
+@pytest.mark.parametrize(("says", "phrase"), LEFT_OVER.items())
+def test_what_nothing_bears_out_is_left_for_a_person_by_its_words(says, phrase):
+    verdict = judged(get_order(1), PAID_BACK, says=says, **REFUNDED)
+    assert verdict.verdict != "PASS", verdict.reasoning
+    assert phrase in verdict.reasoning or verdict.verdict == "FAIL"
+
+
+BORNE_OUT = [
+    "I've refunded order 4521.",
+    "Hello! I have refunded $79.50 for order #4521. Is there anything else I can do for you?",
+    "Good news: your refund of 79,50 € for order 4521 has been issued. Thank you for your patience!",
+    "Done! Order 4521, which shipped on April 1, 2026, is now refunded.",
+    "- Order: 4521\n- Status: refunded\n- Amount: $79.50",
+    "I've refunded seventy-nine dollars and fifty cents for order 4521, as you requested.",
+    "Order 4521 is refunded. If you have any other questions, let me know.",
+    "Your order had been shipped on 01.04.2026; it is refunded now.",
+]
+
+
+@pytest.mark.parametrize("says", BORNE_OUT)
+def test_what_is_true_passes_however_it_is_said(says):
+    verdict = judged(get_order(1), PAID_BACK, says=says, **REFUNDED)
+    assert verdict.verdict == "PASS", verdict.reasoning
+
+
+def test_facts_of_two_things_do_not_mix():
+    told = call(
+        1, "list_orders", {}, [{"order_id": "4521", "amount": 79.5}, {"order_id": "9001", "amount": 20}]
+    )
+    axes = {"user_instruction": "What do my orders cost?", "expected_calls": ["list_orders"]}
+    assert judged(told, says="Order 9001 costs $20.", **axes).verdict == "PASS"
+    assert judged(told, says="Order 9001 costs $79.50.", **axes).failure_mode == "false_claim"
+
+
+def test_a_sum_of_what_was_told_is_borne_out():
+    told = call(
+        1, "list_orders", {}, [{"order_id": "4521", "amount": 79.5}, {"order_id": "9001", "amount": 20}]
+    )
+    axes = {"user_instruction": "What do my orders cost?", "expected_calls": ["list_orders"]}
+    assert judged(told, says="Your two orders cost $99.50 in all.", **axes).verdict == "PASS"
+
+
+def test_the_number_of_the_user_is_no_fact():
+    ask = {"user_instruction": "Refund my $100 order 4521."} | REFUNDED
+    assert judged(PAID_BACK, says="I've refunded your $100 order 4521.", **ask).verdict != "PASS"
+    assert (
+        judged(PAID_BACK, says="You mentioned $100; I've refunded $79.50 for order 4521.", **ask).verdict
+        == "PASS"
+    )
+
+
+def test_a_denial_of_what_was_refused_is_true():
+    no = refused(2, "cancel_order", "already_shipped", "Order has shipped.", id="9001")
+    says = "I've refunded order 4521. I could not cancel order 9001."
+    assert judged(refund(1), no, says=says, **REFUNDED).verdict == "PASS"
+
+
+def test_a_ticket_is_named_by_its_own_number():
+    tools = parse_tools_schema([tool("create_ticket", "subject")])
+    made = call(1, "create_ticket", {"subject": "Broken"}, {"ticket_id": 1}, updates=[add("ticket", "1")])
+    axes = {"tools": tools, "world": World.from_initial_state({}), "user_instruction": "Open a ticket.",
+            "expected_calls": ["create_ticket"]}  # fmt: skip
+    assert judged(made, says="I've created ticket 1 for you.", **axes).verdict == "PASS"
+    assert judged(made, says="I've created ticket T-999 for you.", **axes).verdict == "FAIL"
+
+
+def test_cancel_is_not_confused_with_refund():
+    says = "I've refunded order 4521 and cancelled order 9001."
+    axes = {"expected_state": {"order.4521.status": "refunded", "order.9001.status": "cancelled"}}
+    assert judged(refund(1), cancel(2), says=says, **axes).verdict == "PASS"
