@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 MOST_LAG_S = 0.25
-TRIES = 4
+TRIES = 3
 EVERY_S = 0.01
 
 

@@ -106,6 +106,11 @@ class Api:
                 return items[::-1]
             cursor = {"cursor": page["next_cursor"]}
 
+    def whole_runs(self, batch_id: int) -> list[Row]:
+        """With what no list carries; oldest first."""
+        items: list[Row] = self.get(f"/api/batches/{batch_id}/export")["items"]
+        return items
+
     def only_run(self, batch_id: int) -> Row:
         (run,) = self.runs(batch_id)
         return self.get(f"/api/runs/{run['id']}")  # type: ignore[no-any-return]

@@ -187,7 +187,7 @@ def test_judging_anew_asks_no_agent(api: Api):
     with played(refunds) as agent:
         batch_id = api.start_batch(agent.url, *[REFUND_TASK] * 2)
         api.ended(batch_id)
-        before = api.runs(batch_id)
+        before = api.whole_runs(batch_id)
         dispatched = len(agent.dispatches)
         assert api.post(f"/api/batches/{batch_id}/judge") == {
             "batch_id": batch_id,
@@ -197,7 +197,7 @@ def test_judging_anew_asks_no_agent(api: Api):
         again = api.post(f"/api/runs/{before[0]['id']}/judge")
         assert again["judgement"] == before[0]["judgement"]
         assert len(agent.dispatches) == dispatched
-    assert api.runs(batch_id) == before
+    assert api.whole_runs(batch_id) == before
 
 
 def test_runs_are_found_by_batch_verdict_and_status(api: Api):

@@ -28,7 +28,7 @@ def test_a_secret_that_another_key_has_sealed_fails_the_run(own_house: ServerHou
         api = own_house.open()
         batch_id = api.batch_of(agent_id, dataset_id)
         assert api.ended(batch_id)["counts"]["by_status"] == {"failed": 2}
-        runs = api.runs(batch_id)
+        runs = api.whole_runs(batch_id)
         assert agent.dispatches == []
     assert [run["error_class"] for run in runs] == ["internal_error"] * 2
     assert [run["verdict"] for run in runs] == ["NOT_APPLICABLE"] * 2

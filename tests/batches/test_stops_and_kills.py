@@ -30,7 +30,7 @@ def held_batch(api: Api, agent: PlayedAgent, tasks: int = TASKS) -> int:
 
 def assert_cut_off(api: Api, batch_id: int, agent: PlayedAgent, seen_before: set[int]) -> None:
     """What the agent had is failed and interrupted, all else is done, and each was sent once."""
-    runs = {run["id"]: run for run in api.runs(batch_id)}
+    runs = {run["id"]: run for run in api.whole_runs(batch_id)}
     assert len(runs) == TASKS
     for run_id in seen_before:
         assert (runs[run_id]["status"], runs[run_id]["error_class"]) == ("failed", "interrupted")

@@ -187,7 +187,7 @@ async def test_the_operator_can_allow_it_and_every_run_says_so(tmp_path, no_bubb
             async with client.stream("GET", f"/api/batches/{batch_id}/events") as events:
                 async for _ in events.aiter_lines():
                     pass
-            (run,) = (await client.get("/api/runs", params={"batch_id": batch_id})).json()["items"]
+            (run,) = (await client.get(f"/api/batches/{batch_id}/export")).json()["items"]
             assert run["status"] == status, run["error_json"]
             assert [warning for warning in run["soft_warnings"] if warning.startswith("isolation: none")]
         tested = (await client.post(f"/api/agents/{agent['id']}/test-connection")).json()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.core.transcript import MadeCall, Message, after_turn
+from pipelines.core.transcript import MadeCall, Message, after_turn, messages_from_stored, read_messages
 
 ASKED = Message(role="user", content="Refund 4521.")
 CALLED = Message(role="assistant", tool_calls=(MadeCall(id="c1", name="refund_order", arguments={}),))
@@ -30,3 +30,18 @@ TURNS = {
 def test_a_turn_is_what_stands_behind_the_last_question(told, own):
     history = [*EARLIER, ASKED]
     assert after_turn(history, told, "Refunded.") == [*history, *own]
+
+
+def test_messages_come_back_from_their_stored_form() -> None:
+    told = [
+        {"role": "user", "content": [{"type": "text", "text": "Refund it."}]},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "1", "name": "n", "arguments": "{no json"}, {"id": "2", "name": "m"}],
+            "thinking": [{"type": "thinking", "thinking": "hm"}],
+        },
+        {"role": "tool", "tool_call_id": "1", "content": "done"},
+    ]
+    messages, problems = read_messages(told)
+    assert problems == []
+    assert messages_from_stored([message.as_json() for message in messages]) == messages

@@ -382,12 +382,12 @@ def test_every_error_class_of_a_dispatch_is_tried_here():
 
 
 HARD_REPLIES = {
-    "escapes": b'{"final_response": "' + b"\\u0041" * 1_300_000 + b'"}',
-    "objects": b'{"final_response": "x", "metadata": {"a": [' + b"{}," * 2_600_000 + b"{}]}}",
-    "keys that stand twice": b'{"final_response": "x", "messages": [' + b'{"a":1,"a":2},' * 500_000 + b"{}]}",
-    "broken characters": b"\xff" * 8_000_000,
+    "escapes": b'{"final_response": "' + b"\\u0041" * 500_000 + b'"}',
+    "objects": b'{"final_response": "x", "metadata": {"a": [' + b"{}," * 1_000_000 + b"{}]}}",
+    "keys that stand twice": b'{"final_response": "x", "messages": [' + b'{"a":1,"a":2},' * 200_000 + b"{}]}",
+    "broken characters": b"\xff" * 3_000_000,
     "arguments": b'{"final_response": "x", "messages": [{"role": "assistant", "tool_calls": [{"id": "1",'
-    b' "name": "n", "arguments": "[' + b"{}," * 2_600_000 + b'{}]"}]}]}',
+    b' "name": "n", "arguments": "[' + b"{}," * 1_000_000 + b'{}]"}]}]}',
 }
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pipelines.core.agent_reply import AgentReply, BadReply
 from pipelines.core.json_text import JsonObject, dumps, loads_own
-from pipelines.core.transcript import read_messages
+from pipelines.core.transcript import messages_from_stored
 
 
 def written_reply(reply: AgentReply | BadReply) -> bytes:
@@ -27,7 +27,7 @@ def reply_from_text(text: bytes) -> AgentReply | BadReply:
     messages = body["messages"]
     return AgentReply(
         final_response=body["final_response"],
-        messages=read_messages(messages)[0] if messages is not None else None,
+        messages=messages_from_stored(messages) if messages is not None else None,
         metadata=body["metadata"],
         soft_warnings=tuple(body["soft_warnings"]),
     )

@@ -6,7 +6,7 @@ in them really happened is not decided here: the trace of the proxy says that.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from pipelines.core.authored import kind, quoted
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, pointer
@@ -57,6 +57,20 @@ class Message:
         body |= {"tool_call_id": self.tool_call_id} if self.tool_call_id is not None else {}
         body |= {"tool_calls": [call.as_json() for call in self.tool_calls]} if self.tool_calls else {}
         return body | ({"thinking": list(self.thinking)} if self.thinking else {})
+
+
+def messages_from_stored(entries: Any) -> tuple[Message, ...]:
+    """From what `Message.as_json` wrote; a text among the arguments was found to be no JSON object then."""
+    return tuple(
+        Message(
+            role=entry["role"],
+            content=tuple(entry["content"]) if isinstance(entry["content"], list) else entry["content"],
+            tool_call_id=entry.get("tool_call_id"),
+            tool_calls=tuple(MadeCall(**call) for call in entry.get("tool_calls", ())),
+            thinking=tuple(entry.get("thinking", ())),
+        )
+        for entry in entries
+    )
 
 
 class MalformedMessage(ValueError):

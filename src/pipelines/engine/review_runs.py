@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.transcript import read_messages
+from pipelines.core.transcript import messages_from_stored
 from pipelines.engine.judge_run import judged
 from pipelines.engine.open_batch import find_batch
 from pipelines.engine.open_run import find_run
@@ -110,7 +110,7 @@ def _responses(run: Run) -> tuple[str, ...]:
         return (run.final_response,)
     spoken: list[str] = []
     said = ""
-    for message in read_messages(run.messages)[0]:
+    for message in messages_from_stored(run.messages or ()):
         if message.role == "user" and said:
             spoken.append(said)
             said = ""
