@@ -12,6 +12,7 @@ import pytest
 from code_desk import code_agent
 
 from nodes import REFUND_TASK, Api, House, Node, eventually, house_in
+from pipelines.sandbox.held_folders import USED
 from pipelines.sandbox.memory import tree
 from private_postgres import Cluster, cluster
 
@@ -160,4 +161,5 @@ def test_a_worker_runs_code_too(postgres: Cluster, tmp_path: Path) -> None:
         for run_id in by_worker:
             assert [row["tool_name"] for row in api.trace(run_id)] == ["refund_order"]
             assert api.get(f"/api/runs/{run_id}/output")["stdout"] == "with [secret SHOP_KEY] 12\n"
-        assert [path.name for path in (tmp_path / "worker" / "code").iterdir()] == [agent["code"]["hash"]]
+        unpacked = {path.name for path in (tmp_path / "worker" / "code").iterdir()}
+        assert unpacked == {agent["code"]["hash"], USED}

@@ -33,7 +33,7 @@ from pipelines.server.proxy_messages import (
     source_header,
     target_of,
 )
-from pipelines.server.rate_window import Pace, wait_before
+from pipelines.server.rate_window import WINDOW_S, Bound, Pace, wait_before
 from pipelines.server.tally import Tally
 from pipelines.storage.database import SequenceTaken
 from pipelines.wire.errors import (
@@ -51,6 +51,9 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 log = logging.getLogger(__name__)
+QUICK_PER_S = (
+    50  # requests of one sandbox, after a burst: some milliseconds of the loop's time in each second
+)
 EVENTS_PER_CALL = 10  # an agent may report several things about each call it makes
 
 _NO_TOKEN = hash_of(b"")
@@ -123,8 +126,12 @@ class Proxy:
         return wait_before(live.recent_calls, now, self._rate_limit) if self._rate_limit else 0
 
     def pace(self) -> Pace:
-        """For one caller: as many requests as its calls and events may be, refused ones among them."""
-        return Pace(self._rate_limit * (1 + EVENTS_PER_CALL))
+        """For one caller: in a minute as many requests as its calls and events may be, refused ones among
+        them, and of these only some at the same moment."""
+        a_minute, at_once = self._rate_limit * (1 + EVENTS_PER_CALL), self._rate_limit * 2
+        if not self._rate_limit:
+            return Pace()
+        return Pace(Bound(a_minute), Bound(at_once, at_once / max(QUICK_PER_S, a_minute / WINDOW_S)))
 
     def may_have_to_wait(self, live: LiveRun) -> bool:
         """Whether the next call might be refused for its rate; nothing is counted."""

@@ -4,6 +4,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 WINDOW_S = 60.0
 
@@ -21,16 +22,26 @@ def wait_before(recent: deque[float], now: float, limit: int) -> int:
     return 0
 
 
-class Pace:
-    """For callers who wait instead of being refused: `a_minute` of them at once, then one after another."""
+class Bound(NamedTuple):
+    """So many at once, and in the long run as many in each window."""
 
-    def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._interval_s = WINDOW_S / a_minute if a_minute else 0.0
+    most: int
+    window_s: float = WINDOW_S
+
+
+class Pace:
+    """For callers who wait instead of being refused: each is let through when every bound allows it."""
+
+    def __init__(self, *bounds: Bound, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bounds = bounds
         self._clock = clock
-        self._next = clock() - WINDOW_S  # when the next one would be due, had they all come evenly
+        # Of each bound, when the next one would be due, had all come evenly.
+        self._due = [clock() - bound.window_s for bound in bounds]
 
     def wait_s(self) -> float:
         """How long this one has to wait; it is counted."""
         now = self._clock()
-        self._next = min(max(self._next, now - WINDOW_S), now + WINDOW_S) + self._interval_s
-        return max(0.0, self._next - now)
+        for place, (most, window_s) in enumerate(self._bounds):
+            due = min(max(self._due[place], now - window_s), now + window_s)
+            self._due[place] = due + window_s / most
+        return max(0.0, *(due - now for due in self._due), 0.0)
