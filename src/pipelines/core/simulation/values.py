@@ -204,7 +204,7 @@ def equal(left: Value, right: Value, budget: Budget) -> bool:
     if isinstance(left, list):
         if not isinstance(right, list) or len(left) != len(right):
             return False
-        budget.spend(50 + 5 * len(left))
+        budget.spend(120 + 5 * len(left))
         return all(equal(a, b, budget) for a, b in zip(left, right, strict=True))
     if not is_number(right):
         return False
@@ -219,7 +219,7 @@ def _equal_mappings(left: JsonObject, right: JsonObject, budget: Budget) -> bool
         return True
     if len(left) != len(right):
         return False
-    budget.spend(40 + 8 * len(left))
+    budget.spend(100 + 8 * len(left))
     if left.keys() != right.keys():
         return False
     return all(equal(value, right[key], budget) for key, value in left.items())
