@@ -20,7 +20,7 @@ from pipelines.storage.texts import SLICE_CHARACTERS, SLICE_ROWS
 from pipelines.wire.errors import StorageUnavailable
 
 pytestmark = pytest.mark.anyio
-LONG = 300_000  # characters of a long instruction
+LONG = 300_000  # characters of a long input
 MOST_ROWS = 5_000  # tasks of one upload, which is there at once: rows of a few names
 
 
@@ -83,7 +83,13 @@ def nothing_is_sent(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def long_rows(count: int) -> list[dict[str, Any]]:
-    return [{"user": f"{number} " + "x" * LONG} for number in range(count)]
+    return [
+        {"user": f"{number}", "task_input": {"text": f"{number} " + "x" * LONG}} for number in range(count)
+    ]
+
+
+def large_world(number: int) -> dict[str, Any]:
+    return {"user": "Hi", "state": {"order": {"1": {"note": f"{number}" + "x" * 6 * LONG}}}}
 
 
 async def batch_of(org: Org, dataset: Any, **asked: Any) -> int:
@@ -111,17 +117,18 @@ async def test_a_database_grows_with_the_tasks_not_with_the_runs(house: House, o
     assert file_bytes(house) - before < LONG
     run = answered(await org.client.get("/api/runs"))["items"][0]
     seed = answered(await org.client.get(f"/api/runs/{run['id']}"))["odyssey_seed"]
-    assert seed["user_instruction"] == long_rows(4)[3]["user"]
+    assert seed["task_input"] == long_rows(4)[3]["task_input"]
 
 
 async def test_an_upload_is_stored_in_slices(org: Org, changes: list[Change]) -> None:
     state = {"order": {str(number): {"note": "y" * 90} for number in range(10_000)}}
-    rows = [*long_rows(8), {"user": "é" * (3 * LONG), "state": state}]
+    large = {"text": "é" * LONG}
+    rows = [*long_rows(8), {"user": "Hi", "task_input": large, "state": state}]
     dataset = await org.dataset(*rows)
     assert max(change.characters for change in changes) <= 2 * SLICE_CHARACTERS
     assert sum(change.characters for change in changes) > 8 * LONG
     task = answered(await org.client.get(f"/api/tasks/{dataset['task_ids'][-1]}"))
-    assert task["odyssey_seed"] == {"user_instruction": "é" * (3 * LONG), "initial_state": state}
+    assert task["odyssey_seed"] == {"user_instruction": "Hi", "task_input": large, "initial_state": state}
     changes.clear()
     await org.dataset(*[{"user": f"task {number}"} for number in range(MOST_ROWS)])
     assert max(change.rows for change in changes) <= MOST_ROWS + 2
@@ -164,7 +171,7 @@ async def test_others_wait_for_one_slice_however_many_are_at_it(
     large = [
         asyncio.ensure_future(
             upload_tasks.create_dataset(
-                house.platform, org.id, name="large", agent_id=None, rows=[{"user": f"{n}" + "x" * 6 * LONG}]
+                house.platform, org.id, name="large", agent_id=None, rows=[large_world(n)]
             )
         )
         for n in range(6)

@@ -302,12 +302,12 @@ async def test_a_reply_over_a_mebibyte_is_not_sent_and_changes_nothing(
         assert flags == ["said"]
 
 
-async def test_a_forced_reply_over_a_mebibyte_is_not_sent(org: Org) -> None:
+async def test_a_forced_reply_over_a_mebibyte_is_refused_with_its_task(org: Org) -> None:
     error = {"code": 200, "response": "x" * (MEBIBYTE + 1)}
     rule = {"trigger": "after_n_calls", "tool": "*", "n": 1, "error": error}
-    run = await org.run(failure_rules=[rule])
-    refused(await run.call("get_order", ORDER), 413, "reply_too_large")
-    assert answered(await run.call("get_order", ORDER))["source"] == "odyssey"
+    body = {"name": "large", "rows": [{"user": "Hi", "failure_rules": [rule]}]}
+    reply = refused(await org.client.post("/api/datasets", json=body), 422, "invalid_request")
+    assert "at most 1 MiB" in reply["message"]
 
 
 async def test_what_cannot_be_simulated_answers_502_and_leaves_a_row(org: Org) -> None:

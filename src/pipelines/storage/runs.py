@@ -131,7 +131,7 @@ _INTO = (
 )
 _NEW = f"{_INTO} ({', '.join('?' * 19)})"
 #: A batch that is not stored whole is not there yet, and neither are its runs.
-_IN_SIGHT = (
+IN_SIGHT = (
     "(batch_id IS NULL OR batch_id NOT IN (SELECT id FROM batches WHERE status IN ('opening', 'discarded')))"
 )
 
@@ -198,7 +198,7 @@ def _pending_values(batch_id: int, run: PendingRun) -> tuple[object, ...]:
 
 
 def run_by_id(connection: Connection, *, org_id: int, run_id: int) -> Run | None:
-    return _one(connection, f"id = ? AND org_id = ? AND {_IN_SIGHT}", run_id, org_id)
+    return _one(connection, f"id = ? AND org_id = ? AND {IN_SIGHT}", run_id, org_id)
 
 
 def run_by_token_hash(connection: Connection, token_hash: str) -> Run | None:
@@ -230,7 +230,7 @@ def runs_of_org(
         limit=limit,
         before_id=before_id,
         newest_first=newest_first,
-        where=" AND ".join((_IN_SIGHT, *reviewed)),
+        where=" AND ".join((IN_SIGHT, *reviewed)),
     )
     return Page([ListedRun(**_fields(row)) for row in rows.items], rows.last_id)
 

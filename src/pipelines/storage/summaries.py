@@ -8,7 +8,7 @@ from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.seed_head import HEAD_CHARACTERS, instruction_in
 from pipelines.storage.connection import Connection, Row
 from pipelines.storage.paging import Filter, Page, page_of
-from pipelines.storage.runs import NEEDS_REVIEW
+from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
 
 LONGEST_SHOWN = 500  # characters of a text in a list
 _RUN_COLUMNS = {
@@ -39,13 +39,14 @@ def run_summaries(
     needs_review: bool | None = None,
 ) -> Page[JsonObject]:
     """Newest first."""
+    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
     rows = page_of(
         connection,
         "runs",
         filters=filters,
         limit=limit,
         before_id=before_id,
-        where={None: None, True: NEEDS_REVIEW, False: f"NOT ({NEEDS_REVIEW})"}[needs_review],
+        where=" AND ".join((IN_SIGHT, *reviewed)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )
     return Page([_run(row) for row in rows.items], rows.last_id)
@@ -75,12 +76,13 @@ def task_summaries(
     """In the author's order."""
     rows = page_of(
         connection,
-        "tasks",
+        "(SELECT t.id, t.dataset_id, t.row_number, t.created_at,"
+        f" SUBSTR(x.body, 1, {HEAD_CHARACTERS}) AS head"
+        " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0) AS headed",
         filters=[Filter("dataset_id", dataset_id)],
         limit=limit,
         before_id=after_id,
         newest_first=False,
-        columns=f"id, dataset_id, row_number, SUBSTR(seed, 1, {HEAD_CHARACTERS}) AS head, created_at",
     )
     return Page([_task(row) for row in rows.items], rows.last_id)
 
