@@ -196,7 +196,7 @@ def test_a_reply_within_the_contract_is(api: Api):
 def test_a_final_response_that_is_too_long_is_cut_with_a_warning(api: Api):
     def says_too_much(dispatch: Dispatch) -> None:
         dispatch.call("refund_order", {"order_id": "4521"})
-        dispatch.answer("I have refunded order 4521. " + "y" * 60_000)
+        dispatch.answer("Order 4521 is refunded.  " * 2_500)  # cut between two sentences
 
     with played(says_too_much) as agent:
         run = one_run(api, agent)

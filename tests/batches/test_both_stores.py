@@ -96,7 +96,7 @@ def place(connection: Connection) -> JsonObject:
 
 def add_tasks(connection: Connection, org_id: int, dataset_id: int, seeds: list[Seed]) -> list[int]:
     """With their texts, all in one transaction: for a few."""
-    written = [datasets.written(seed) for seed in seeds]
+    written = [datasets.as_texts(seed) for seed in seeds]
     for slice in texts.slices_of(text for seed in written for text in seed.texts):
         texts.add_parts(connection, set(slice), now=NOW)
     tasks = [seed.task for seed in written]
@@ -112,7 +112,7 @@ def pending(at: JsonObject, number: int) -> NewRun:
         status=RunStatus.PENDING,
         jti=f"jti-{number}",
         token_hash=f"hash-{number}",
-        seed_hash=datasets.written(SEED).task.seed_hash,
+        seed_hash=datasets.as_texts(SEED).task.seed_hash,
         seed_text='{"user_instruction":"Do it."}',
         world_hash=None,
         simulated_now=NOW,
@@ -501,7 +501,7 @@ async def test_texts_that_nobody_has_come_back_for_are_removed(database: Databas
     await add_slices(database, slices("sent again", "new"), now=LATER)
     loose = await database.read(lambda connection: texts.loose_texts(connection, before=LATER))
     used = await database.read(lambda connection: texts.texts_in_use(connection, loose))
-    assert used == {*datasets.written(SEED).task[:2]}
+    assert used == {*datasets.as_texts(SEED).task[:2]}
     both = [name for name in [*loose, texts.named(b"new").hash] if name not in used]
     await database.write(lambda connection: texts.remove_texts(connection, both, before=LATER))
     bodies = await database.read(

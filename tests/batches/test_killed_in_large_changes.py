@@ -46,7 +46,7 @@ def in_the_middle(house: House, question: str, whole: int) -> None:
 
 def test_killed_in_an_upload(own_house: House):
     api = own_house.open()
-    rows = [REFUND_TASK | {"user": f"{number} " + "x" * 1_000_000} for number in range(30)]
+    rows = [REFUND_TASK | {"task_input": {"text": f"{number} " + "x" * 900_000}} for number in range(30)]
     with asked(lambda: api.dataset(*rows)):
         in_the_middle(own_house, "SELECT COUNT(*) FROM texts", 61)
     assert stored(own_house, "SELECT COUNT(*) FROM datasets") == [0]
@@ -57,7 +57,7 @@ def test_killed_in_an_upload(own_house: House):
     again = api.dataset(*rows)
     assert len(again["task_ids"]) == 30
     task = api.get(f"/api/tasks/{again['task_ids'][7]}")
-    assert task["odyssey_seed"]["user_instruction"] == rows[7]["user"]
+    assert task["odyssey_seed"]["task_input"] == rows[7]["task_input"]
 
 
 def batch_asked_for(api: Api, url: str) -> Callable[[], object]:

@@ -46,7 +46,8 @@ async def runs_of_a_batch(house: House, agent: PlayedAgent, *rows: Row) -> list[
         while (batch := answered(await client.get(path)))["status"] == "running":  # noqa: ASYNC110 (over HTTP)
             await asyncio.sleep(0.02)
     assert batch["status"] == "completed"
-    return (await every_item(client, "/api/runs", batch_id=batch["id"]))[::-1]
+    listed = (await every_item(client, "/api/runs", batch_id=batch["id"]))[::-1]
+    return [answered(await client.get(f"/api/runs/{run['id']}")) for run in listed]
 
 
 @pytest.mark.anyio

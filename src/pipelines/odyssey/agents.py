@@ -87,14 +87,14 @@ def create_code_agent(
 
 
 def find_agent(name: str, *, api: Api | None = None) -> Row | None:
-    """The newest agent of this name, or None."""
+    """The newest agent of this name, whole, or None."""
     server = api or Api()
     cursor = ""
     while True:
         page = server.get(f"/api/agents?limit={PAGE}{cursor}")
         for agent in page["items"]:
             if agent["name"] == name:
-                found: Row = agent
+                found: Row = server.get(f"/api/agents/{agent['id']}")
                 return found
         if page["next_cursor"] is None:
             return None

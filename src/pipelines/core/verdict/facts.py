@@ -28,7 +28,7 @@ MOST_RECORDS = 2_000
 _NAMES_A_THING = re.compile(r"(?:id|ids|number|no|code|ref|reference|name)$")
 
 
-@dataclass(slots=True)
+@dataclass  # no slots: what is worked out is kept on the record
 class Known:
     """All that some records say, ready to be looked up."""
 
@@ -80,8 +80,9 @@ class Known:
         scaled = {each for value in amounts for each in (value * 100, value / 100)}
         return bool(scaled & self.numbers or amounts & self.worked_out)
 
-    @property
+    @cached_property
     def worked_out(self) -> set[Decimal]:
+        """Asked for when everything is learned."""
         few = sorted(self.numbers)[-MOST_ADDED:]
         pairs = [*combinations(few, 2)]
         found = {a + b for a, b in pairs} | {abs(a - b) for a, b in pairs} | {sum(few, Decimal())}
@@ -90,7 +91,7 @@ class Known:
         )
         return {number.normalize() for number in found}
 
-    @property
+    @cached_property
     def weekdays(self) -> set[str]:
         """Of the days that are told with their year."""
         return {date(day.year, day.month, day.day).strftime("%A").lower() for day in self.days if day.year}

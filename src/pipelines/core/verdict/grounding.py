@@ -177,6 +177,8 @@ def is_stated(sentence: str) -> bool:
 
 def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tuple[str, str]]:
     """Numbers, days, times and ids that the records do not hold, and what they hold instead."""
+    of_before = _WAS.search(sentence.lower()) is not None
+    named = Decimal(len(_named(sentence, facts)))
     is_quoted = _QUOTES_USER.search(sentence.lower()) or NEGATED.search(sentence.lower())
     asked = facts.asked if is_quoted else Known()
     read = bytearray(len(sentence))  # which characters a mention has taken: what is a day is no number
@@ -190,23 +192,29 @@ def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tup
     for number in quantities(sentence):
         written = sentence[number.start : number.end]
         is_read = not _take(read, number.start, number.end) or written.lower() == "one"
-        if not is_read and not asked.has_number(number) and bare(written) not in facts.names:
-            yield from _strange_number(number, sentence, known, facts)
+        is_told = asked.has_number(number) or bare(written) in facts.names or number.values == {named}
+        if not is_read and not is_told:
+            old = (
+                frozenset()
+                if of_before or not number.unit
+                else facts.outdated.get(stem(number.unit), frozenset())
+            )
+            yield from _strange_number(number, written, known, old)
     for token in _REFERENCE.finditer(sentence):
         if any(map(str.isdigit, token[0])) and _take(read, *token.span()) and not _is_id(token[0], facts):
             yield token[0], ""
 
 
-def _strange_number(number: Quantity, sentence: str, known: Known, facts: Facts) -> Iterator[tuple[str, str]]:
-    written = sentence[number.start : number.end]
-    noun = stem(number.unit) if number.unit else ""
-    told = known.fields.get(noun)
-    if told is not None and not _WAS.search(sentence.lower()):
-        told = told - facts.outdated.get(noun, frozenset())
-    if told and not number.values & told:
-        shown = listing([format(value, "f") for value in sorted(told)])
+def _strange_number(
+    number: Quantity, written: str, known: Known, old: frozenset[Decimal]
+) -> Iterator[tuple[str, str]]:
+    """`old` is what it was before the run changed it."""
+    told = (known.fields.get(stem(number.unit)) if number.unit else None) or set()
+    now = told - old
+    if told and not number.values & now:
+        shown = listing([format(value, "f") for value in sorted(now)])
         yield f"{written} {number.unit}", f"{number.unit}: {shown}"
-    elif not known.has_number(number) and number.values != {Decimal(len(_named(sentence, facts)))}:
+    elif not known.has_number(number):
         yield written, "another amount" if number.currency and known.numbers else ""
 
 
