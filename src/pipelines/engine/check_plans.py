@@ -19,6 +19,9 @@ from pipelines.storage import datasets
 from pipelines.storage.connection import Connection
 from pipelines.wire.errors import NotFound
 
+MOST_TEXT = 65_536  # characters of YAML: a page for each of some fifty tools; reading takes a second
+MOST_PLANS = 1_000  # as many as an agent may have tools
+
 
 async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: int | None) -> JsonObject:
     """Every tool's plan, read over a task's world and behaviour text, or over an empty world."""
@@ -60,6 +63,9 @@ def _shown(definition: AgentDefinition, seed: Seed | None) -> JsonObject:
 def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:
     if not isinstance(text, str):
         return [Problem(path="/text", message="must be text: the plans as YAML")]
+    if len(text) > MOST_TEXT:
+        said = f"has {len(text):,} characters; at most {MOST_TEXT:,} are read at once"
+        return [Problem(path="/text", message=said, hint="check the plans of some tools at a time")]
     try:
         plans = parse_plans_text(text)
     except Refused as refused:
@@ -70,6 +76,9 @@ def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:
 def _plan_problems(plans: Json, tools: dict[str, Tool]) -> list[Problem]:
     if not isinstance(plans, dict):
         return [Problem(path="/plans", message="must be an object: steps by tool name")]
+    if len(plans) > MOST_PLANS:
+        said = f"has {len(plans):,} plans; at most {MOST_PLANS:,} are checked at once"
+        return [Problem(path="/plans", message=said)]
     found: list[Problem] = []
     for name, plan in plans.items():
         path = f"/plans/{name}"

@@ -7,6 +7,7 @@ import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from pipelines.core.json_text import JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
@@ -32,6 +33,7 @@ STATUS: dict[type[OdysseyError], int] = {
     errors.InternalError: 500,
 }
 RETRY_AFTER_S = 1
+GONE = 499  # as proxies log a client that hung up
 
 
 class ErrorReply(NamedTuple):
@@ -107,6 +109,11 @@ def install(app: FastAPI) -> None:
         response.headers.update(error.headers or {})
         return response
 
+    async def on_gone(request: Request, error: Exception) -> Response:
+        return Response(
+            status_code=GONE
+        )  # goes nowhere: whoever asked has hung up, which is no fault of ours
+
     async def on_fault(request: Request, error: Exception) -> Response:
         return answer(errors.InternalError())  # Starlette raises it again behind us, so the server logs it
 
@@ -114,4 +121,5 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Refused, on_refused)
     app.add_exception_handler(RequestValidationError, on_validation)
     app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(ClientDisconnect, on_gone)
     app.add_exception_handler(Exception, on_fault)

@@ -114,11 +114,12 @@ class GatheringTransport:
     def write_now(self, data: bytes) -> None:
         """A whole response: there is nothing to wait for, but what was written before it goes first."""
         self._flush()
-        self._transport.write(data)
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
     def _flush(self) -> None:
-        if self._parts:
-            parts, self._parts = self._parts, []
+        parts, self._parts = self._parts, []
+        if parts and not self._transport.is_closing():  # nobody is there to read it: uvloop would raise
             self._transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
 
     def close(self) -> None:
