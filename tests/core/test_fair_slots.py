@@ -150,3 +150,25 @@ async def test_one_that_is_cancelled_in_the_moment_of_its_turn_gives_the_slot_on
     floor.tasks[second].cancel()
     await floor.settle()
     assert floor.running == [third]
+
+
+async def test_a_slot_that_is_freed_as_those_who_wait_for_it_are_cancelled_goes_to_the_next():
+    slots = FairSlots(1)
+    got: list[str] = []
+
+    async def wants(name: str, place: Place) -> None:
+        async with slots.slot(place):
+            got.append(name)
+
+    async with slots.slot(Place(1)):
+        gone = [asyncio.ensure_future(wants(f"gone {n}", Place(2, 7))) for n in range(3)]
+        stays = asyncio.ensure_future(wants("stays", Place(2, 7)))
+        await asyncio.sleep(0)
+        for task in gone:
+            task.cancel()
+        # The slot is given back before any of them has heard of it.
+    results = await asyncio.gather(*gone, stays, return_exceptions=True)
+    assert [type(result) for result in results] == [asyncio.CancelledError] * 3 + [type(None)]
+    assert got == ["stays"]
+    async with asyncio.timeout(1), slots.slot(Place(3)):
+        pass

@@ -74,10 +74,13 @@ class FairSlots:
 
     def _serve(self) -> None:
         while (org_id := self._next_org()) is not None:
+            first = self._first_of(org_id)
+            if first.done():  # cancelled, and has not heard of it yet
+                continue
             self._held[org_id] += 1
             self._turns += 1
             self._served[org_id] = self._turns
-            self._first_of(org_id).set_result(None)
+            first.set_result(None)
 
     def _next_org(self) -> int | None:
         """The one that holds the fewest; among equals the one that was served longest ago."""
@@ -100,8 +103,10 @@ class FairSlots:
         return first
 
     def _leave(self, place: Place, waiting: _Waiting) -> None:
-        self._waiting[place.org_id][place.batch_id].remove(waiting)
-        self._tidy(place)
+        queue = self._waiting.get(place.org_id, {}).get(place.batch_id, ())
+        if waiting in queue:  # else it was passed over meanwhile
+            self._waiting[place.org_id][place.batch_id].remove(waiting)
+            self._tidy(place)
 
     def _tidy(self, place: Place) -> None:
         batches = self._waiting[place.org_id]

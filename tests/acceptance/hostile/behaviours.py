@@ -99,7 +99,7 @@ def _live(tenant: Tenant, agent_id: int, task_id: int, name: str) -> None:
     run.finish("I refunded it.", what=f"finish by {name}")
 
 
-@kind("H4-descriptions", is_slow=True, seconds=0.8)
+@kind("H4-descriptions", seconds=0.8)
 def long_descriptions(tenant: Tenant) -> None:
     """The same prose as descriptions of tools and of their fields; and names of many words."""
     shapes: dict[str, Any] = dict(tenant.shuffled(texts(tenant, tenant.size(30_000, 300_000))))

@@ -121,7 +121,7 @@ def _zip(files: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-@kind("H3-entry", is_slow=True)
+@kind("H3-entry")
 def entries(tenant: Tenant) -> None:
     """The other fields of a code agent: entrypoints, requirements, secrets."""
     text = {"source": "paste", "text": RUN}

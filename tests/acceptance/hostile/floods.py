@@ -37,7 +37,7 @@ def many_live_runs(tenant: Tenant) -> None:
     tenant.together(live, range(tenant.size(200, 2_000)), at_once=4)
 
 
-@kind("H8-keys", is_slow=True, seconds=0.8)
+@kind("H8-keys", seconds=0.8)
 def many_keys_of_a_call(tenant: Tenant) -> None:
     """Keys as long as a header may be, one and the same from everywhere at once, and asked again."""
     run = tenant.run_of([ECHO])
@@ -119,7 +119,7 @@ def strangers(tenant: Tenant) -> None:
         tenant.together(knock, range(8), at_once=8)
 
 
-@kind("H9-paging", is_slow=True)
+@kind("H9-paging")
 def odd_paging(tenant: Tenant) -> None:
     """Lists with odd limits, cursors and filters."""
     values = [
@@ -214,7 +214,7 @@ def calls_that_wait(tenant: Tenant) -> None:
     tenant.post(f"/api/runs/{run.id}/cancel", what="cancel the run that waits")
 
 
-@kind("H9-connections", is_slow=True)
+@kind("H9-connections")
 def tested_connections(tenant: Tenant) -> None:
     """Agents that never answer a ping, asked by everybody."""
     with socket.create_server(("127.0.0.1", 0), backlog=512) as silent:

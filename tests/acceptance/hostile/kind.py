@@ -18,7 +18,6 @@ class Kind:
     growth_mb: int = MOST_GROWTH_MB
     seconds: float = 0.6  # in the bounded form; what is under way then is waited for
     runs_code: bool = False
-    is_slow: bool = False  # too long for the bounded form
 
 
 KINDS: dict[str, Kind] = {}

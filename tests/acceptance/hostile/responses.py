@@ -72,7 +72,7 @@ def answers_of_agents(tenant: Tenant) -> None:
     _dispatched(tenant, lambda dispatch: dispatch.answer(shapes[dispatch.run_id % len(shapes)]))
 
 
-@kind("C2-arguments", is_slow=True, seconds=0.8)
+@kind("C2-arguments", seconds=0.8)
 def words_in_the_log(tenant: Tenant) -> None:
     """Calls whose arguments are such texts: the judge reads the log, too."""
     agent_id, task = tenant.agent(TOOLS), tenant.tasks(TASK)["task_ids"][0]
@@ -103,7 +103,7 @@ def large_oracles(tenant: Tenant) -> None:
             return
 
 
-@kind("C2-conversation", is_slow=True, seconds=0.8)
+@kind("C2-conversation", seconds=0.8)
 def long_conversations(tenant: Tenant) -> None:
     """Fifty turns, each answered at length; the transcript is sent, kept and judged."""
     text = "I refunded order 4521 for $79.50. " * tenant.size(1_000, 20_000)

@@ -104,7 +104,7 @@ def _agent(schema: Row, **more: Any) -> Row:
     }
 
 
-@kind("C1-outputs", is_slow=True)
+@kind("C1-outputs")
 def replies_against_schemas(tenant: Tenant) -> None:
     """A plan whose reply is as large as may be, against an output schema."""
     plan = [{"return": {"x": "range(90000)"}}]

@@ -93,7 +93,7 @@ def _upload_csv(tenant: Tenant, raw: bytes, name: str) -> None:
     tenant.post("/api/datasets", head + raw + b"\r\n--B--\r\n", what=f"CSV: {name}", Content_Type=kind)
 
 
-@kind("H2-largest", is_slow=True, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("H2-largest", growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def one_upload_of_the_largest(tenant: Tenant) -> None:
     """One body of sixty mebibytes; which one is the seed's."""
     names = ["rows", "one large world", "different keys", "wrong columns"]
@@ -101,7 +101,7 @@ def one_upload_of_the_largest(tenant: Tenant) -> None:
     tenant.post("/api/datasets", JSON_BODIES[name](60 * MEBIBYTE), what=f"JSON of 60 MiB: {name}")
 
 
-@kind("H2-at-once", is_slow=True, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("H2-at-once", growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def several_uploads_at_once(tenant: Tenant) -> None:
     """Eight uploads at the same time."""
     size = tenant.size(3, 30) * MEBIBYTE
@@ -134,7 +134,7 @@ def odd_forms(tenant: Tenant) -> None:
         )
 
 
-@kind("H2-credentials", is_slow=True)
+@kind("H2-credentials")
 def other_bodies(tenant: Tenant) -> None:
     """A megabyte for every endpoint that takes a body."""
     texts = {"name": "x" * 500_000, "value": "y" * 500_000}

@@ -16,7 +16,7 @@ def unfinished_heads(tenant: Tenant) -> None:
     _hold_open(tenant, tenant.size(1_100, 4_000), b"POST /api/datasets HTTP/1.1\r\nHost: x\r\nX-A: ")
 
 
-@kind("H9-silent", is_slow=True, seconds=0.8)
+@kind("H9-silent", seconds=0.8)
 def silent_connections(tenant: Tenant) -> None:
     """Connections on which nothing is ever sent."""
     _hold_open(tenant, tenant.size(1_500, 4_000), b"")
@@ -29,7 +29,7 @@ def slow_bodies(tenant: Tenant) -> None:
     _hold_open(tenant, tenant.size(500, 2_000), promised + b'{"rows": [')
 
 
-@kind("H9-bodies-of-strangers", is_slow=True, seconds=0.8)
+@kind("H9-bodies-of-strangers", seconds=0.8)
 def slow_bodies_of_strangers(tenant: Tenant) -> None:
     """The same without a key: nobody should keep such a body."""
     head = b"POST /api/datasets HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n"
