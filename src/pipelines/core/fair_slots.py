@@ -103,9 +103,10 @@ class FairSlots:
         return first
 
     def _leave(self, place: Place, waiting: _Waiting) -> None:
-        queue = self._waiting.get(place.org_id, {}).get(place.batch_id, ())
-        if waiting in queue:  # else it was passed over meanwhile
-            self._waiting[place.org_id][place.batch_id].remove(waiting)
+        batches = self._waiting.get(place.org_id)
+        queue = batches.get(place.batch_id) if batches is not None else None
+        if queue is not None and waiting in queue:  # else it was passed over meanwhile
+            queue.remove(waiting)
             self._tidy(place)
 
     def _tidy(self, place: Place) -> None:
