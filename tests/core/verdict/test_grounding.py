@@ -127,3 +127,13 @@ def test_cancel_is_not_confused_with_refund():
     says = "I've refunded order 4521 and cancelled order 9001."
     axes = {"expected_state": {"order.4521.status": "refunded", "order.9001.status": "cancelled"}}
     assert judged(refund(1), cancel(2), says=says, **axes).verdict == "PASS"
+
+
+def test_no_number_of_doubts_hides_what_is_false():
+    doubts = " ".join(
+        f"The parcel travels by {word}." for word in ("ship", "rail", "mule", "drone", "raft", "sledge")
+    )
+    verdict = judged(
+        get_order(1), PAID_BACK, says=f"{doubts} The amount of order 4521 is $12.34.", **REFUNDED
+    )
+    assert (verdict.verdict, verdict.failure_mode) == ("FAIL", "false_claim"), verdict.reasoning

@@ -135,8 +135,12 @@ class Facts:
         for entity_type in after.entity_types():
             self._evidence.keep_going()
             for ledger in (before, after):
-                for id in filter(None, (ledger.resolve_id(entity_type, name) for name in sorted(seen))):
+                for id in filter(None, (self._resolved(ledger, entity_type, name) for name in sorted(seen))):
                     yield _record([{"type": entity_type, "id": id}, dict(ledger.get(entity_type, id) or {})])
+
+    def _resolved(self, ledger: Ledger, entity_type: str, name: str) -> str | None:
+        self._evidence.keep_going()  # replies may name very many things
+        return ledger.resolve_id(entity_type, name)
 
     @cached_property
     def given(self) -> Known:
@@ -219,9 +223,8 @@ class Facts:
         """What the records that name these ids say, and those that they name in turn."""
         if ids not in self._known:
             named = [record for record in self.records if record.ids & ids]
-            linked = {id for record in named for id in record.ids if any(map(str.isdigit, id))}
-            beside = [r for r in self.records if r not in named and r.ids & linked]
-            self._known[ids] = self._learned([*named, *beside]) if named else Known()
+            linked = ids | {id for record in named for id in record.ids if any(map(str.isdigit, id))}
+            self._known[ids] = self._learned(r for r in self.records if r.ids & linked) if named else Known()
         return self._known[ids]
 
     def _learned(self, records: Iterable[Record]) -> Known:
@@ -249,7 +252,9 @@ def _apart(value: Json) -> Iterator[Json]:
         yield value
         return
     own: Json = (
-        {key: part for key, part in value.items() if part not in lists} if isinstance(value, dict) else {}
+        {key: part for key, part in value.items() if not _is_list_of_things(part)}
+        if isinstance(value, dict)
+        else {}
     )
     yield own
     yield {"count": sum(len(part) for part in lists if isinstance(part, list))}

@@ -17,7 +17,7 @@ from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, left_over
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences, stem
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
@@ -58,8 +58,9 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
         found += [*_false_denials(text, record), *_false_statuses(text, record)]
         found += [*_unknown_references(text, record), *_deeds_of_no_call(text, record)]
     said = [claim.clause for claim in claims_of(evidence)]
-    left = left_over(evidence, record.facts, said)[:MOST_LEFT_OVER] if not found else []
-    found += map(_left_over, left)
+    left = left_over(evidence, record.facts, said) if not found else []
+    # What is false comes first: no number of doubts before it may hide it.
+    found += map(_left_over, sorted(left, key=lambda one: not one.instead)[:MOST_LEFT_OVER])
     if borne_out and not found:
         found.append(held(CHECK, "What the agent says it did is in the log.", borne_out))
     return found
@@ -168,10 +169,10 @@ class _Record:
 
     def has_seen(self, token: str) -> bool:
         """Whether a token stands in anything the agent was given, whatever stands between its characters."""
-        bare = _bare(token).encode()
+        wanted = bare(token).encode()
         for text in self._seen:
             self.evidence.keep_going()
-            if bare in text:
+            if wanted in text:
                 return True
         return False
 
@@ -361,11 +362,7 @@ def _is_measure(clause: str, token: re.Match[str]) -> bool:
 
 def _spelled_alike(id: str, text: str) -> bool:
     """Digits alone may mean an id (`#101` is `o-101`); letters must be its own."""
-    return text.isdigit() or _bare(text) == _bare(id)
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    return text.isdigit() or bare(text) == bare(id)
 
 
 def _words(text: str) -> Iterator[str]:
