@@ -11,10 +11,12 @@ demo: .venv/.run ## run the main job: an agent over twelve tasks, with verdicts
 	@$(BIN)/python examples/demo.py
 
 test: .venv/.dev check ## everything that must hold, in a few minutes
-	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow and not alone"
+	$(BIN)/python -m pytest -m "not slow and alone" tests/acceptance
 
 test-all: .venv/.dev check ## the heavier suites too
-	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not alone"
+	$(BIN)/python -m pytest -m alone tests/acceptance
 
 check: .venv/.dev ## style and types
 	$(BIN)/ruff check src tests bench examples

@@ -16,7 +16,7 @@ from hostile.kinds import KINDS
 
 LONG_S = float(os.environ.get("HEARTBEAT_S", "600"))
 ROUND_S = 4.0
-pytestmark = pytest.mark.xdist_group("heartbeat")  # one server, and one attack at a time
+pytestmark = pytest.mark.alone  # one server, and one attack at a time
 
 
 @pytest.fixture(scope="module")

@@ -71,9 +71,11 @@ async def test_a_run_that_is_being_loaded_when_it_ends_is_loaded_as_ended(house:
     """Its row was read while it was still running; until the load is done, the run ends and is let go."""
     run = await org.run()
     live_runs = house.platform.live_runs
+    assert await live_runs.load(hash_of(run.token))  # what it shares with others is made
+    live_runs.forget({run.id})
     with live_runs._shared._lock:  # the load stops behind the reading of the row
         loading = asyncio.create_task(live_runs.load(hash_of(run.token)))
-        while not is_at_work_in("surroundings"):  # noqa: ASYNC110 (a thread's place cannot be awaited)
+        while not is_at_work_in("is_ready"):  # noqa: ASYNC110 (a thread's place cannot be awaited)
             await asyncio.sleep(0.001)
         answered(await org.client.post(f"/api/runs/{run.id}/cancel"), 200)
         live_runs.let_go(run.id)
