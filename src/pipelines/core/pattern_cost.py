@@ -95,6 +95,8 @@ def agent_pattern_problems(tools: list[Json], path: str) -> list[Problem]:
     total, largest = 0, PatternAt("", "")
     for at, tool in enumerate(tools):
         for found in patterns_in(tool, f"{path}/{at}"):
+            if found.steps > MOST_OF_A_PATTERN:
+                continue  # which its schema will be refused for
             total += found.steps
             largest = max(largest, found, key=lambda each: each.steps)
             if total > MOST_OF_AN_AGENT:

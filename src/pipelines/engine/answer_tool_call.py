@@ -9,6 +9,7 @@ a row that is lost takes the run's memory with it.
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from pipelines.core.called_run import Arrival, KeptReply, OldKey
@@ -57,10 +58,29 @@ class ToolCallAnswerer:
         self._carry_out = carry_out
         self._node = node
         self._redoing: set[asyncio.Task[None]] = set()
+        self._turns = live_runs.turns
 
     def answer(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int = 0) -> None:
         """Decide and store. `answered` is called on the loop, exactly once: with the reply once its row is
         durable, or with the exception that kept it from being stored."""
+        if self._turns.is_free(live.org_id):
+            self._turns.take(live.org_id, partial(self._answer, live, call, answered, redos))
+        else:
+            self._turns.take(live.org_id, partial(self._answer_in_turn, live, call, answered, redos))
+
+    def _answer_in_turn(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int) -> None:
+        """As `_answer`, after others: nobody is left to raise to, and the run may not be in memory now."""
+        if live.is_forgotten:
+            self._answer_anew(live.token_hash, call, answered, redos)
+            return
+        once = _once(answered)
+        try:
+            self._answer(live, call, once, redos)
+        except Exception as error:  # noqa: BLE001 - told to whoever called
+            self._live_runs.forget({live.id})  # what the call did to it in memory is not in its log
+            once(error)
+
+    def _answer(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int) -> None:
         now = self._now()
         is_active = live.is_active and self._steady() < live.ends_at
         arguments, received = receive(live, call, is_active=is_active)
@@ -231,6 +251,7 @@ class ToolCallAnswerer:
             now=self._now,
             steady=self._steady,
             carry_out=self._carry_out,
+            turns=self._turns,
             node=self._node,
         )
         return live.queue

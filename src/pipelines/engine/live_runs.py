@@ -24,6 +24,7 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
+from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.time_limit import has_time
 from pipelines.storage.agents import Agent, agent_by_id
@@ -65,6 +66,7 @@ class LiveRun(CalledRun):
     """A run in memory: beside its state, what finding, ending and storing it take."""
 
     id: int
+    org_id: int
     jti: str
     token_hash: str
     toolbox: Toolbox
@@ -118,6 +120,7 @@ class LiveRuns:
         self._plan_readers = plan_readers or PlanReaders()
         self._now = now
         self.steady = steady
+        self.turns = CallTurns()
         self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
@@ -332,6 +335,7 @@ class _Shared:
         task = seed_name(run.odyssey_seed(), run.world_hash)
         return LiveRun(
             id=run.id,
+            org_id=run.org_id,
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
