@@ -21,6 +21,7 @@ from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import began_at, seed_name
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
@@ -449,8 +450,8 @@ def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedS
         behavior=behavior,
         may_read=has_time(MOST_READING_S),
     )
-    for name in toolbox.tools:
-        plan = simulator.plan_of(name).plan
-        if plan is not None:
-            plan.code  # noqa: B018 - compiled when it is first looked at
+    plans = [plan for name in toolbox.tools if (plan := simulator.plan_of(name).plan) is not None]
+    for plan in plans:
+        plan.code  # noqa: B018 - compiled when it is first looked at
+    prepare(world, [plan.steps for plan in plans])
     return simulator
