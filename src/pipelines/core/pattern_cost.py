@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pipelines.core.json_text import Json, pointer
 from pipelines.core.problems import Problem
 
-# By measure of jsonschema-rs 0.60, a step of a large pattern is up to 0.7 µs of compiling, and 100 bytes kept.
+# By measure of jsonschema-rs 0.60, a step of a large pattern is up to 0.7 µs of compiling and 100 bytes.
 MOST_OF_A_PATTERN = 120_000  # `^[\p{L} ]{1,200}$` just fits: a Unicode class stands for a thousand ranges
 MOST_OF_A_SCHEMA = 200_000  # it is compiled at once, with everybody waiting
 MOST_OF_AN_AGENT = 400_000  # each of its schemas apart, but kept for as long as it has runs
