@@ -1,7 +1,5 @@
 """What calls look up in a large world is built before them; what they find is the same."""
 
-import time
-
 import pytest
 
 from pipelines.core.ledger import Ledger, World
@@ -30,12 +28,10 @@ def world(count):
 @pytest.mark.parametrize("steps", PLANS.values(), ids=PLANS)
 def test_a_call_builds_nothing_in_a_world_that_was_prepared(steps):
     plan = parse_plan(steps, origin="authored")
-    ready, bare = world(20 * LARGE), world(20 * LARGE)
+    ready, bare = world(LARGE), world(LARGE)
     prepare(ready, [plan.steps])
     built = set(ready.derived), set(ready._loose_ids)
-    started = time.thread_time()
     reply = run(plan, {}, Ledger(ready), MOMENT)
-    assert time.thread_time() - started < 0.05, "without, up to half a second"
     assert (set(ready.derived), set(ready._loose_ids)) == built
     assert reply == run(plan, {}, Ledger(bare), MOMENT)
 
