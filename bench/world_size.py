@@ -80,6 +80,7 @@ def live_run(world: World) -> LiveRun:
     ledger = Ledger(world)
     return LiveRun(
         id=1,
+        org_id=1,
         jti="bench",
         token_hash="",
         toolbox=Toolbox({tool.name: tool for tool in TOOLS}, None, AgentConfig()),

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.core.agent_definition import AgentDefinition, parse_agent_definition
 from pipelines.core.code_source import CodeOrigin, CodeRecord, GitSource
-from pipelines.core.json_schema import _compiled
+from pipelines.core.json_schema import _COMPILED
 from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.passthrough_binding import EndpointFacts
 from pipelines.core.run_moment import seed_name
@@ -124,11 +124,11 @@ def test_limits_of_today_are_not_asked_of_a_row():
 
 def test_reading_a_stored_agent_compiles_no_schema():
     """Lists and dispatches read definitions, and need none of their tools."""
-    _compiled.cache_clear()
+    _COMPILED.clear()
     read = definition(HTTP_AGENT)
-    assert _compiled.cache_info().currsize == 0
+    assert len(_COMPILED) == 0
     read.tools[0].compile()
-    assert _compiled.cache_info().currsize == 2
+    assert len(_COMPILED) == 2
 
 
 def seed(text: str, **changes) -> Seed:

@@ -5,8 +5,9 @@ default, so that a draft named in `$schema` does not change what a tool accepts.
 """
 
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 
 import jsonschema_rs
@@ -21,8 +22,10 @@ from pipelines.core.check_limits import (
     size,
 )
 from pipelines.core.json_text import Json, JsonObject, dumps, pointer
+from pipelines.core.pattern_cost import BYTES_OF_A_STEP, patterns_in, schema_pattern_problems
 from pipelines.core.problems import Problem
 from pipelines.core.schema_cost import REFERENCES, schema_cost
+from pipelines.core.weighed_cache import WeighedCache
 
 MOST_TOGETHER = 2 * LARGEST_PATTERN  # bytes of the patterns that one text is searched for, compiled
 MOST_PROBLEMS = 20  # of one value: a list of ten thousand wrong items has one cause
@@ -163,6 +166,8 @@ def schema_problems(schema: Json, path: str, what: str) -> list[Problem]:
     if not isinstance(draft, str) or draft.rstrip("#") not in DRAFTS:
         message = f"{what} names a `$schema` we do not know"
         return [Problem(path=path + "/$schema", message=message, hint=f"known: {quoted(DRAFTS)}")]
+    if found := schema_pattern_problems(schema, path, what):
+        return found  # before any of them is compiled
     found = _metaschema_problems(schema, draft.rstrip("#"), path, what)
     found.extend(_foreign_references(schema, path, what))
     if not found and schema_cost(schema).nodes > MOST_NODES:
@@ -198,13 +203,25 @@ def _work_problems(schema: JsonObject, path: str, what: str) -> list[Problem]:
     return [Problem(path=path, message=message, hint="use smaller counts in `{…}`, or fewer patterns")]
 
 
-# Bounded: a process serves many agents, and each compiled schema holds some tens of kilobytes.
-@lru_cache(maxsize=2048)
+# A process serves many agents. Compiled, a schema takes up to 40 times its text, and its patterns more.
+_COMPILED: WeighedCache[tuple[jsonschema_rs.Validator, CheckLimits]] = WeighedCache(
+    most_bytes=128 * 2**20, most_things=2048
+)
+_ONE_AT_A_TIME = threading.Lock()  # the interpreter is held for up to 0.1 s: between two, others have a turn
+
+
 def _compiled(schema: str) -> tuple[jsonschema_rs.Validator, CheckLimits]:
-    validator = jsonschema_rs.validator_for(
-        schema, offline=True, validate_formats=False, pattern_options=BACKTRACKING
-    )
-    return validator, CheckLimits(json.loads(schema))
+    return _COMPILED.get(schema, partial(_compile, schema))
+
+
+def _compile(schema: str) -> tuple[tuple[jsonschema_rs.Validator, CheckLimits], int]:
+    body = json.loads(schema)
+    weight = 40 * len(schema) + sum(each.steps * BYTES_OF_A_STEP for each in patterns_in(body))
+    with _ONE_AT_A_TIME:
+        validator = jsonschema_rs.validator_for(
+            schema, offline=True, validate_formats=False, pattern_options=BACKTRACKING
+        )
+    return (validator, CheckLimits(body)), weight
 
 
 @lru_cache(maxsize=len(DRAFTS))

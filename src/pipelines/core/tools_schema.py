@@ -14,6 +14,7 @@ from pipelines.core.ledger_adapter import DEFAULT_WRITE_POLICY, LedgerAdapter, r
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.passthrough_binding import EndpointFacts as EndpointFacts
 from pipelines.core.passthrough_binding import PassthroughBinding, read_binding
+from pipelines.core.pattern_cost import agent_pattern_problems
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields, stored_list
 
@@ -145,6 +146,9 @@ def read_tools_schema(
     if size(entries, MAX_VALUES) > MAX_VALUES:
         message = f"tools_schema holds more than {MAX_VALUES:,} values, long texts counted for several"
         problems.append(Problem(path=path, message=message, hint="register fewer tools, or smaller schemas"))
+        return ()
+    if found := agent_pattern_problems(entries, path):
+        problems.extend(found)
         return ()
     tools: dict[str, Tool] = {}
     first_seen: dict[str, int] = {}

@@ -7,8 +7,10 @@ a row that is lost takes the run's memory with it.
 """
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from pipelines.core.called_run import Arrival, KeptReply, OldKey
@@ -33,6 +35,7 @@ from pipelines.storage.database import Database, SequenceTaken
 from pipelines.storage.trace_rows import row_at
 from pipelines.wire.errors import IdempotencyKeyReused, InvalidRunToken, StorageUnavailable
 
+LARGE_BODY = 64 * 1024  # bytes
 MAX_REDOS = 20  # only when several nodes answer calls of one run at the same moment
 Answer: TypeAlias = Reply | Exception
 
@@ -57,10 +60,41 @@ class ToolCallAnswerer:
         self._carry_out = carry_out
         self._node = node
         self._redoing: set[asyncio.Task[None]] = set()
+        self._turns = live_runs.turns
 
     def answer(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int = 0) -> None:
         """Decide and store. `answered` is called on the loop, exactly once: with the reply once its row is
         durable, or with the exception that kept it from being stored."""
+        if self._turns.is_free(live.org_id):
+            answer = self._answer if len(call.body or b"") < LARGE_BODY else self._answer_large
+            self._turns.take(live.org_id, partial(answer, live, call, answered, redos))
+        else:
+            self._turns.take(live.org_id, partial(self._answer_in_turn, live, call, answered, redos))
+
+    def _answer_in_turn(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int) -> None:
+        """As `_answer`, after others: nobody is left to raise to, and the run may not be in memory now."""
+        if live.is_forgotten:
+            self._answer_anew(live.token_hash, call, answered, redos)
+            return
+        once = _once(answered)
+        try:
+            self._answer_large(live, call, once, redos)
+        except Exception as error:  # noqa: BLE001 - told to whoever called
+            self._live_runs.forget({live.id})  # what the call did to it in memory is not in its log
+            once(error)
+
+    def _answer_large(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int) -> None:
+        """Nothing of it is part of a circle, and nearly all of it is gone at the end: the collector, which
+        would look through all of it several times (0.1 s for 1 MiB of lists), has nothing to find."""
+        is_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._answer(live, call, answered, redos)
+        finally:
+            if is_collecting:
+                gc.enable()
+
+    def _answer(self, live: LiveRun, call: ToolCall, answered: Answered, redos: int) -> None:
         now = self._now()
         is_active = live.is_active and self._steady() < live.ends_at
         arguments, received = receive(live, call, is_active=is_active)
@@ -231,6 +265,7 @@ class ToolCallAnswerer:
             now=self._now,
             steady=self._steady,
             carry_out=self._carry_out,
+            turns=self._turns,
             node=self._node,
         )
         return live.queue

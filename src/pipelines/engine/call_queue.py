@@ -26,6 +26,7 @@ from pipelines.core.tool_call import (
     waits_its_turn,
 )
 from pipelines.core.trace_row import TraceRow
+from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.carry_out import CarryOut
 from pipelines.storage.database import Database
 from pipelines.wire.errors import InternalError, OutcomeUnknown
@@ -72,6 +73,7 @@ class CallQueue:
         now: Callable[[], str],
         steady: Callable[[], float],
         carry_out: CarryOut,
+        turns: CallTurns,
         node: str,
     ) -> None:
         self._live = live
@@ -79,6 +81,7 @@ class CallQueue:
         self._now = now
         self._steady = steady
         self._carry_out = carry_out
+        self._turns = turns
         self._node = node
         self._calls: deque[Waiting] = deque()
 
@@ -154,7 +157,7 @@ class CallQueue:
             return
         if waiting.ask is not None:
             self._put(waiting, waiting.ask)
-        self._go_on()
+        self._take_turn()
 
     def _put(self, waiting: Waiting, ask: Ask) -> None:
         waiting.has_reply = False
@@ -166,16 +169,23 @@ class CallQueue:
             return
         waiting.task = None
         waiting.has_reply, waiting.reply = True, reply
-        self._go_on()
+        self._take_turn()
+
+    def _take_turn(self) -> None:
+        self._turns.take(self._live.org_id, self._go_on)
 
     def _go_on(self) -> None:
         """Settle whoever is first, and next, as far as what they asked has come back."""
+        began = self._turns.now()
         try:
             while self._calls and self._calls[0].is_recorded:
                 if self._steady() >= self._calls[-1].until:  # another process may have gone on without them
                     self.abandon(OutcomeUnknown())
                 elif self._is_settled(self._calls[0]):
                     self._complete(self._calls[0])
+                    if self._turns.is_long(began):
+                        self._take_turn()
+                        break
                 else:
                     break
         except Exception:  # our fault: logged, and what the run has in memory is not to be trusted

@@ -21,9 +21,11 @@ from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import began_at, seed_name
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
+from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.time_limit import has_time
 from pipelines.storage.agents import Agent, agent_by_id
@@ -65,6 +67,7 @@ class LiveRun(CalledRun):
     """A run in memory: beside its state, what finding, ending and storing it take."""
 
     id: int
+    org_id: int
     jti: str
     token_hash: str
     toolbox: Toolbox
@@ -118,6 +121,7 @@ class LiveRuns:
         self._plan_readers = plan_readers or PlanReaders()
         self._now = now
         self.steady = steady
+        self.turns = CallTurns()
         self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
@@ -332,6 +336,7 @@ class _Shared:
         task = seed_name(run.odyssey_seed(), run.world_hash)
         return LiveRun(
             id=run.id,
+            org_id=run.org_id,
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
@@ -445,8 +450,8 @@ def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedS
         behavior=behavior,
         may_read=has_time(MOST_READING_S),
     )
-    for name in toolbox.tools:
-        plan = simulator.plan_of(name).plan
-        if plan is not None:
-            plan.code  # noqa: B018 - compiled when it is first looked at
+    plans = [plan for name in toolbox.tools if (plan := simulator.plan_of(name).plan) is not None]
+    for plan in plans:
+        plan.code  # noqa: B018 - compiled when it is first looked at
+    prepare(world, [plan.steps for plan in plans])
     return simulator

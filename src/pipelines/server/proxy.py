@@ -174,6 +174,7 @@ class Proxy:
             await _send(asked.send, refuse_with(error, wait_s))
             return
         body = await _read_body(asked.receive)
+        await self.live_runs.turns.wait(live.org_id)
         if live.is_forgotten:
             live = await self.loaded(asked.token_hash)
         actor_id = asked.headers.actor_id

@@ -237,7 +237,7 @@ class Waiting(Slow):
 def test_a_plan_that_is_too_slow_is_told_from_one_that_does_too_much():
     code = parse_plan(often("i"), origin="authored").code
     call = Slow(ARGUMENTS, Ledger(WORLD), MOMENT)
-    with pytest.raises(SimulationFailed, match="250 ms on this machine") as failed:
+    with pytest.raises(SimulationFailed, match="150 ms on this machine") as failed:
         answered(code, call)
     assert failed.value.code == "plan_time"
     assert call.left > 0

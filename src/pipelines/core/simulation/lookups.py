@@ -126,7 +126,7 @@ def candidates(ledger: Ledger, entity_type: str, reach: Reach, wanted: Value) ->
         wanted = float(wanted)
     if isinstance(wanted, bool) or not isinstance(wanted, (str, int, float)):
         return None
-    index = _index(ledger.world, entity_type, reach)
+    index = index_of(ledger.world, entity_type, reach)
     if index is None:
         return None
     hits: Sequence[str] = index.get(wanted, ())
@@ -142,13 +142,13 @@ def candidates(ledger: Ledger, entity_type: str, reach: Reach, wanted: Value) ->
 
 
 def _in_order(ledger: Ledger, entity_type: str, ids: list[str]) -> list[str]:
-    seeded = _positions(ledger.world, entity_type)
+    seeded = positions(ledger.world, entity_type)
     return sorted(
         ids, key=lambda id: seeded.get(id, len(seeded))
     )  # the run's own additions stay last, in order
 
 
-def _positions(world: World, entity_type: str) -> dict[str, int]:
+def positions(world: World, entity_type: str) -> dict[str, int]:
     found = world.derived.get(("positions", entity_type))
     if found is None:
         found = {id: at for at, id in enumerate(world.entities.get(entity_type, {}))}
@@ -156,7 +156,7 @@ def _positions(world: World, entity_type: str) -> dict[str, int]:
     return found
 
 
-def _index(world: World, entity_type: str, reach: Reach) -> Index | None:
+def index_of(world: World, entity_type: str, reach: Reach) -> Index | None:
     """Built when first asked for, shared by every run of the world; None where an index would mislead."""
     key = ("index", entity_type, reach)
     if key not in world.derived:

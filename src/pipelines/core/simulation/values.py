@@ -19,8 +19,8 @@ Value: TypeAlias = Any
 
 MAX_STEPS = 2_000_000  # units of work in one call, each at most 50 ns here (`costs`)
 SLICE = 50_000  # units after which the clock is looked at: an ordinary call has a few hundred in all
-LONGEST_S = 0.25  # by the clock: so long a call keeps everybody else waiting
-BUSY_S = 0.2  # of it spent on the call itself; else the machine was busy with something else
+LONGEST_S = 0.15  # by the clock: so long a call keeps everybody else waiting, who may wait 0.25 s in all
+BUSY_S = 0.12  # of it spent on the call itself; else the machine was busy with something else
 MAX_TEXT = 100_000  # characters of one text
 MAX_ITEMS = 100_000  # elements of one list
 MAX_RESULT_BYTES = 1 << 20  # a reply, and likewise a value written to the ledger, as JSON

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from pipelines.core.ledger import Ledger
+from pipelines.core.ledger import World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.library.numbers import whole_needed
 from pipelines.core.simulation.values import Entity, Stopped, Value, id_text, kind_of
@@ -99,7 +99,7 @@ def _new_id(call: Call, kind: Value) -> Value:
 def next_id(call: Call, kind: str) -> str:
     """The next id after the type's own pattern: `o-101`, `o-102` → `o-103`; uuids where it has uuids."""
     ledger = call.world()
-    seeded = _seeded_numbering(ledger, kind)
+    seeded = seeded_numbering(ledger.world, kind)
     changed, known = ledger.changed(kind), ledger.world.entities.get(kind, {})
     call.spend(2 * len(changed) + sum(_NUMBERED_ID for id in changed if id not in known))
     own = _Numbering.of(id for id in changed if id not in known)
@@ -131,11 +131,10 @@ def _commonest(seeded: _Numbering, own: _Numbering) -> tuple[str, int]:
     return best, most
 
 
-def _seeded_numbering(ledger: Ledger, kind: str) -> _Numbering:
-    known = ledger.world.derived.get(("numbering", kind))
+def seeded_numbering(world: World, kind: str) -> _Numbering:
+    known = world.derived.get(("numbering", kind))
     if known is None:
-        known = _Numbering.of(ledger.world.entities.get(kind, {}))
-        ledger.world.derived["numbering", kind] = known
+        known = world.derived["numbering", kind] = _Numbering.of(world.entities.get(kind, {}))
     return known
 
 
