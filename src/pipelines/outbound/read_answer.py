@@ -2,8 +2,8 @@
 
 Whoever answers decides how many pieces it sends, and each costs us something. So pieces are parsed by
 compiled code, a few kilobytes at a time with others in between; what is not content (heads, sizes of chunks,
-trailers) is bounded; and where little comes at a time, it is left to gather. A large body goes to a file: many
-of them at once do not fill the memory.
+trailers) is bounded; and where little comes at a time, it is left to gather. A large body goes to a file, as
+many of them at once would fill the memory.
 """
 
 import asyncio
