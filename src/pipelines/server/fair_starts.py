@@ -1,4 +1,4 @@
-"""When requests begin: a few in each turn of the event loop, addresses by turns.
+"""When requests begin: one in each turn of the event loop, addresses by turns.
 
 Five hundred requests that come at once would otherwise all be begun before anybody else's is looked at.
 """
@@ -7,7 +7,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-AT_ONCE = 2  # beginning one takes half a millisecond, and who connects waits for some of these turns
+AT_ONCE = 1  # beginning one takes half a millisecond, and whoever connects waits for some of these turns
 
 
 class FairStarts:
