@@ -103,6 +103,7 @@ METADATA = "Location: http://169.254.169.254/latest/meta-data/?token=t0p"
 TEN_MB = b'{"final_response": "' + b"x" * 10_000_000 + b'"}'
 
 # What the agent does: the error class, the HTTP status, whether it was reached, and words of the detail.
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 FAULTS = {
     "401": (answers(401, b"who are you?"), "auth_failed", 401, "yes", "who are you?"),
     "403": (answers(403, b""), "auth_failed", 403, "yes", "HTTP 403 with an empty body"),
@@ -182,7 +183,42 @@ FAULTS = {
         "transport_error",
         None,
         "maybe",
-        "is not HTTP",
+        "the head of the answer is over 64 KiB",
+    ),
+    "headers in plenty": (
+        sends(b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 5_000),
+        "transport_error",
+        None,
+        "maybe",
+        "more than 500 headers",
+    ),
+    "hints without end": (
+        sends(b"HTTP/1.1 103 Early\r\n\r\n" * 5_000),
+        "transport_error",
+        None,
+        "maybe",
+        "the head of the answer is over 64 KiB",
+    ),
+    "chunks of a byte": (
+        sends(CHUNKED + b"1\r\nx\r\n" * 300_000),
+        "transport_error",
+        200,
+        "yes",
+        "too many small pieces",
+    ),
+    "words on a chunk": (
+        sends(CHUNKED + b"1;" + b"x" * 2_000_000),
+        "transport_error",
+        200,
+        "yes",
+        "too many small pieces",
+    ),
+    "trailers without end": (
+        sends(CHUNKED + b"0\r\n" + b"X-A: b\r\n" * 200_000),
+        "transport_error",
+        200,
+        "yes",
+        "more than 500 headers",
     ),
     "switches protocols": (
         sends(b"HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
@@ -220,6 +256,59 @@ async def test_reading_stops_at_the_limit_instead_of_draining_the_agent(client):
     async with raw_agent(sends_for_ever) as agent:
         await client.dispatch(target(agent.url()), ENVELOPE)
         await asyncio.wait_for(agent.left.wait(), 5)
+
+
+async def test_an_answer_of_many_small_pieces_is_read_if_it_is_no_longer_than_a_person_would_wait(client):
+    """A model streamed token by token: each a chunk, and a write, of its own."""
+    text = "".join(f"token {at} " for at in range(2_000))
+    body = json.dumps({"final_response": text}).encode()
+
+    async def streams(caller: Caller, request: Request) -> None:
+        await caller.send(CHUNKED)
+        for at in range(0, len(body), 4):
+            piece = body[at : at + 4]
+            await caller.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+        await caller.send(b"0\r\n\r\n")
+
+    async with raw_agent(streams) as agent:
+        outcome = await client.dispatch(target(agent.url()), ENVELOPE)
+    assert isinstance(outcome, Dispatched)
+    assert outcome.reply.final_response == text
+
+
+BODY = json.dumps(REPLY).encode()
+USUAL = {
+    "to the end of the connection": b"HTTP/1.1 200 OK\r\n\r\n" + BODY,
+    "HTTP/1.0": b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY,
+    "without a reason": b"HTTP/1.1 200\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY,
+    "lines that end in a newline": b"HTTP/1.1 200 OK\nContent-Length: %d\n\n" % len(BODY) + BODY,
+    "two lengths": CHUNKED[:-2] + b"Content-Length: 9\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY),
+    "with more behind it": b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY + b"\r\nx",
+    "with trailers": CHUNKED + b"%x\r\n%b\r\n0\r\nX-Sum: 1\r\n\r\n" % (len(BODY), BODY),
+}
+
+
+@pytest.mark.parametrize("data", USUAL.values(), ids=USUAL.keys())
+async def test_answers_as_servers_write_them(client, data):
+    async with raw_agent(sends(data)) as agent:
+        outcome = await client.dispatch(target(agent.url()), ENVELOPE)
+    assert isinstance(outcome, Dispatched), outcome
+    assert outcome.reply.final_response == "Refunded."
+
+
+async def test_many_dripping_agents_at_once_leave_the_loop_free(client):
+    shapes = [CHUNKED + b"1\r\nx\r\n" * 200_000, b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 40_000]
+
+    async def drips(caller: Caller, request: Request) -> None:
+        await caller.send(shapes[agent.connections % 2])
+
+    async with raw_agent(drips) as agent:
+        one = target(agent.url())
+        outcomes, lag_s = await least_lag(
+            lambda: asyncio.gather(*[client.dispatch(one, ENVELOPE) for _ in range(16)])
+        )
+    assert lag_s < MOST_LAG_S
+    assert {outcome.error_class for outcome in outcomes} == {"transport_error"}
 
 
 async def test_early_hints_and_an_unusual_2xx_are_no_fault(client):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.json_text import InvalidJson, dumps, loads
 from pipelines.core.problems import Refused
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
-from pipelines.processes.turns import FairTurns
 
 pytestmark = pytest.mark.anyio
 MEBIBYTE = 1024 * 1024
@@ -97,20 +97,20 @@ async def test_a_helper_knows_nothing_of_the_servers_environment(
 
 
 async def test_nobody_waits_behind_the_queue_of_another() -> None:
-    turns = FairTurns(2)
-    order: list[str] = []
+    turns = FairSlots.all_but_one_each(2)
+    order: list[tuple[int, int]] = []
     gate = asyncio.Event()
 
-    async def work(owner: str, number: int) -> None:
-        async with turns.turn(owner):
-            order.append(f"{owner}{number}")
+    async def work(owner: int, number: int) -> None:
+        async with turns.slot(Place(owner)):
+            order.append((owner, number))
             await gate.wait()
 
-    greedy = [asyncio.ensure_future(work("a", number)) for number in range(50)]
+    greedy = [asyncio.ensure_future(work(1, number)) for number in range(50)]
     await asyncio.sleep(0)
-    other = asyncio.ensure_future(work("b", 0))
+    other = asyncio.ensure_future(work(2, 0))
     await asyncio.sleep(0)
-    assert order == ["a0", "b0"]
+    assert order == [(1, 0), (2, 0)]
     gate.set()
     await asyncio.gather(*greedy, other)
     assert len(order) == 51

@@ -162,6 +162,8 @@ async def test_ordinary_code_is_read_at_any_size(org: Org) -> None:
     assert problem["message"] == "`agent.py`, line 1: `run` does not take `proxy_url` by name"
 
 
+#: For a list, behind two texts that are being read: 0.3 s were the most on a machine with ten times its work.
+MOST_WAIT_S = 1.0
 HARD_BEHAVIOR = {
     "spaces": "a" + " " * 4_000 + "b",
     "per": "Refund it " + "per " * 8_000,
@@ -201,6 +203,7 @@ async def test_behaviour_that_is_hard_to_read_leaves_everybody_their_turn(org: O
     _, lag_s = await least_lag(open_all)
     assert lag_s < MOST_LAG_S
     assert sorted(waits)[len(waits) // 2] < MOST_LAG_S
+    assert max(waits) < MOST_WAIT_S
 
 
 async def test_behaviour_past_32_kb_is_refused_with_what_to_do(org: Org) -> None:

@@ -34,6 +34,9 @@ GRACE_S = 5  # what is in flight at Ctrl-C may take this long to end
 #: No database is waited for longer than this: what is under way ends as by a kill.
 STOP_S = 8
 CUT_OFF_CODE = 74  # of sysexits.h: an error of input or output
+#: Connections in a turn of the event loop. libuv takes one for each socket that listens, so one socket stands
+#: for several: whoever connects behind 500 others would wait for as many turns.
+ACCEPTED_AT_ONCE = 16
 PATIENCE_S = 4  # and a call that waits for something outside this long: then it is still told what happened
 
 
@@ -142,7 +145,7 @@ def _listener(settings: Settings) -> socket.socket:
 
 def _serve(app: App, listener: socket.socket, settings: Settings) -> None:
     server = _Server(server_config(app), app, stop_s=STOP_S if settings.is_shared else None)
-    server.run(sockets=[listener])
+    server.run(sockets=[listener, *(listener.dup() for _ in range(ACCEPTED_AT_ONCE - 1))])
 
 
 def server_config(app: App, protocol: type[OneWriteProtocol] = LeanProxyProtocol) -> uvicorn.Config:

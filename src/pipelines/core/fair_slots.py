@@ -36,6 +36,11 @@ class FairSlots:
         self._served: dict[int, int] = {}  # by org, while it holds or waits: which turn was its latest
         self._turns = 0
 
+    @classmethod
+    def all_but_one_each(cls, places: int) -> "FairSlots":
+        """No org has all of the places, even where it is alone: one is left for whoever comes."""
+        return cls(max(places - 1, 1), guests=min(places - 1, 1))
+
     @property
     def held(self) -> int:
         return self._held.total()

@@ -4,11 +4,11 @@ Orgs take turns, and none has all threads: what one writes to be hard to read de
 """
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from pipelines.processes.turns import FairTurns
+from pipelines.core.fair_slots import FairSlots, Place
 
 T = TypeVar("T")
 READERS = 2  # pure Python: more of them would only take turns with the event loop
@@ -17,10 +17,10 @@ READERS = 2  # pure Python: more of them would only take turns with the event lo
 class PlanReaders:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="plans")
-        self._turns = FairTurns(READERS)
+        self._turns = FairSlots.all_but_one_each(READERS)
 
-    async def run(self, work: Callable[[], T], *, owner: Hashable) -> T:
-        async with self._turns.turn(owner):
+    async def run(self, work: Callable[[], T], *, owner: int) -> T:
+        async with self._turns.slot(Place(owner)):
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from pipelines.outbound.address_guard import (
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome, encoded, outcome_of
 from pipelines.outbound.ping import PING_TIMEOUT_S, PingResult, judge_ping
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
-from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
+from pipelines.processes.pool import HelperProcesses, Input, Job, TookTooMuch
 from pipelines.wire.envelope import PING_BODY, Envelope, ErrorClass
 
 __all__ = ["AgentClient", "AgentTarget", "DispatchFailed", "Dispatched", "Outcome", "PingResult"]
@@ -97,20 +97,23 @@ class AgentClient:
         answer, latency_ms = await self._post(
             target, dumps(envelope.body()), envelope.headers(), target.timeout_s
         )
-        return outcome_of(
-            answer,
-            reply=await self._reply(answer, target.org_id),
-            contract=target.response_contract,
-            secrets=[*target.secrets(), envelope.run_token],
-            latency_ms=latency_ms,
-        )
+        try:
+            return outcome_of(
+                answer,
+                reply=await self._reply(answer, target.org_id),
+                contract=target.response_contract,
+                secrets=[*target.secrets(), envelope.run_token],
+                latency_ms=latency_ms,
+            )
+        finally:
+            _close(answer)
 
     async def _reply(self, answer: Answer | NoAnswer, org_id: int) -> AgentReply | BadReply | None:
         """What a success says; None where there is none."""
         if isinstance(answer, NoAnswer) or not answer.is_success:
             return None
         return encoded(answer) or await read_reply(
-            self._helpers, answer.body, answer.headers.get("content-type"), owner=org_id
+            self._helpers, answer.file or answer.body, answer.headers.get("content-type"), owner=org_id
         )
 
     async def ping(self, target: AgentTarget) -> PingResult:
@@ -121,6 +124,7 @@ class AgentClient:
             {"Content-Type": "application/json"},
             min(PING_TIMEOUT_S, target.timeout_s),
         )
+        _close(answer)
         return judge_ping(
             answer,
             latency_ms=latency_ms,
@@ -143,11 +147,16 @@ class AgentClient:
         return answer, round((perf_counter() - started) * 1000, 3)
 
 
+def _close(answer: Answer | NoAnswer) -> None:
+    if isinstance(answer, Answer) and answer.file is not None:
+        answer.file.close()
+
+
 async def read_reply(
-    helpers: HelperProcesses, raw: bytes, content_type: str | None, *, owner: int
+    helpers: HelperProcesses, raw: Input, content_type: str | None, *, owner: int
 ) -> AgentReply | BadReply:
     """Eight megabytes made to be hard to read take seconds, in which nobody else would be served."""
-    if len(raw) <= READ_ASIDE_BYTES:
+    if isinstance(raw, bytes) and len(raw) <= READ_ASIDE_BYTES:
         return parse_agent_reply(raw, content_type)
     job = Job("agent_reply", {"content_type": content_type}, READING_S, 4 * MAX_REPLY_BYTES)
     try:

@@ -24,6 +24,7 @@ _BY_TROUBLE = {
     Trouble.UNREACHABLE: ErrorClass.AGENT_UNREACHABLE,
     Trouble.TIMEOUT: ErrorClass.AGENT_TIMEOUT,
     Trouble.BROKEN: ErrorClass.TRANSPORT_ERROR,
+    Trouble.WASTEFUL: ErrorClass.TRANSPORT_ERROR,
 }
 _BY_STATUS = {
     401: ErrorClass.AUTH_FAILED,
@@ -36,6 +37,7 @@ _HINTS = {
     ErrorClass.AGENT_TIMEOUT: "make the agent answer within its run_timeout_s, or raise that (at most 1800)",
 }
 REDIRECT_HINT = "register the URL that the agent really answers at"
+WASTEFUL_HINT = "send the reply with a Content-Length, or in chunks of a kilobyte or more"
 REFUSED_HINT = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS lets a server call agents on its own machine and network"
 
 
@@ -138,13 +140,13 @@ def _class_of(status: int) -> ErrorClass:
 
 def _unanswered(failure: NoAnswer, latency_ms: float) -> DispatchFailed:
     error_class = _BY_TROUBLE[failure.trouble]
-    is_refused = failure.trouble is Trouble.ADDRESS_REFUSED
+    by_trouble = {Trouble.ADDRESS_REFUSED: REFUSED_HINT, Trouble.WASTEFUL: WASTEFUL_HINT}
     return DispatchFailed(
         error_class=error_class,
         detail=failure.detail,
         reached=failure.reached,
         http_status=failure.status,
-        hint=REFUSED_HINT if is_refused else _HINTS.get(error_class),
+        hint=by_trouble.get(failure.trouble, _HINTS.get(error_class)),
         latency_ms=latency_ms,
     )
 

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject
-from pipelines.outbound.dispatch_outcome import REDIRECT_HINT, REFUSED_HINT, excerpt, redirect_detail
+from pipelines.outbound.dispatch_outcome import (
+    REDIRECT_HINT,
+    REFUSED_HINT,
+    WASTEFUL_HINT,
+    excerpt,
+    redirect_detail,
+)
 from pipelines.outbound.post_once import Answer, NoAnswer, Trouble
 
 PING_TIMEOUT_S = 15.0  # a ping does no work; what takes longer is a cold start that a person should see
@@ -34,6 +40,7 @@ _TROUBLE_HINTS = {
     Trouble.UNREACHABLE: "is the agent running, and listening on this host and port?",
     Trouble.TIMEOUT: f"the agent took the ping but did not answer: {_SHORT_CIRCUIT}",
     Trouble.BROKEN: "see the agent's log: it took the connection and dropped it (http:// for https://?)",
+    Trouble.WASTEFUL: WASTEFUL_HINT,
 }
 
 

@@ -11,17 +11,18 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from socket import gaierror
-from typing import Literal, TypeAlias
+from typing import IO, Literal, TypeAlias
 
 import httpcore2
-from httpcore2 import AsyncHTTP11Connection, AsyncNetworkBackend, AsyncNetworkStream
+from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 from httpx2 import URL, InvalidURL
 
 from pipelines.outbound.address_guard import AddressRefused
+from pipelines.outbound.read_answer import BrokenOff, IncomingAnswer, NotHttp, TooMuchAround
 
 CONNECT_TIMEOUT_S = 10.0  # a host that is up answers within a round trip; the agent's own time comes after
 MOST_ERROR_BYTES = 64 * 1024  # of a body that is only looked at for what went wrong
@@ -40,6 +41,7 @@ class Trouble(StrEnum):
     UNREACHABLE = "unreachable"  # no connection, or no TLS
     TIMEOUT = "timeout"  # connected, but not done in time
     BROKEN = "broken"  # the connection ended, or spoke something else than HTTP
+    WASTEFUL = "wasteful"  # more around the content of an answer than anybody needs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +57,10 @@ class Post:
 class Answer:
     status: int
     headers: Mapping[str, str]  # lower-case names; the last of those that stand twice
-    body: bytes  # at most `most_bytes`, and one more byte if there was more
+    body: (
+        bytes  # at most `most_bytes`, and one more byte if there was more; its beginning, if it is in a file
+    )
+    file: IO[bytes] | None = None  # all of a large body; whoever has the answer closes it
 
     @property
     def is_success(self) -> bool:
@@ -73,13 +78,15 @@ class NoAnswer:
 class _Progress:
     """What is known of an exchange when it is cut short."""
 
-    __slots__ = ("headers", "is_sending", "parts", "status")
+    __slots__ = ("answer", "is_sending")
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int) -> None:
         self.is_sending = False
-        self.status: int | None = None
-        self.headers: dict[str, str] = {}
-        self.parts: list[bytes] = []
+        self.answer = IncomingAnswer(most_bytes, MOST_ERROR_BYTES)
+
+    @property
+    def status(self) -> int | None:
+        return self.answer.status
 
     @property
     def reached(self) -> Reached:
@@ -98,18 +105,33 @@ async def post_once(post: Post, *, network: AsyncNetworkBackend, tls: ssl.SSLCon
         # Found here, because the HTTP library would quote the value, a secret perhaps, in its log.
         detail = "a header cannot be sent: check the auth header's name and value"
         return NoAnswer(trouble=Trouble.UNSENDABLE, detail=detail, reached="no")
-    progress = _Progress()
+    progress = _Progress(post.most_bytes)
+    try:
+        return await _answered(post, url, progress, network, tls)
+    except BaseException:  # also where it is cancelled
+        progress.answer.close()
+        raise
+
+
+async def _answered(
+    post: Post, url: URL, progress: _Progress, network: AsyncNetworkBackend, tls: ssl.SSLContext
+) -> Answer | NoAnswer:
     try:
         async with asyncio.timeout(post.timeout_s):
             await _exchange(post, url, progress, network, tls)
     except (TimeoutError, httpcore2.TimeoutException):
         failure = _timed_out(post, url, progress)
-    except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:  # OSError: TLS breaks raw
+    # OSError: TLS breaks raw.
+    except (httpcore2.NetworkError, OSError, NotHttp, BrokenOff, TooMuchAround) as error:
         failure = _failed(url, progress, error)
     else:
         return _answer(progress)
     # An error that was announced but not delivered whole is still that error.
-    return _answer(progress) if progress.status is not None and progress.status >= 300 else failure
+    if progress.status is not None and progress.status >= 300:
+        progress.answer.keep_what_came()
+        return _answer(progress)
+    progress.answer.close()
+    return failure
 
 
 def _readable(text: str) -> URL:
@@ -150,31 +172,19 @@ async def _exchange(
 
 
 async def _send_and_read(post: Post, url: URL, progress: _Progress, stream: AsyncNetworkStream) -> None:
-    target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=_port(url), target=url.raw_path)
-    headers = [
-        (b"Host", url.netloc),
-        *((name.encode(), value.encode()) for name, value in post.headers.items()),
-    ]
-    connection = AsyncHTTP11Connection(origin=target.origin, stream=stream)
+    head = [f"POST {url.raw_path.decode('ascii')} HTTP/1.1", f"Host: {url.netloc.decode('ascii')}"]
+    head += [f"{name}: {value}" for name, value in post.headers.items()]
+    head += [f"Content-Length: {len(post.body)}", "", ""]
     progress.is_sending = True
-    async with connection.stream("POST", target, headers=headers, content=post.body) as response:
-        progress.status = response.status
-        progress.headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
-        }
-        most = post.most_bytes if response.status < 300 else min(post.most_bytes, MOST_ERROR_BYTES)
-        left = most + 1
-        async with aclosing(response.aiter_stream()) as chunks:
-            async for chunk in chunks:
-                progress.parts.append(chunk[:left])
-                left -= len(chunk)
-                if left <= 0:
-                    return
+    with suppress(httpcore2.WriteError):  # it may have answered before it had read everything
+        await stream.write("\r\n".join(head).encode("ascii") + post.body)
+    await progress.answer.read(stream)
 
 
 def _answer(progress: _Progress) -> Answer:
-    assert progress.status is not None
-    return Answer(status=progress.status, headers=progress.headers, body=b"".join(progress.parts))
+    answer = progress.answer
+    assert answer.status is not None
+    return Answer(status=answer.status, headers=answer.headers, body=answer.begins, file=answer.file)
 
 
 def _timed_out(post: Post, url: URL, progress: _Progress) -> NoAnswer:
@@ -192,9 +202,13 @@ def _failed(url: URL, progress: _Progress, error: Exception) -> NoAnswer:
     if progress.reached == "no":
         detail = f"cannot connect to {_place(url)}: {_reason(error)}"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")
+    if isinstance(error, TooMuchAround):
+        return NoAnswer(
+            trouble=Trouble.WASTEFUL, detail=str(error), reached=progress.reached, status=progress.status
+        )
     if progress.status is not None:
         detail = "the connection broke while the answer was read"
-    elif isinstance(error, httpcore2.ProtocolError) and "disconnected" not in str(error):
+    elif isinstance(error, NotHttp):
         detail = "what came back is not HTTP"
     else:
         detail = "the connection was closed before there was an answer"

@@ -11,14 +11,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Literal, NamedTuple, TypeAlias
 
+from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
 from pipelines.core.problems import Problem, Refused
 from pipelines.processes import frames
-from pipelines.processes.turns import FairTurns
 
 MEBIBYTE = 1024 * 1024
 MEMORY_BYTES = 1024 * MEBIBYTE  # of address space: a text of 8 MiB takes up to 700 MiB to read
@@ -54,13 +53,13 @@ class HelperProcesses:
     """Holds no process until the first job; `close` ends them."""
 
     def __init__(self, *, processes: int = PROCESSES, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._turns = FairTurns(processes)
+        self._turns = FairSlots.all_but_one_each(processes)
         self._idle = [_Helper(memory_bytes) for _ in range(processes)]
         self._all = tuple(self._idle)
         self._threads = ThreadPoolExecutor(processes, thread_name_prefix="helper")
         self._under_way: set[asyncio.Task[list[bytes]]] = set()
 
-    async def run(self, job: Job, data: Input, *, owner: Hashable) -> list[bytes]:
+    async def run(self, job: Job, data: Input, *, owner: int) -> list[bytes]:
         """The parts of the result. Refused and InvalidJson as the job raises them; TookTooMuch; JobFailed."""
         task = asyncio.ensure_future(self._run(job, data, owner))
         self._under_way.add(task)
@@ -73,8 +72,8 @@ class HelperProcesses:
         if not task.cancelled():
             task.exception()  # is seen, also where whoever asked has hung up
 
-    async def _run(self, job: Job, data: Input, owner: Hashable) -> list[bytes]:
-        async with self._turns.turn(owner):
+    async def _run(self, job: Job, data: Input, owner: int) -> list[bytes]:
+        async with self._turns.slot(Place(owner)):
             helper = self._idle.pop()
             try:
                 loop = asyncio.get_running_loop()

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
@@ -14,6 +15,7 @@ from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.open_batch import read_batch
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.run_batch import BatchRunner
@@ -22,10 +24,11 @@ from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
-from pipelines.server import broken_files, docs_page, errors, openapi, sandboxes
+from pipelines.server import broken_files, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
 from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
+from pipelines.server.batch_watches import BatchWatches
 from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.housekeeping import Housekeeping
 from pipelines.server.loop_lag import LoopLag
@@ -129,6 +132,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
             "readiness": readiness,
+            "watches": BatchWatches(partial(read_batch, platform)),
         }
     finally:
         lag.close()
@@ -158,6 +162,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # FastAPI's page fetches its scripts from elsewhere; ours works offline
         redoc_url=None,
+        openapi_url=None,  # FastAPI's own would be written anew for everybody who asks
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.upload_limit_mb = settings.upload_limit_mb
@@ -197,10 +202,15 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         """What an agent answers to a dispatch, as a JSON Schema."""
         return answer(RESPONSE_SCHEMA)
 
+    @api.get("/openapi.json", include_in_schema=False)
+    async def openapi_document() -> Response:
+        return Response(await written.document(), media_type="application/json")
+
     @api.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(docs_page.render(api.openapi()))
+        return HTMLResponse(await written.page())
 
     errors.install(api)
     openapi.install(api)
+    written = openapi.Written(api)
     return api

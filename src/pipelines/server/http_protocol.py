@@ -9,6 +9,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pipelines.server.bounded_protocol import BoundedProtocol
@@ -45,7 +46,11 @@ class OneWriteProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._answering = cycle
-        super()._start_asgi_task(cycle, app)
+        self._open.starts.start(self.address, partial(self._start_unless_gone, cycle, app))
+
+    def _start_unless_gone(self, cycle: Any, app: Any) -> None:
+        if not cycle.disconnected:
+            super()._start_asgi_task(cycle, app)
 
     def shutdown(self) -> None:
         self._is_stopping = True

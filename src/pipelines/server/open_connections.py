@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_network
 from typing import Protocol
 
+from pipelines.server.fair_starts import FairStarts
+
 MOST_OPEN_FILES = 65_536  # asked for at start, where the system lets us: a child inherits it
 MOST_CONNECTIONS = 10_000  # some 20 kB each, so 200 MB; more clients than one process can answer
 LEAST_KEPT_FILES = 256  # for the database, calls to agents, sandboxes and git; a quarter, if that is more
@@ -61,6 +63,7 @@ class OpenConnections:
         self.unfed_bytes = 0
         self.body_bytes = 0
         self.given_up = 0  # to make room, since the start
+        self.starts = FairStarts()  # of what is asked on them
 
     def __len__(self) -> int:
         return len(self._open)

@@ -1,9 +1,12 @@
 """The OpenAPI document: the management API as FastAPI sees it, and the proxy, which is not FastAPI's."""
 
+import asyncio
 from typing import Any
 
 from fastapi import FastAPI
 
+from pipelines.core.json_text import dumps
+from pipelines.server import docs_page
 from pipelines.wire.names import (
     HEADER_ACTOR_ID,
     HEADER_IDEMPOTENCY_KEY,
@@ -50,6 +53,31 @@ def install(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]  # FastAPI's own way to extend it
+
+
+class Written:
+    """The document as it is sent: made once, beside the loop, since it takes a while and anybody may ask."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._making = asyncio.Lock()
+        self._made: tuple[bytes, bytes] | None = None
+
+    async def document(self) -> bytes:
+        return (await self._both())[0]
+
+    async def page(self) -> bytes:
+        return (await self._both())[1]
+
+    async def _both(self) -> tuple[bytes, bytes]:
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+        return self._made
+
+    def _make(self) -> tuple[bytes, bytes]:
+        document = self._app.openapi()
+        return dumps(document), docs_page.render(document).encode()
 
 
 def _complete(document: dict[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,11 @@
 """Batches: their progress, stopping, resuming, judging again, comparing, exporting."""
 
-import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject, dumps
@@ -27,12 +26,12 @@ from pipelines.server.api.common import (
     answer_page,
     id_cursor,
 )
+from pipelines.server.batch_watches import BatchWatches
 from pipelines.storage.batches import batches_of_org
 from pipelines.storage.paging import Filter
 from pipelines.storage.runs import runs_of_org
 
 router = APIRouter(prefix="/api/batches", tags=["batches"])
-POLL_S = 0.3  # how often progress is looked at while someone watches: any node may be working
 EXPORT_PAGE = 200  # runs in memory at once while a batch is exported
 EXPORTED = (
     "id",
@@ -45,6 +44,14 @@ EXPORTED = (
     "error_class",
     "final_response",
 )
+
+
+def _watches_of(request: Request) -> BatchWatches:
+    watches: BatchWatches = request.app.state.watches
+    return watches
+
+
+Watches = Annotated[BatchWatches, Depends(_watches_of)]
 
 
 @router.get("")
@@ -68,11 +75,11 @@ async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
 
 
 @router.get("/{batch_id}/events", responses=schemas.EVENTS)
-async def get_events(batch_id: Id, platform: Ours, key: Viewer) -> Response:
+async def get_events(batch_id: Id, platform: Ours, watches: Watches, key: Viewer) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
     await open_batch.find_batch(platform, key.org_id, batch_id)
     return StreamingResponse(
-        _events(platform, key.org_id, batch_id),
+        watches.events(key.org_id, batch_id),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )
@@ -155,17 +162,3 @@ async def _as_csv(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[str]:
         yield text.getvalue()
         text.seek(0)
         text.truncate()
-
-
-async def _events(platform: Platform, org_id: int, batch_id: int) -> AsyncIterator[bytes]:
-    last = b""
-    while True:
-        batch = await open_batch.read_batch(platform, org_id, batch_id)
-        now = dumps(batch)
-        if batch["status"] != "running":
-            yield b"event: end\ndata: " + now + b"\n\n"
-            return
-        if now != last:
-            yield b"event: progress\ndata: " + now + b"\n\n"
-            last = now
-        await asyncio.sleep(POLL_S)
