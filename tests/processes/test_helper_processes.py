@@ -87,6 +87,18 @@ async def test_a_helper_that_was_killed_while_idle_is_replaced(helpers: HelperPr
     assert await helpers.run(reading(), b"2", owner=1) == [b"2"]
 
 
+async def test_a_helper_stays_however_much_the_server_uses(helpers: HelperProcesses) -> None:
+    held = b"x" * (400 * MEBIBYTE)
+    await helpers.run(reading(), b"1", owner=1)
+    assert pid_of(helpers) is not None
+    del held
+
+
+async def test_a_helper_that_has_used_much_leaves(helpers: HelperProcesses) -> None:
+    await helpers.run(reading(most_values=10_000_000), b"[" + b"[]," * 2_500_000 + b"[]]", owner=1)
+    assert pid_of(helpers) is None
+
+
 async def test_a_helper_knows_nothing_of_the_servers_environment(
     helpers: HelperProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,8 +38,18 @@ def main() -> None:
         _answer(connection, asked, data)
         signal.setitimer(signal.ITIMER_PROF, 0)
         del data
-        is_leaving = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > LEAVES_AT_KIB
+        is_leaving = _most_used_kib() > LEAVES_AT_KIB
         frames.send(connection, frames.END, dumps({"is_leaving": is_leaving}))
+
+
+def _most_used_kib() -> int:
+    """By this program: what `getrusage` tells begins with what the server used when it started us."""
+    try:
+        with open("/proc/self/status") as status:
+            (line,) = (line for line in status if line.startswith("VmHWM:"))
+    except (OSError, ValueError):  # not Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(line.split()[1])
 
 
 def _received(connection: socket.socket) -> tuple[dict, bytes]:  # type: ignore[type-arg]
