@@ -96,7 +96,7 @@ async def test_a_helper_stays_however_much_the_server_uses(helpers: HelperProces
 
 async def test_a_helper_that_has_used_much_leaves() -> None:
     helpers = HelperProcesses(memory_bytes=1024 * MEBIBYTE)
-    await helpers.run(reading(most_values=10_000_000), b"[" + b"[]," * 2_000_000 + b"[]]", owner=1)
+    await helpers.run(reading(most_values=10_000_000), b"[" + b"[]," * 3_500_000 + b"[]]", owner=1)
     assert pid_of(helpers) is None
     await helpers.close()
 
