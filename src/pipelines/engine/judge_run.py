@@ -156,6 +156,7 @@ def _judged(run: Run, found: _Gathered, responses: tuple[str, ...]) -> Ending:
                 responses=responses,
                 status=ending.status.value,
                 error_class=ending.error_class,
+                now=run.simulated_now or None,
                 keep_going=keep_going,
             )
         )

@@ -205,6 +205,7 @@ class InProcessRun:
                 responses=() if isinstance(reply, BadReply) else (reply.final_response,),
                 status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
                 error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
+                now=self._seed.now or DEFAULT_NOW,
             )
         )
         if isinstance(found, JudgeError):
