@@ -30,6 +30,7 @@ pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
 SEED = Seed(user_instruction="Do it.", initial_state={"order": {"1": {"n": 1}}})
 LATER = "2026-05-01T12:01:00.000000Z"
+SIMULATED = "2025-02-03T04:05:06.000000Z"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -124,7 +125,14 @@ def pending(at: JsonObject, number: int) -> NewRun:
 
 def claim(run_id: int, worker: str, token: str) -> Callable[[Connection], object]:
     return lambda connection: runs.claim_run(
-        connection, run_id=run_id, worker=worker, jti=token, token_hash=token, now=NOW, expires_at=LATER
+        connection,
+        run_id=run_id,
+        worker=worker,
+        jti=token,
+        token_hash=token,
+        now=NOW,
+        simulated_now=SIMULATED,
+        expires_at=LATER,
     )
 
 
@@ -329,6 +337,9 @@ async def test_a_run_is_claimed_once_and_ended_once(database: Database):
     _, (run_id,) = await stored_runs(database, 1)
     outcomes = [await database.write(claim(run_id, worker, worker)) for worker in ("one", "two")]
     assert outcomes == [True, False]
+    started = await database.read(lambda connection: runs.run_by_token_hash(connection, "one"))
+    assert started is not None
+    assert (started.started_at, started.simulated_now) == (NOW, SIMULATED)
     ending = Ending(status=RunStatus.COMPLETED, final_response="Done.")
     ends = [
         await database.write(

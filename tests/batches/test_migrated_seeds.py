@@ -123,7 +123,14 @@ async def test_what_was_unfinished_goes_on(database: Database):
     )
     claimed = await database.write(
         lambda connection: runs.claim_run(
-            connection, run_id=2, worker="w", jti="new", token_hash="new", now=NOW, expires_at=LATER
+            connection,
+            run_id=2,
+            worker="w",
+            jti="new",
+            token_hash="new",
+            now=NOW,
+            simulated_now=NOW,
+            expires_at=LATER,
         )
     )
     assert claimed

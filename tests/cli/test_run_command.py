@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nodes import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
-from pipelines.cli.run import gate_is_met
+from pipelines.cli.run import gate_is_met, warnings_of
 from played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
 
 WIDE = {"COLUMNS": "200"}
@@ -85,6 +85,15 @@ def test_all_pass_is_exit_code_0(api: Api, cli: Cli):
     assert "PASS" not in out.splitlines()[0]
 
 
+def test_what_the_runs_point_out_is_printed_once_below_the_verdicts(api: Api, cli: Cli):
+    """Here, that the agent has tools and calls none."""
+    with registered(api, does_nothing) as (_, agent_id):
+        _, out, _ = cli.run("--agent", agent_id, "--dataset", cli.tasks(*ROWS[:2]))
+    first, second = (run["id"] for run in reversed(api.get("/api/runs", limit=2)["items"]))
+    assert f"warning runs {first}, {second}: the agent has tools, but no call reached the proxy" in out
+    assert out.count("no call reached the proxy") == 1
+
+
 GATES = {"0.75": 0, "0.76": 1}
 
 
@@ -100,6 +109,14 @@ def test_the_exit_code_says_whether_the_gate_is_met(api: Api, cli: Cli):
 
 def run_of(verdict: str | None, judge_error: str | None = None) -> dict[str, Any]:
     return {"verdict": verdict, "judge_error": judge_error}
+
+
+def test_many_warnings_are_cut_short_and_counted():
+    runs = [{"id": n, "soft_warnings": ["all alike", f"number {n}"]} for n in range(1, 13)]
+    lines = warnings_of([*runs, {"id": 13, "soft_warnings": None}])
+    assert lines[:2] == ["runs 1, 2, 3, 4, 5, …: all alike", "run 1: number 1"]
+    assert lines[-1] == "… and 3 more: soft_warnings of each run"
+    assert len(lines) == 11
 
 
 PASS, FAIL, PENDING = run_of("PASS"), run_of("FAIL"), run_of("PENDING")

@@ -106,7 +106,27 @@ def test_tags_are_text_with_commas_or_an_array(tags):
     assert parse(tags=tags).tags == ("refunds", "smoke")
 
 
+@pytest.mark.parametrize(
+    ("written", "utc"),
+    [
+        ("2026-05-01", "2026-05-01T00:00:00.000000Z"),
+        (" 2026-05-01T12:00:00Z ", "2026-05-01T12:00:00.000000Z"),
+        ("2026-05-01 12:00:00", "2026-05-01T12:00:00.000000Z"),
+        ("2026-05-01T00:30:00+02:00", "2026-04-30T22:30:00.000000Z"),
+    ],
+)
+def test_the_worlds_time_is_stored_in_utc(written, utc):
+    seed = parse(now=written)
+    assert seed.now == utc
+    assert parse(now=seed.now) == Seed.from_stored(seed.as_json()) == seed
+
+
 REFUSALS = {
+    "a time that is a word": ({"now": "today"}, "/now", "ISO-8601"),
+    "a time that is a number": ({"now": 1777636800}, "/now", "ISO-8601"),
+    "a day that is none": ({"now": "2026-02-30"}, "/now", "ISO-8601"),
+    "a day as a spreadsheet writes it": ({"now": "5/1/2026"}, "/now", "ISO-8601"),
+    "the end of time": ({"now": "9999-12-31"}, "/now", "ISO-8601"),
     "no user_instruction": ({"user_instruction": None}, "/user_instruction", "missing"),
     "blank user_instruction": ({"user_instruction": " \n"}, "/user_instruction", "empty"),
     "user_instruction is a number": ({"user_instruction": 5}, "/user_instruction", "string"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipelines.core.called_run import CalledRun, KeptReply
 from pipelines.core.failure_rules import RuleProgress, parse_failure_rules
 from pipelines.core.ledger import Ledger, SetFlag, Update, World
+from pipelines.core.simulation.reply_check import ANY_FIELD
 from pipelines.core.simulation.simulator import SimulatedReply, SimulationFailed, Wait
 from pipelines.core.tool_call import (
     Ask,
@@ -26,14 +27,19 @@ from pipelines.core.tool_call import (
     waits_its_turn,
 )
 from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.trace_row import ON_SECOND_TRY
 from pipelines.wire.errors import AskFailed, OutcomeUnknown
 from pipelines.wire.names import MAX_BODY_BYTES, Source
 
+CONTRADICTING = ("corrected", "wrong_twice", "stubborn")
 ANYTHING = {"type": "object", "properties": {"n": {"type": "integer"}}}
 TOOLS = parse_tools_schema(
     [
         {"name": name, "description": "Does it.", "input_schema": ANYTHING}
-        for name in ("read", "write", "flag", "ask", "ask_world", "slow")
+        for name in (
+            *("read", "write", "flag", "ask", "ask_world", "slow"),
+            *("corrected", "wrong_twice", "stubborn", "meant"),
+        )
     ],
     ledger_schema=None,
 )
@@ -56,6 +62,7 @@ class Backend:
 
     latencies_ms: dict[str, int] = field(default_factory=lambda: {"slow": 40})
     answers: int = 0
+    told: list[list[str]] = field(default_factory=list)  # what contradicted the ledger, answer by answer
 
     def reads_world(self, tool: str) -> bool:
         return tool != "ask"
@@ -70,7 +77,20 @@ class Backend:
             return SimulatedReply(200, {"count": count + 1, "at": moment.now}, (change,))
         if tool == "flag":
             return SimulatedReply(200, {"flag": "storm"}, (SetFlag(flag="storm"),))
+        if tool in CONTRADICTING:
+            change = Update(entity_type="counter", id="one", set={"seen": True})
+            return SimulatedReply(200, {"counter_id": "one", "count": 7}, (change,))
+        if tool == "meant":
+            return SimulatedReply(200, {"counter_id": "one", "count": 7}, computed=ANY_FIELD)
         return SimulatedReply(200, {"count": count})
+
+    def again(self, tool: str, ledger: Any, refused: Any, problems: Any) -> Any:
+        self.told.append([problem.path for problem in problems])
+        if tool == "stubborn":
+            raise SimulationFailed("contradiction", "it has no other")
+        if tool == "ask":
+            return Question(text="ask, told what was wrong")
+        return refused._replace(response={"counter_id": "one", "count": 0 if tool == "corrected" else 8})
 
     def settle(self, question: Any, reply: Any, ledger: Any, moment: Any) -> Any:
         if reply == "bad":
@@ -79,6 +99,10 @@ class Backend:
             raise SimulationFailed("no_sense", "It makes no sense.")
         if reply == "huge":
             return SimulatedReply(200, {"text": "x" * MAX_BODY_BYTES})
+        if reply == "lie":
+            return SimulatedReply(200, {"counter_id": "one", "count": 7}, engine="model")
+        if reply == "live lie":
+            return SimulatedReply(200, {"counter_id": "one", "count": 7}, source=Source.PASSTHROUGH)
         return SimulatedReply(200, {"heard": reply}, engine="live", source=Source.PASSTHROUGH)
 
 
@@ -182,6 +206,9 @@ ANSWERS = {
     "no better answer": (["bad", "bad"], Source.ERROR, "simulation_failed"),
     "no sense": (["hopeless"], Source.ERROR, "simulation_failed"),
     "too large": (["huge"], Source.ERROR, "reply_too_large"),
+    "against the ledger, then not": (["lie", "hello"], Source.PASSTHROUGH, None),
+    "against the ledger twice": (["lie", "lie"], Source.ERROR, "simulation_failed"),
+    "against the ledger and live": (["live lie"], Source.PASSTHROUGH, None),
     "nobody there": ([AskFailed("Nobody is there.")], Source.TRANSPORT_ERROR, "transport_error"),
     "nobody there any more": (["bad", AskFailed()], Source.TRANSPORT_ERROR, "transport_error"),
 }
@@ -198,6 +225,52 @@ def test_what_comes_of_the_answers(replies: list[Any], source: Source, code: str
     assert outcome.source is source
     assert (outcome.error.code if outcome.error is not None else None) == code
     assert outcome.updates == ()
+
+
+class Fate(NamedTuple):
+    source: Source
+    response: Any  # of an error, only its code
+    validation: tuple[bool, int] | None  # ok, attempts
+    is_valid: int
+    told: int  # how often the simulator was told what is wrong
+    is_changed: bool
+
+
+FATES = {
+    "read": Fate(Source.ODYSSEY, {"count": 0}, (True, 1), 1, 0, False),
+    "corrected": Fate(Source.ODYSSEY, {"counter_id": "one", "count": 0}, (True, 2), ON_SECOND_TRY, 1, True),
+    "wrong_twice": Fate(Source.ERROR, "simulation_failed", (False, 2), 0, 1, False),
+    "stubborn": Fate(Source.ERROR, "simulation_failed", (False, 1), 0, 1, False),
+    "meant": Fate(Source.ODYSSEY, {"counter_id": "one", "count": 7}, (True, 1), 1, 0, False),
+}
+
+
+@pytest.mark.parametrize(("tool", "fate"), FATES.items(), ids=FATES)
+def test_what_contradicts_the_ledger_is_made_anew_once_and_then_an_error(tool: str, fate: Fate) -> None:
+    run = run_of()
+    decision = decide(run, received(run, tool))
+    assert isinstance(decision, Decision)
+    response = json.loads(decision.response)
+    validation = json.loads(decision.validation or "{}")
+    told = run.simulator.told  # type: ignore[attr-defined]  # it is the Backend above
+    assert fate == Fate(
+        decision.source,
+        response["error"]["code"] if decision.error else response,
+        (validation["ok"], validation["attempts"]),
+        decision.is_valid,
+        len(told),
+        bool(decision.updates),
+    )
+    assert all(paths == ["/count"] for paths in told)
+
+
+def test_a_late_reply_that_contradicts_the_ledger_is_made_anew_too() -> None:
+    run = run_of(rule("corrected", **LATE))
+    late = decide(run, received(run, "corrected"))
+    assert isinstance(late, Ask)
+    decision = settle(run, late, None)
+    assert isinstance(decision, Decision)
+    assert (decision.is_valid, decision.matched_rule_index) == (ON_SECOND_TRY, 0)
 
 
 KEPT = {"an answer": True, "nobody there": True, "no sense": False, "too large": False}

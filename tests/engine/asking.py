@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from desk import DrivenRun, House
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import Add, Ledger
+from pipelines.core.problems import Problem
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, Simulator, Wait
 from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
@@ -70,6 +71,11 @@ class Switchboard:
         return SimulatedReply(
             200, response, (update,), engine="live", attempts=question.attempt, source=Source.PASSTHROUGH
         )
+
+    def again(
+        self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
+    ) -> SimulatedReply | Question:
+        return self.plans.again(tool, ledger, refused, problems)
 
 
 class Lines:

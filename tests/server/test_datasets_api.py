@@ -18,6 +18,7 @@ FULL_ROW: Row = {
     "user": 'Refund order #4521,\r\nif it “shipped” "late".',
     "behavior": "The refund_order tool rejects any order whose status is pending.",
     "state": STATE | {"flags": {"vip": True}},
+    "now": "2026-05-01T12:00:00.000000Z",
     "failure_rules": [outage("refund_order", n=1)],
     "expected_outcome": "refusal",
     "turn_mode": "model_as_user",
@@ -131,6 +132,18 @@ async def test_a_bad_upload_names_every_bad_cell_and_stores_nothing(org: Org) ->
     assert any("refund_order" in problem.get("hint", "") for problem in rules)
     assert len(rules) == 2
     assert answered(await org.client.get("/api/datasets"))["items"] == []
+
+
+async def test_every_time_that_is_none_is_refused_with_its_row_at_once(org: Org) -> None:
+    rows: list[Row] = [{"user": "a", "now": "2026-05-01"}, {"user": "b", "now": "May 1st"}]
+    rows += [{"user": "c", "now": "2026-13-01"}, {"user": "d", "now": ""}]
+    for reply in (
+        await upload(org, as_csv(*rows), name="bad"),
+        await org.client.post("/api/datasets", json={"name": "bad", "rows": rows}),
+    ):
+        details = refused(reply, 422, "invalid_request")["details"]
+        assert [(problem["row"], problem["column"]) for problem in details] == [(2, "now"), (3, "now")]
+        assert all("2026-05-01T12:00:00Z" in problem["hint"] for problem in details)
 
 
 async def test_an_axis_name_as_header_is_answered_with_the_column(org: Org) -> None:

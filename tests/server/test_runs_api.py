@@ -1,14 +1,16 @@
 """Runs over HTTP: opening one by hand, ending it, and reading what happened."""
 
 import asyncio
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from desk import STATE, TASK, DrivenRun, House, Org, Row, answered, every_item, outage, refused
+from desk import STATE, TASK, DrivenRun, House, Org, Row, answered, every_item, outage, refused, tool
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order_id": "4521"}
+CLOCK = tool("what_time", "Tells the time.", {}, [], simulation=[{"return": "now"}])
 
 
 async def test_an_opened_run_says_how_to_reach_it_and_only_then(org: Org) -> None:
@@ -23,7 +25,7 @@ async def test_an_opened_run_says_how_to_reach_it_and_only_then(org: Org) -> Non
     read = answered(await org.client.get(f"/api/runs/{run.id}"))
     assert read["odyssey_seed"]["user_instruction"] == TASK["user"]
     assert read["odyssey_seed"]["failure_rules"] == [outage("refund_order", n=1)]
-    assert read["counts"] == {"tool_calls": 0, "by_source": {}, "validation_failures": 0}
+    assert read["counts"] == {"tool_calls": 0, "by_source": {}, "validation_failures": 0, "regenerated": 0}
     assert run.token not in str(read) + str(answered(await org.client.get("/api/runs")))
 
 
@@ -97,6 +99,45 @@ async def test_the_worlds_time_can_be_chosen(org: Org, now: str, simulated: str)
     run = await org.open_run(agent["id"], dataset["task_ids"][0], now=now)
     assert run.opened["simulated_now"] == simulated
     answered(await run.call("get_order", ORDER))
+
+
+async def test_without_another_the_worlds_time_is_the_runs_own_start(org: Org) -> None:
+    """An old dataset has no old today."""
+    agent, dataset = await org.agent(), await org.dataset()
+    task = answered(await org.client.get(f"/api/tasks/{dataset['task_ids'][0]}"))
+    runs = [await org.open_run(agent["id"], task["id"]) for _ in range(2)]
+    for run in runs:
+        assert run.opened["simulated_now"] == run.opened["started_at"] > task["created_at"]
+    assert runs[0].opened["simulated_now"] < runs[1].opened["simulated_now"]
+
+
+async def test_a_task_says_what_time_it_is_in_its_world_and_who_opens_a_run_may_say_another(org: Org) -> None:
+    agent = await org.agent(tools_schema=[CLOCK])
+    dataset = await org.dataset(TASK | {"now": "2026-05-01T23:59:57+02:00"})
+    own = await org.open_run(agent["id"], dataset["task_ids"][0])
+    other = await org.open_run(agent["id"], dataset["task_ids"][0], now="2027-01-01")
+    assert own.opened["simulated_now"] == "2026-05-01T21:59:57.000000Z"
+    assert other.opened["simulated_now"] == "2027-01-01T00:00:00.000000Z"
+    assert answered(await own.call("what_time", {}))["response"] == "2026-05-01T21:59:58Z"
+
+
+async def test_a_runs_time_goes_on_where_it_was_however_often_it_is_read_and_judged(
+    house: House, org: Org
+) -> None:
+    agent = await org.agent(tools_schema=[CLOCK])
+    dataset = await org.dataset()
+    run = await org.open_run(agent["id"], dataset["task_ids"][0])
+    first = answered(await run.call("what_time", {}))["response"]
+    house.platform.live_runs.forget({run.id})
+    second = answered(await run.call("what_time", {}))["response"]
+    began = datetime.fromisoformat(run.opened["started_at"]).replace(microsecond=0)
+    assert [datetime.fromisoformat(said) - began for said in (first, second)] == [
+        timedelta(seconds=1),
+        timedelta(seconds=2),
+    ]
+    answered(await run.finish())
+    again = answered(await org.client.post(f"/api/runs/{run.id}/judge"))
+    assert again["simulated_now"] == run.opened["simulated_now"]
 
 
 @pytest.mark.parametrize("now", ["2026-12-31T23:59:58Z", "0001-01-01T00:00:00Z", "9990-01-01T00:00:00Z"])

@@ -85,6 +85,10 @@ class Report:
             Text(f"  {verdict}", style=f"bold {COLOURS.get(verdict, 'red')}"), Text(printable(reason))
         )
         self._console.print(told)
+        for warning in run["soft_warnings"] or ():
+            self._console.print(
+                Padding(Text(f"warning: {printable(str(warning))}", style="yellow"), (0, 0, 0, 2))
+            )
 
 
 def _arguments(arguments: Any) -> str:

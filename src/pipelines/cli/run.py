@@ -24,6 +24,8 @@ from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
 
 POLL_S = 0.3
+MOST_WARNINGS = 10  # shown below the table
+MOST_RUNS_NAMED = 5
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 COLOURS = {"PASS": "green", "FAIL": "red", "PENDING": "yellow"}
 stderr = Console(stderr=True, highlight=False)
@@ -193,10 +195,28 @@ def _print(batch: Any, runs: list[Any]) -> None:
         console.print(f"{rate} (95 % interval {low:.0%}–{high:.0%})")
     for k, share in summary["pass_hat_k"].items():
         console.print(f"pass^{k}: {share:.0%} of tasks pass {k} times out of {k}")
+    for line in warnings_of(runs):
+        console.print(f"[yellow]warning[/] {escape(printable(line))}")
     undecided = len([run for run in runs if run["verdict"] == "PENDING" or run["judge_error"]])
     if undecided:
         where = f"/api/runs?needs_review=true&batch_id={batch['id']}"
         console.print(f"{undecided} of {len(runs)} need a person to decide: {where}")
+
+
+def warnings_of(runs: list[Any]) -> list[str]:
+    """What the runs point out, each thing once, with the runs that do."""
+    found: dict[str, list[int]] = {}
+    for run in runs:
+        for warning in run["soft_warnings"] or ():
+            found.setdefault(str(warning), []).append(run["id"])
+    lines = [f"{_named(ids)}: {warning}" for warning, ids in found.items()]
+    more = len(lines) - MOST_WARNINGS
+    return lines[:MOST_WARNINGS] + ([f"… and {more} more: soft_warnings of each run"] if more > 0 else [])
+
+
+def _named(ids: list[int]) -> str:
+    some = ", ".join(map(str, ids[:MOST_RUNS_NAMED])) + (", …" if len(ids) > MOST_RUNS_NAMED else "")
+    return f"run {some}" if len(ids) == 1 else f"runs {some}"
 
 
 def why(run: Any) -> str:

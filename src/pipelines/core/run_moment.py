@@ -10,8 +10,10 @@ from pipelines.core.simulation.simulator import Moment
 
 def seed_name(seed: JsonObject, world_name: str | None) -> str:
     """By content, not by id: the same task uploaded twice draws the same ids and chance. `seed` comes without
-    its initial state, which `world_name` stands for."""
-    return hashlib.sha256(dumps([seed, world_name])).hexdigest()
+    its initial state, which `world_name` stands for. What time it is in the world changes no draw, whoever
+    says it."""
+    timeless = {axis: value for axis, value in seed.items() if axis != "now"}
+    return hashlib.sha256(dumps([timeless, world_name])).hexdigest()
 
 
 def world_name(initial_state: JsonObject) -> str:

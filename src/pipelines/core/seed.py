@@ -20,6 +20,7 @@ from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.constraint_check import read_check
 from pipelines.core.verdict.expected_calls import read_expected_calls
 from pipelines.core.verdict.expected_state import read_expected_state
+from pipelines.core.world_time import read_now
 
 EXPECTED_OUTCOMES = ("completion", "refusal")
 CONVERSATION = "model_as_user"
@@ -52,6 +53,8 @@ class Seed:
     behavior_instructions: str | None = None
     #: {entity_type: {entity_id: attributes}}, and flags as {"flags": {name: true}}.
     initial_state: JsonObject = field(default_factory=dict)
+    #: What time it is there when a run starts, as a UTC timestamp. None is the run's own start.
+    now: str | None = None
     failure_rules: tuple[FailureRule, ...] = ()
     #: None leaves the judge to infer; "completion" and "refusal" tell it.
     expected_outcome: str | None = None
@@ -139,6 +142,7 @@ def parse_seed(
         initial_state=read_initial_state(
             axes.get("initial_state"), ledger_schema=ledger_schema, path=state_at, problems=problems
         ),
+        now=read_now(axes),
         failure_rules=read_failure_rules(
             axes.get("failure_rules"), tools=names, path=rules_at, problems=problems
         ),

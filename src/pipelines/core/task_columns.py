@@ -36,6 +36,11 @@ COLUMNS: tuple[Column, ...] = (
         "The world the run starts in: `{entity_type: {entity_id: {...attributes}}}`.",
         axis="initial_state",
     ),
+    _column(
+        "now",
+        "text",
+        "What time it is in that world when a run starts: ISO-8601. Without it, the run's own start.",
+    ),
     _column("failure_rules", "json", "Failures to inject: an array of rules; the first match wins."),
     _column("expected_outcome", "choice", "What counts as right: `completion` or `refusal`."),
     _column("turn_mode", "choice", "`single_shot` (the default), or `model_as_user` for a conversation."),

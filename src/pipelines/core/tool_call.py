@@ -9,7 +9,7 @@ The caller has found the run, keeps the order of its calls, stores what was deci
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import orjson
@@ -22,7 +22,7 @@ from pipelines.core.problems import Problem
 from pipelines.core.simulation.reply_check import contradictions, may_contradict, update_check
 from pipelines.core.simulation.simulator import Question, SimulatedReply, SimulationFailed, Wait
 from pipelines.core.tools_schema import Tool, nearest_names
-from pipelines.core.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
+from pipelines.core.trace_row import ON_SECOND_TRY, OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
 from pipelines.wire.actor import is_actor_id
 from pipelines.wire.errors import (
     ActorIdInvalid,
@@ -43,6 +43,7 @@ from pipelines.wire.names import MAX_BODY_BYTES, Source
 
 #: What an engine may be asked for one call: its first answer and one more, told what was wrong with it.
 MAX_QUESTIONS = 2
+_IF_MEANT = "a plan that means it says so: `asserted: true`"
 _WORLD_FULL = "This run has changed 64 MiB of its world, and no run may change more: nothing was changed."
 
 
@@ -225,7 +226,9 @@ def _answered(run: CalledRun, received: Received, matched: MatchedRule | None) -
     except SimulationFailed as error:
         return _failed(error)
     if matched is None and isinstance(simulated, SimulatedReply):  # as nearly always
-        return _checked(run, tool, simulated)
+        checked = _checked(run, tool, simulated)
+        if isinstance(checked, Decision):
+            return checked
     return _checked_or_asked(run, received, simulated, matched, 0)
 
 
@@ -238,8 +241,27 @@ def _checked_or_asked(
 ) -> Decision | Ask:
     if not isinstance(simulated, SimulatedReply):
         return _asked(run, received, simulated, matched, asked)
-    decision = _checked(run, received.tool, simulated)
+    checked = _checked(run, received.tool, simulated)
+    decision = (
+        checked if isinstance(checked, Decision) else _again(run, received.tool, simulated, checked, asked)
+    )
+    if not isinstance(decision, Decision):
+        return _checked_or_asked(run, received, decision, matched, asked)
     return decision._replace(matched_rule_index=matched.index) if matched is not None else decision
+
+
+def _again(
+    run: CalledRun, tool: Tool, simulated: SimulatedReply, problems: list[Problem], asked: int
+) -> SimulatedReply | Question | Decision:
+    """One more answer in place of one that contradicts the ledger, or the refusal once there is none."""
+    try:
+        if max(simulated.attempts, asked) >= MAX_QUESTIONS:
+            raise SimulationFailed("contradiction", "so did the answer before it")
+        again = run.simulator.again(tool.name, run.ledger, simulated, problems)
+    except SimulationFailed as error:
+        hinted = [replace(problem, hint=_IF_MEANT) for problem in problems]
+        return _broken(tool, simulated, hinted, f"contradicts the ledger ({error})")
+    return again._replace(attempts=simulated.attempts + 1) if isinstance(again, SimulatedReply) else again
 
 
 def _asked(
@@ -283,10 +305,10 @@ def _is_too_large(text: str) -> bool:
 # -- checking what a simulator answered ------------------------------------------------------------------
 
 
-def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
+def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision | list[Problem]:
     """A reply that breaks a declared schema is not sent, and what it changed is not done.
 
-    One that contradicts the ledger is sent, since a plan may mean it; its validation says so.
+    Where it contradicts the ledger, how: that is for another answer. What a live endpoint gave is the truth.
     """
     status, response, updates = simulated.status, simulated.response, simulated.updates
     problems: list[Problem] = []
@@ -301,17 +323,21 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
         if broken:
             return _broken(tool, simulated, broken)
         problems = _contradictions(run, simulated)
+        if problems and simulated.source is Source.ODYSSEY:
+            return problems
     text = dumps(response).decode()
     if _is_too_large(text):
         return refusal(ReplyTooLarge())
     validation = _validation(simulated, problems)
-    is_valid = 0 if problems else 1
+    is_valid = 0 if problems else 1 if simulated.attempts == 1 else ON_SECOND_TRY
     return _new(Decision, (simulated.source, status, text, updates, None, validation, None, is_valid, None))
 
 
-def _broken(tool: Tool, simulated: SimulatedReply, broken: list[Problem]) -> Decision:
+def _broken(
+    tool: Tool, simulated: SimulatedReply, broken: list[Problem], how: str = "failed its check"
+) -> Decision:
     error = SimulationError(
-        f"The simulated reply of {tool.name} failed its check, so nothing was changed.",
+        f"The simulated reply of {tool.name} {how}, so nothing was changed.",
         details=[problem.as_json() for problem in broken],
     )
     return refusal(error)._replace(validation=_validation(simulated, broken), is_valid=0)
@@ -324,11 +350,11 @@ def _contradictions(run: CalledRun, simulated: SimulatedReply) -> list[Problem]:
     if simulated.updates:
         after = run.ledger.draft()
         after.apply(simulated.updates)
-    return contradictions(simulated.response, after, simulated.computed)
+    return contradictions(simulated.response, after, simulated.computed, simulated.updates)
 
 
 def _validation(simulated: SimulatedReply, problems: list[Problem]) -> str:
-    if not problems and not simulated.notes and simulated.engine == "embedded":
+    if not problems and not simulated.notes and simulated.engine == "embedded" and simulated.attempts == 1:
         return _ALL_WELL
     checked: JsonObject = {
         "ok": not problems,

@@ -9,6 +9,9 @@ TOOL_CALL = "tool_call"
 #: Of a call that was passed on and whose outcome is not stored: it is out, or whoever waited for it is gone.
 OUTCOME_UNKNOWN = "outcome_unknown"
 
+#: `is_valid` of a reply that passed its check when it was made anew.
+ON_SECOND_TRY = 2
+
 
 class TraceRow(NamedTuple):
     """One thing that happened in a run. JSON values are held as text, the way they are stored and sent."""
@@ -31,7 +34,7 @@ class TraceRow(NamedTuple):
     validation: str | None
     payload: str | None  # of a trace event: what the agent sent
     call_number: int | None  # among the calls that reached the failure rules; None for what did not
-    is_valid: int | None  # 0 where the reply failed its check; None where none was checked
+    is_valid: int | None  # 0 where the reply failed its check, 1 or ON_SECOND_TRY where not; None: none was
 
     def as_json(self) -> JsonObject:
         """What a reader of the trace gets."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import loads_own
 from pipelines.core.ledger import World
+from pipelines.core.reply_warnings import reply_warnings
 from pipelines.core.tools_schema import Tool
 from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
@@ -117,6 +118,7 @@ def _gathered(
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
     if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
+    warnings += reply_warnings(rows)
     if run.mode != "manual":  # there it was said when the run was opened
         warnings += _unenforced(connection, platform, run)
     if warnings:
@@ -154,6 +156,7 @@ def _judged(run: Run, found: _Gathered, responses: tuple[str, ...]) -> Ending:
                 responses=responses,
                 status=ending.status.value,
                 error_class=ending.error_class,
+                now=run.simulated_now or None,
                 keep_going=keep_going,
             )
         )

@@ -1,9 +1,7 @@
 """Runs driven by hand: opening one, and ending it."""
 
-import re
 import secrets
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
@@ -11,8 +9,9 @@ from pipelines.core.authored import Fields, is_id
 from pipelines.core.failure_rules import read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.world_time import read_now
 from pipelines.engine.judge_run import judge_and_end
-from pipelines.engine.platform import Platform, later, timestamp
+from pipelines.engine.platform import Platform, later
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets, runs
 from pipelines.storage.connection import Connection
@@ -55,7 +54,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             seed_hash=task.seed_hash,
             seed_text=task.seed_text,
             world_hash=task.world_hash,
-            simulated_now=asked.now or task.created_at,
+            simulated_now=asked.now or task.simulated_start() or created,
             fault_seed=asked.fault_seed,
             soft_warnings=[],
             created_at=created,
@@ -130,7 +129,7 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
 class _Asked(NamedTuple):
     agent_id: int
     task_id: int
-    now: str | None
+    now: str | None  # in the run's world, when the caller wants another than the task's own
     fault_seed: int
 
 
@@ -143,30 +142,11 @@ def _read(body: JsonObject) -> _Asked:
     if task_id is None or ("task_id" in body and "task_ids" in body):
         fields.refuse("task_ids", "must be a list of one task id", '"task_ids": [7]')
     agent_id = fields.id("agent_id", "an agent")
-    now = _simulated_now(fields)
+    now = read_now(fields)
     fault_seed = int(read_fault_seed(fields, may_repeat=False))
     if problems or agent_id is None or task_id is None:
         raise Refused(problems, "the run")
     return _Asked(agent_id, task_id, now, fault_seed)
-
-
-def _simulated_now(fields: Fields) -> str | None:
-    """What time it is in the run's world, when the caller wants another than the task's own."""
-    given = fields.get("now")
-    if given is None:
-        return None
-    try:
-        # fromisoformat also takes week dates and the like; a run's time is one everybody can read.
-        if not isinstance(given, str) or not re.match(r"\d{4}-\d{2}-\d{2}", given):
-            raise ValueError
-        moment = datetime.fromisoformat(given)
-        moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
-        if moment.year == datetime.max.year:
-            raise OverflowError  # the run's clock goes on from here
-        return timestamp(moment)
-    except (ValueError, OverflowError):
-        fields.refuse("now", "must be an ISO-8601 time", "for example 2026-05-01T12:00:00Z")
-        return None
 
 
 def _existing(connection: Connection, org_id: int, run_id: int) -> Run:

@@ -220,7 +220,9 @@ class BatchRunner:
             lifetime_s = turn_s * pending.turns()
             expires_at = later(platform.database.time(connection, now), lifetime_s)
             run = replace(pending, status=RunStatus.RUNNING, jti=jti, expires_at=expires_at)
-            run = replace(run, started_at=now, dispatched_at=now)
+            # A run stored by a version that took its task's date for it keeps that.
+            simulated_now = pending.simulated_now or pending.simulated_start() or now
+            run = replace(run, started_at=now, dispatched_at=now, simulated_now=simulated_now)
             with suppress(Exception):  # what is wrong with a seed is told when it is sent
                 run.seed  # noqa: B018 - read here, on a reader's thread, rather than on the loop
             return run, lifetime_s
@@ -241,6 +243,7 @@ class BatchRunner:
                 jti=jti,
                 token_hash=hash_of(token),
                 now=now,
+                simulated_now=run.simulated_now,
                 expires_at=run.expires_at,
             )
 

@@ -65,7 +65,7 @@ from .context import set_current
 from .handler import Desk, Handler
 from .transport import IN_PROCESS, HttpReply, HttpRequest, answerers
 
-DEFAULT_NOW = "2026-01-01T12:00:00Z"  # always the same, so that a test that passes today passes tomorrow
+DEFAULT_NOW = "2026-01-01T12:00:00Z"
 Row = dict[str, Any]
 
 #: The statuses that the server's proxy answers these with; a test holds them against the server's own table.
@@ -97,7 +97,7 @@ def odyssey_run(
     user: str = "A test.",
     state: Mapping[str, Any] | None = None,
     ledger_schema: Mapping[str, Any] | None = None,
-    now: str = DEFAULT_NOW,
+    now: str | None = None,
     **columns: Any,
 ) -> Iterator["InProcessRun"]:
     """A run whose tools answer in this process; its envelope is bound inside the block.
@@ -113,12 +113,14 @@ def odyssey_run(
             assert run.verdict(answer).verdict == "PASS"
 
     `columns` are the other columns of a task: behavior, failure_rules, expected_state, expected_calls,
-    expected_outcome, task_input, … with JSON values. `now` is the time in the run's world. Whatever
-    `proxy_call`, `post_trace_event` and their twins do goes to this run, also from threads that have its
-    envelope. The same task gives the same replies here and on the server. Raises BadTask for what an upload
+    expected_outcome, task_input, … with JSON values. `now` is the time in the run's world; without it
+    that is noon of 2026-01-01, so that a test that passes today passes tomorrow. Whatever `proxy_call`,
+    `post_trace_event` and their twins do goes to this run, also from threads that have its envelope. The same
+    task with the same `now` gives the same replies here and on the server. Raises BadTask for what an upload
     would refuse.
     """
-    run = _opened(tools_schema, {"user": user, "state": dict(state or {}), **columns}, ledger_schema, now)
+    row = {"user": user, "state": dict(state or {}), "now": now, **columns}
+    run = _opened(tools_schema, row, ledger_schema)
     name = run.envelope.odyssey_proxy_url.removeprefix(f"{IN_PROCESS}://")
     answerers[name] = run._answer
     try:
@@ -203,6 +205,7 @@ class InProcessRun:
                 responses=() if isinstance(reply, BadReply) else (reply.final_response,),
                 status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
                 error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
+                now=self._seed.now or DEFAULT_NOW,
             )
         )
         if isinstance(found, JudgeError):
@@ -293,7 +296,6 @@ def _opened(
     tools_schema: Sequence[Mapping[str, Any]],
     row: Row,
     ledger_schema: Mapping[str, Any] | None,
-    now: str,
 ) -> InProcessRun:
     try:
         schema = parse_ledger_schema(loads_own(dumps(ledger_schema)))
@@ -315,16 +317,15 @@ def _opened(
         run_token_jti=f"in-process-{number}",
         task_input=seed.task_input if seed.task_input is not None else {},
     )
-    return InProcessRun(seed, _live(seed, tools, schema, datetime.fromisoformat(now)), envelope)
+    return InProcessRun(seed, _live(seed, tools, schema), envelope)
 
 
-def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None, began: datetime) -> CalledRun:
+def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> CalledRun:
     world = World.from_initial_state(seed.initial_state)
     ledger = Ledger(world)
     axes = seed.as_json()
     state = axes.pop("initial_state", None)
     task = seed_name(axes, world_name(state) if isinstance(state, dict) else None)
-    began = (began if began.tzinfo is not None else began.replace(tzinfo=UTC)).astimezone(UTC)
     return CalledRun(
         toolbox=_Toolbox({tool.name: tool for tool in tools}, schema),
         simulator=build_simulator(
@@ -333,5 +334,5 @@ def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None, bega
         ledger=ledger,
         progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, 0)),
         seed=task,
-        began=began_at(began),
+        began=began_at(datetime.fromisoformat(seed.now or DEFAULT_NOW)),
     )

@@ -51,7 +51,6 @@ class TaskToRun(NamedTuple):
     seed_hash: str
     world_hash: str | None
     needs_model: bool  # to play the user
-    created_at: str
 
 
 class NewTask(NamedTuple):
@@ -248,5 +247,4 @@ def _task_to_run(connection: Connection, row: Row) -> TaskToRun:
         row["seed_hash"],
         row["world_hash"],
         bool(needs_model),
-        row["created_at"],
     )

@@ -30,7 +30,7 @@ class ListedRun:
     status: RunStatus
     jti: str  # the token's public name
     seed_hash: str
-    simulated_now: str  # what time it is in the run's world
+    simulated_now: str  # what time it was in the run's world when it started; empty before that
     fault_seed: int  # enters the draws of its random failure rules
     final_response: str | None
     messages: Json
@@ -61,7 +61,7 @@ class ListedRun:
             "mode": self.mode,
             "status": self.status.value,
             "run_token_jti": self.jti,
-            "simulated_now": self.simulated_now,
+            "simulated_now": self.simulated_now or None,
             "fault_seed": self.fault_seed,
             "final_response": self.final_response,
             "messages": self.messages,
@@ -188,7 +188,7 @@ def _pending_values(batch_id: int, run: PendingRun) -> tuple[object, ...]:
         run.token_hash,
         run.task.seed_hash,
         run.task.world_hash,
-        run.task.created_at,
+        "",  # its claim says what time it is
         run.fault_seed,
         "[]",
         run.created_at,
@@ -236,7 +236,15 @@ def runs_of_org(
 
 
 def claim_run(
-    connection: Connection, *, run_id: int, worker: str, jti: str, token_hash: str, now: str, expires_at: str
+    connection: Connection,
+    *,
+    run_id: int,
+    worker: str,
+    jti: str,
+    token_hash: str,
+    now: str,
+    simulated_now: str,
+    expires_at: str,
 ) -> bool:
     """Take a pending run to dispatch it, with a fresh token; False when it is no longer pending.
 
@@ -245,9 +253,9 @@ def claim_run(
     """
     done = connection.execute(
         "UPDATE runs SET status = 'running', claimed_by = ?, jti = ?, token_hash = ?, started_at = ?,"
-        " dispatched_at = ?, expires_at = ? WHERE id = ? AND status = 'pending'"
+        " dispatched_at = ?, simulated_now = ?, expires_at = ? WHERE id = ? AND status = 'pending'"
         " AND EXISTS (SELECT 1 FROM batches WHERE batches.id = runs.batch_id AND batches.status = 'running')",
-        (worker, jti, token_hash, now, now, expires_at, run_id),
+        (worker, jti, token_hash, now, now, simulated_now, expires_at, run_id),
     )
     return done.rowcount == 1
 

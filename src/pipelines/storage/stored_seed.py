@@ -23,6 +23,11 @@ class WithSeed:
         assert isinstance(stored, dict)
         return stored
 
+    def simulated_start(self) -> str | None:
+        """What time it is in its world, if it says so; known also of a seed that cannot be read as one."""
+        now = self.odyssey_seed().get("now")
+        return now if isinstance(now, str) else None
+
     def turns(self) -> int:
         """How many turns its conversation may have; known also of a seed that cannot be read as one."""
         turns = self.odyssey_seed().get("max_turns")

@@ -22,6 +22,7 @@ _RUN_COLUMNS = {
         )
     },
     "run_token_jti": "jti",
+    "simulated_now": "NULLIF(simulated_now, '')",  # empty until the run starts
     "final_response": f"SUBSTR(final_response, 1, {LONGEST_SHOWN})",
     "judge_error": f"SUBSTR(judge_error, 1, {LONGEST_SHOWN})",
 }

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import accumulate, chain, takewhile
 
 from pipelines.core.json_text import JsonObject
-from pipelines.core.trace_row import OUTCOME_UNKNOWN
+from pipelines.core.trace_row import ON_SECOND_TRY, OUTCOME_UNKNOWN
 from pipelines.core.trace_row import TraceRow as TraceRow
 from pipelines.storage.connection import Connection, transaction
 
@@ -111,9 +111,9 @@ def updates_of_run(connection: Connection, run_id: int) -> list[tuple[int, str |
 
 
 def counts_of_run(connection: Connection, run_id: int) -> JsonObject:
-    """How often each source answered, and how many replies failed their check."""
+    """How often each source answered, and how many replies failed their check, or passed when made anew."""
     sources: JsonObject = {}
-    total = violations = 0
+    total = violations = regenerated = 0
     for source, is_valid, count in connection.execute(
         "SELECT source, is_valid, COUNT(*) FROM trace_rows"
         " WHERE run_id = ? AND kind = 'tool_call' GROUP BY 1, 2",
@@ -121,9 +121,11 @@ def counts_of_run(connection: Connection, run_id: int) -> JsonObject:
     ):
         total += count
         violations += count if is_valid == 0 else 0
+        regenerated += count if is_valid == ON_SECOND_TRY else 0
         before = sources.get(source, 0)
         sources[source] = count + (before if isinstance(before, int) else 0)
-    return {"tool_calls": total, "by_source": sources, "validation_failures": violations}
+    found: JsonObject = {"tool_calls": total, "by_source": sources, "validation_failures": violations}
+    return found | {"regenerated": regenerated}
 
 
 _NAMES = TraceRow._fields

@@ -6,7 +6,8 @@ import pytest
 from invented_backends import DEVOPS, LIBRARY, NOTHING, Backend, tool
 
 from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import Ledger, World, fold
+from pipelines.core.ledger import Ledger, Update, World, fold
+from pipelines.core.problems import Problem
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 
@@ -114,3 +115,48 @@ def test_the_same_calls_get_byte_equal_replies_from_two_simulators() -> None:
         return dumps(said)
 
     assert replies() == replies()
+
+
+ORDERS = Backend(
+    state={"order": {"1": {"status": "shipped", "total": 5}}},
+    tools=(tool("get_order", order_id="text"), tool("say_order", order_id="text", status="text")),
+)
+WRONG: JsonObject = {"order_id": "1", "status": "paid", "total": 5}
+SAYS: Json = [{"return": {"order_id": "args.order_id", "status": "args.status"}}]
+PROBLEMS = [Problem(path="/status", message="is 'paid', but order 1 has 'shipped'")]
+
+
+def test_a_read_plan_that_contradicts_the_ledger_is_answered_from_it_and_says_so() -> None:
+    ledger = Ledger(World.from_initial_state(ORDERS.state))
+    again = simulator(ORDERS).again("get_order", ledger, SimulatedReply(200, WRONG), PROBLEMS)
+    assert again.response == {"order_id": "1", "status": "shipped", "total": 5}
+    assert [PROBLEMS[0].message in note for note in again.notes] == [True]
+
+
+def test_it_is_answered_from_the_ledger_as_the_call_leaves_it() -> None:
+    ledger = Ledger(World.from_initial_state(ORDERS.state))
+    change = Update(entity_type="order", id="1", set={"status": "cancelled"})
+    again = simulator(ORDERS).again("get_order", ledger, SimulatedReply(200, WRONG, (change,)), PROBLEMS)
+    assert (again.response, again.updates) == (WRONG | {"status": "cancelled"}, (change,))
+    assert ledger.get("order", "1") == {"status": "shipped", "total": 5}
+
+
+def test_what_an_author_wrote_is_not_changed() -> None:
+    ledger = Ledger(World.from_initial_state(ORDERS.state))
+    with pytest.raises(SimulationFailed, match="the same each time"):
+        simulator(ORDERS, say_order=SAYS).again("say_order", ledger, SimulatedReply(200, WRONG), PROBLEMS)
+
+
+@pytest.mark.parametrize("behavior", [None, "say_order requires a status."])
+def test_an_author_may_assert_what_a_plan_answers(behavior: str | None) -> None:
+    """Under rules of the behaviour text as well as without."""
+    for asserted in (True, False):
+        built = simulator(ORDERS, behavior, say_order={"steps": SAYS, "asserted": asserted})
+        assert built.not_understood == ()
+        reply = answer(built, ORDERS, "say_order", {"order_id": "1", "status": "paid"})
+        assert ("any field there is" in reply.computed) is asserted
+
+
+def test_asserted_is_true_or_false() -> None:
+    built = simulator(ORDERS, say_order={"steps": SAYS, "asserted": "yes"})
+    assert "/simulation/asserted: `asserted` is true or false" in built.plans["say_order"].notes

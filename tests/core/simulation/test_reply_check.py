@@ -1,5 +1,6 @@
 """What a reply may not say: something else than the ledger, or its schema, about an entity it names."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Add, Ledger, Remove, Update, World
 from pipelines.core.ledger_schema import parse_ledger_schema
 from pipelines.core.simulation.reply_check import (
+    ANY_FIELD,
+    agreeing,
     computed_in,
     contradictions,
     may_contradict,
@@ -63,6 +66,12 @@ CASES: dict[str, tuple[Json, list[str]]] = {
     "inside an object": ({"order": {"order_id": "o-1", "status": "x"}}, ["/order/status"]),
     "a list as the reply": ([{"order_id": "o-1", "total": 1}], ["/0/total"]),
     "named by a plain id": ({"id": "o-1", "status": "paid"}, ["/status"]),
+    "what has an id of its own only refers to others": ({"id": "r-1", "order_id": "o-1", "total": 5}, []),
+    "an id said twice is one": ({"id": "o-1", "order_id": "o-1", "total": 5}, ["/total"]),
+    "of two that it names the one with its id is meant": (
+        {"id": "o-1", "user_id": "u-1", "status": "active"},
+        ["/status"],
+    ),
     "what stands inside an entity is its own affair": ({"id": "o-1", **ORDER}, []),
     "also when its id is left out": (ORDER, []),
     "an order without its id is not taken for its user": ({"user_id": "u-1", "status": "shipped"}, []),
@@ -84,6 +93,41 @@ def test_a_reply_must_keep_to_the_ledger(name: str) -> None:
 def test_contradictions_alone_leave_inventions_and_schemas_aside() -> None:
     reply: Json = [{"order_id": "o-9", "status": "paid"}, {"order_id": "o-1", "status": "paid"}]
     assert [problem.path for problem in contradictions(reply, Ledger(WORLD))] == ["/1/status"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_reply_made_to_agree_contradicts_nothing_and_keeps_the_rest(name: str) -> None:
+    reply, ledger = CASES[name][0], Ledger(WORLD)
+    before, wrong = json.dumps(reply), contradictions(reply, ledger)
+    agreed = agreeing(reply, ledger)
+    assert contradictions(agreed, ledger) == []
+    assert json.dumps(reply) == before
+    assert (agreed == reply) is not bool(wrong)
+
+
+ADDED = {
+    "a record of its own": ({"order_id": "o-1", "total": 5}, {"order_id": "o-1", "total": 5}, []),
+    "a record with less": ({"order_id": "o-1"}, {"order_id": "o-1", "total": 5}, []),
+    "another record": ({"order_id": "o-1", "total": 6}, {"order_id": "o-1", "total": 5}, ["/total"]),
+    "a record of something else": ({"reason": "late"}, {"order_id": "o-1", "total": 5}, ["/total"]),
+}
+
+
+@pytest.mark.parametrize(("attrs", "reply", "expected"), ADDED.values(), ids=ADDED)
+def test_a_reply_may_be_about_what_the_call_has_added(
+    attrs: JsonObject, reply: JsonObject, expected: list[str]
+) -> None:
+    ledger, added = Ledger(WORLD), Add(entity_type="refund", id="1", attrs=attrs)
+    ledger.apply([added])
+    found = contradictions(reply, ledger, updates=[added])
+    assert [problem.path for problem in found] == expected
+    assert contradictions(agreeing(reply, ledger, updates=[added]), ledger, updates=[added]) == []
+
+
+def test_only_what_contradicts_is_made_to_agree() -> None:
+    reply: Json = {"orders": [{"order_id": "o-1", "status": "x", "eta_days": 3, "total": 53.99}]}
+    agreed = agreeing(reply, Ledger(WORLD), computed={"total"})
+    assert agreed == {"orders": [{"order_id": "o-1", "status": "shipped", "eta_days": 3, "total": 53.99}]}
 
 
 def test_what_a_plan_computes_may_differ() -> None:
@@ -129,11 +173,20 @@ def test_a_field_that_another_type_shares_counts_where_the_tool_is_about_the_ent
         ({"steps": [{"return": "merge(order, {'total': 1})"}]}, {"total"}),
         ([{"return": [{"n": "1 + 1"}]}], {"n"}),
         ([{"return": {"broken": "1 +"}}], {"broken"}),
+        ({"steps": [{"return": "args"}], "asserted": False}, set()),
     ],
-    ids=["a name", "paths", "a sum", "inside a branch", "in an expression", "in a list", "no expression"],
+    ids=[
+        *("a name", "paths", "a sum", "inside a branch", "in an expression", "in a list", "no expression"),
+        "not asserted",
+    ],
 )
 def test_computed_in(plan: Json, computed: set[str]) -> None:
     assert computed_in(plan) == computed
+
+
+def test_a_plan_that_asserts_its_answers_may_differ_in_any_field() -> None:
+    assert computed_in({"steps": [{"return": "args"}], "asserted": True}) is ANY_FIELD
+    assert contradictions({"order_id": "o-1", "status": "paid"}, Ledger(WORLD), ANY_FIELD) == []
 
 
 def test_updates_are_checked_against_a_declared_ledger_schema() -> None:

@@ -137,3 +137,29 @@ def test_no_number_of_doubts_hides_what_is_false():
         get_order(1), PAID_BACK, says=f"{doubts} The amount of order 4521 is $12.34.", **REFUNDED
     )
     assert (verdict.verdict, verdict.failure_mode) == ("FAIL", "false_claim"), verdict.reasoning
+
+
+NOW = "2026-04-02T09:00:00.000000Z"  # the order shipped the day before
+TODAY = {
+    "As of today, April 2, 2026, order 4521 is refunded.": "PASS",
+    "Order 4521 is refunded as of 2026-04-02.": "PASS",
+    "Order 4521, which shipped yesterday, is refunded.": "PASS",
+    "As of today, April 3, 2026, order 4521 is refunded.": "not PASS",
+    "Order 4521 shipped on April 2, 2026 and is refunded.": "not PASS",
+}
+
+
+def test_before_the_first_day_there_is_no_yesterday():
+    says = "Order 4521, which shipped yesterday, is refunded."
+    assert (
+        judged(get_order(1), PAID_BACK, says=says, now="0001-01-01T00:00:00Z", **REFUNDED).verdict != "PASS"
+    )
+
+
+@pytest.mark.parametrize(("says", "verdict"), TODAY.items())
+def test_today_is_the_day_on_which_the_run_started_in_its_world(says, verdict):
+    found = judged(get_order(1), PAID_BACK, says=says, now=NOW, **REFUNDED)
+    assert (found.verdict == "PASS") is (verdict == "PASS"), found.reasoning
+    later = judged(get_order(1), PAID_BACK, says=says, now="2026-06-01T09:00:00Z", **REFUNDED)
+    assert later.verdict != "PASS", later.reasoning
+    assert judged(get_order(1), PAID_BACK, says=says, **REFUNDED).verdict != "PASS"

@@ -7,14 +7,14 @@ from functools import cached_property, lru_cache
 from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Refused
+from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.shapes import Survey
-from pipelines.core.simulation.reply_check import computed_in
+from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool
@@ -64,6 +64,21 @@ class PlannedSimulator:
 
     def settle(self, question: Question, reply: object, ledger: Ledger, moment: Moment) -> SimulatedReply:
         raise SimulationFailed("never_asked", "plans ask nothing")
+
+    def again(
+        self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
+    ) -> SimulatedReply:
+        """A plan that was read is a guess, and the ledger knows better. What an author wrote is not changed,
+        and answers the same however often it is run."""
+        if self.plan_of(tool).origin != "read":
+            raise SimulationFailed("contradiction", "an author's plan answers the same each time")
+        after = ledger.draft()
+        after.apply(refused.updates)
+        says = "answered from the ledger, not as its plan was read: "
+        return refused._replace(
+            response=agreeing(refused.response, after, refused.computed, refused.updates),
+            notes=(*refused.notes, *(f"{says}{each.path} {each.message}" for each in problems)),
+        )
 
     def reads_world(self, tool: str) -> bool:
         return True
@@ -143,7 +158,7 @@ class PlannedSimulator:
         told += [rule.note for rule in rules if rule.note is not None]
         enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
-            return enforced
+            return replace(enforced, computed=ANY_FIELD) if plain.computed is ANY_FIELD else enforced
         return replace(plain, notes=(*plain.notes, "the behaviour text is not enforced", *enforced.notes))
 
 

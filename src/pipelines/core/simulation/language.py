@@ -78,10 +78,12 @@ def _check_head(checker: Checker, body: Json, path: str) -> None:
     """What stands beside the steps."""
     if not isinstance(body, dict):
         return
-    checker.unknown_keys(body, ("steps", "description", "latency_ms"), path)
+    checker.unknown_keys(body, ("steps", "description", "latency_ms", "asserted"), path)
     _check_latency(checker, body.get("latency_ms", 0), under(path, "latency_ms"))
     if not isinstance(body.get("description", ""), str):
         checker.problem(under(path, "description"), "a description is text")
+    if not isinstance(body.get("asserted", False), bool):
+        checker.problem(under(path, "asserted"), "`asserted` is true or false")
 
 
 def _check_latency(checker: Checker, value: Json, path: str) -> None:

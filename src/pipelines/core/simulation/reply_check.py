@@ -5,6 +5,7 @@ clearly speak of one entity are compared, and only in the fields that they share
 """
 
 import ast
+import copy
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -52,14 +53,43 @@ def reply_problems(
     return found
 
 
-def contradictions(response: Json, ledger: Ledger, computed: Collection[str] = ()) -> list[Problem]:
-    """Where the reply and the ledger (after the call) disagree; paths are JSON Pointers into the reply."""
+def contradictions(
+    response: Json,
+    ledger: Ledger,
+    computed: Collection[str] = (),
+    updates: Collection[LedgerUpdate] = (),
+) -> list[Problem]:
+    """Where the reply and the ledger (after the call, with its updates) disagree, as JSON Pointers."""
     kinds = _id_keys(tuple(ledger.entity_types()))
     found: list[Problem] = []
     for path, value, named in _objects(response, kinds, ledger):
-        if named is not None:
-            found += _disagreements(path, value, named, computed)
+        if named is not None and (wrong := _disagreements(path, value, named, computed)):
+            found += wrong if not _is_of_what_was_added(value, updates) else ()
     return found
+
+
+def agreeing(
+    response: Json,
+    ledger: Ledger,
+    computed: Collection[str] = (),
+    updates: Collection[LedgerUpdate] = (),
+) -> Json:
+    """The reply with what the ledger (after the call) holds in place of all that contradicts it."""
+    copied = copy.deepcopy(response)
+    kinds = _id_keys(tuple(ledger.entity_types()))
+    for _, value, named in list(_objects(copied, kinds, ledger)):
+        if named is not None and not _is_of_what_was_added(value, updates):
+            value.update({name: named.attrs[name] for name in _differing(value, named, computed)})
+    return copied
+
+
+def _is_of_what_was_added(value: JsonObject, updates: Collection[LedgerUpdate]) -> bool:
+    """A refund that the call adds names its order and has an amount of its own: the reply may be about it."""
+    for added in (update.attrs for update in updates if isinstance(update, Add)):
+        shared = value.keys() & added.keys()
+        if shared and all(same(value[name], added[name]) for name in shared):
+            return True
+    return False
 
 
 def may_contradict(response: Json, ledger: Ledger, updates: Iterable[LedgerUpdate]) -> bool:
@@ -83,12 +113,23 @@ def update_check(updates: Iterable[LedgerUpdate], schema: LedgerSchema | None) -
     return [] if schema is None else [one for update in updates for one in update_problems(schema, update)]
 
 
+class _AnyField(frozenset[str]):
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+#: What a plan computes whose author asserts all that it answers.
+ANY_FIELD: frozenset[str] = _AnyField()
+
+
 def computed_in(body: Json) -> frozenset[str]:
     """Fields that a plan's returns work out rather than read: they may differ from the ledger and mean it."""
     if isinstance(body, list):
         return frozenset().union(*map(computed_in, body))
     if not isinstance(body, dict):
         return frozenset()
+    if body.get("asserted") is True and "steps" in body:
+        return ANY_FIELD
     own = _worked_out(body["return"]) if "return" in body else frozenset()
     return own.union(*(computed_in(body[key]) for key in ("steps", "do", "then", "else") if key in body))
 
@@ -215,14 +256,14 @@ def _entity(value: JsonObject, kinds: Mapping[str, str], ledger: Ledger) -> _Nam
         return None
     best: _Named | None = None
     most = -1
+    own = value.get("id")
     for key, id in value.items():  # in the object's own order: of two that fit alike the first is meant
         kind = kinds.get(key)
-        if kind is None:
+        if kind is None or (own is not None and own != id):  # what has an id of its own only refers to others
             continue
         attrs = ledger.get(kind, id) if isinstance(id, str) else None
         if attrs is not None and (shared := len(value.keys() & attrs.keys())) > most:
             best, most = _Named(kind, str(id), attrs), shared
-    own = value.get("id")
     if best is None and isinstance(own, str):
         best = _by_bare_id(own, value, kinds, ledger)
         most = len(value.keys() & best.attrs.keys()) if best is not None else -1
@@ -250,14 +291,21 @@ def _may_be_another(value: JsonObject, named: _Named, ledger: Ledger) -> bool:
 
 
 def _disagreements(path: str, value: JsonObject, named: _Named, computed: Collection[str]) -> list[Problem]:
+    return [
+        Problem(
+            path=f"{path}/{name}",
+            message=f"is {value[name]!r:.60}, but {named.kind} {named.id} has {named.attrs[name]!r:.60}",
+        )
+        for name in _differing(value, named, computed)
+    ]
+
+
+def _differing(value: JsonObject, named: _Named, computed: Collection[str]) -> list[str]:
     attrs = named.attrs
     if value is attrs:
         return []
     return [
-        Problem(
-            path=f"{path}/{name}",
-            message=f"is {said!r:.60}, but {named.kind} {named.id} has {attrs[name]!r:.60}",
-        )
+        name
         for name, said in value.items()
         if name in attrs and said is not attrs[name] and name not in computed and not same(said, attrs[name])
     ]

@@ -1,10 +1,11 @@
 """The seam between a tool call and whatever answers it: at once from a plan, or after something was asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, LedgerUpdate
+from pipelines.core.problems import Problem
 from pipelines.wire.names import Source
 
 # Both are made on every call: a named tuple costs a third of a frozen dataclass.
@@ -76,3 +77,9 @@ class Simulator(Protocol):
         self, question: Question, reply: object, ledger: Ledger, moment: Moment
     ) -> SimulatedReply | Question:
         """What comes of the reply to its own question: an answer, or one more question."""
+
+    def again(
+        self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
+    ) -> SimulatedReply | Question:
+        """Another answer in place of one that contradicts the ledger; `problems` say how. Raises
+        SimulationFailed where there is none."""

@@ -40,6 +40,7 @@ class RunEvidence:
     responses: tuple[str, ...] = ()  # what the agent said, turn by turn; the last is its final response
     status: str = RunStatus.COMPLETED
     error_class: str | None = None
+    now: str | None = None  # what time it was in the run's world when it started: what `today` means
     #: Called wherever the work grows with what the agent wrote or called; raises TookTooLong to stop it.
     keep_going: Callable[[], None] = field(default=_without_limit, repr=False, compare=False)
 
@@ -54,6 +55,7 @@ class RunEvidence:
         responses: tuple[str, ...] = (),
         status: str = RunStatus.COMPLETED,
         error_class: str | None = None,
+        now: str | None = None,
         keep_going: Callable[[], None] = _without_limit,
     ) -> "RunEvidence":
         """A task and what a run made of it. Without `world` the run started from the seed's own state."""
@@ -72,6 +74,7 @@ class RunEvidence:
             responses=responses,
             status=status,
             error_class=error_class,
+            now=now,
             keep_going=keep_going,
         )
 

@@ -7,7 +7,7 @@ entity that a call named. Facts of one record belong together; facts of two do n
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
@@ -118,6 +118,16 @@ class Facts:
         self._evidence = evidence
         self._known: dict[frozenset[str], Known] = {}
         self.is_refusal = evidence.expected_outcome == "refusal"
+
+    def day_of_run(self, days_later: int = 0) -> Day | None:
+        """The day on which the run started in its world, or one so much later; None where it is not known."""
+        if self._evidence.now is None:
+            return None
+        try:
+            day = datetime.fromisoformat(self._evidence.now).date() + timedelta(days=days_later)
+        except OverflowError:  # before the first day there is
+            return None
+        return Day(day.month, day.day, day.year)
 
     @cached_property
     def records(self) -> tuple[Record, ...]:

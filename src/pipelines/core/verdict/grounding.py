@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from pipelines.core.english.dates import dates, times
+from pipelines.core.english.dates import Dated, dates, times
 from pipelines.core.english.numbers import Quantity, quantities
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import RunEvidence
@@ -97,6 +97,8 @@ _NOTHING_DONE = frozenset(
 _VAGUE = word_set(
     "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
 )
+_CALLED_TODAY = re.compile(r"\b(?:today(?:'s\s+date)?(?:\s+is)?|as\s+of)\W{0,3}$", re.IGNORECASE)
+_TODAY_FOLLOWS = re.compile(r"\W{0,3}today\b", re.IGNORECASE)
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 
 
@@ -184,7 +186,8 @@ def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tup
     read = bytearray(len(sentence))  # which characters a mention has taken: what is a day is no number
     for day in dates(sentence):
         _take(read, day.start, day.end)
-        if not known.has_day(day.days) and not asked.has_day(day.days):
+        is_known = known.has_day(day.days) or asked.has_day(day.days)
+        if not is_known and not _is_today(sentence, day, facts):
             yield sentence[day.start : day.end], "another day" if known.days else ""
     for time in times(sentence):
         if _take(read, time.start, time.end) and not time.minutes & (known.times | asked.times):
@@ -203,6 +206,13 @@ def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tup
     for token in _REFERENCE.finditer(sentence):
         if any(map(str.isdigit, token[0])) and _take(read, *token.span()) and not _is_id(token[0], facts):
             yield token[0], ""
+
+
+def _is_today(sentence: str, day: Dated, facts: Facts) -> bool:
+    """`today, 1 May 2026` on that day of the run's world."""
+    today = facts.day_of_run()
+    is_so_called = _CALLED_TODAY.search(sentence[: day.start]) or _TODAY_FOLLOWS.match(sentence, day.end)
+    return bool(today and is_so_called and any(each.agrees_with(today) for each in day.days))
 
 
 def _strange_number(
@@ -268,6 +278,9 @@ def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) ->
     words |= {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
     if not words:
         return True
+    yesterday = facts.day_of_run(-1)
+    if yesterday is not None and known.has_day([yesterday]):
+        words -= {stem("yesterday")}
     if any(stem(word) in words for word in _VAGUE):
         return False
     if is_verified:
