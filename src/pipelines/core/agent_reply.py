@@ -15,15 +15,11 @@ from pipelines.core.transcript import Message, oddities, read_messages
 
 MAX_REPLY_BYTES = 8 * 1024 * 1024  # a long rich transcript has some hundred kilobytes
 MOST_VALUES = 100_000  # in messages, and in metadata: a transcript of thousands of messages has fewer
-#: Brackets, commas and colons of a reply: twice what 8 MiB of numbers and short words have. Empty objects in
-#: such numbers take a gigabyte of memory to read.
-MOST_MARKS = 1_500_000
 MAX_METADATA_BYTES = 256 * 1024
 MOST_WARNED = 3  # problems of one transcript: more of them say the same
 
 _ENVELOPE_HINT = 'send {"final_response": "…"}, and optionally `messages` and `metadata`'
 _DROPPED = "messages was dropped"
-_MARKS = (b"{", b"[", b",", b":")
 _HTML = re.compile(rb"\s*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>\s*([^<]{1,120})", re.IGNORECASE)
 
@@ -63,9 +59,6 @@ def parse_agent_reply(raw: bytes, content_type: str | None = None) -> AgentReply
         return BadReply(detail=f"the reply is over {size} MiB", hint="send fewer or shorter messages")
     if _HTML.match(raw) or ("html" in (content_type or "").lower() and raw.lstrip()[:1] == b"<"):
         return _html(raw)
-    if sum(map(raw.count, _MARKS)) > MOST_MARKS:
-        detail = f"the reply has more than {MOST_MARKS:,} brackets, commas and colons"
-        return BadReply(detail=detail, hint="send fewer values")
     try:
         body, warnings = loads_mended(raw)
     except InvalidJson as error:
