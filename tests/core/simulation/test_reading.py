@@ -23,10 +23,10 @@ from invented_backends import (
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.domain.shapes import survey
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.descriptions import read_description
-from pipelines.core.simulation.reading.shapes import survey
 from pipelines.core.simulation.reading.verbs import OP_OF_VERB
 from pipelines.core.simulation.reading.words import (
     kind_of_tool,

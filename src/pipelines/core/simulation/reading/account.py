@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import record_of
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Field
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,

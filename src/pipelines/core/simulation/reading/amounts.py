@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.shapes import Field
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,

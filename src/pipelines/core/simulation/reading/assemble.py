@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.account import read_account
 from pipelines.core.simulation.reading.amounts import read_amount
 from pipelines.core.simulation.reading.arguments import ToolLike
@@ -21,7 +22,6 @@ from pipelines.core.simulation.reading.notify import read_handoff
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
-from pipelines.core.simulation.reading.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     arg,

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.states import initial_state, status_field
 from pipelines.core.simulation.reading.steps import (
     Drafted,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.shapes import Collection, Field
 from pipelines.core.simulation.reading.steps import arg, dot
 from pipelines.core.simulation.reading.words import joined, singular, stem, tokens, word_set
 

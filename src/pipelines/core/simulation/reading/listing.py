@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import Narrowing, narrowing
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
-from pipelines.core.simulation.reading.shapes import Collection
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,

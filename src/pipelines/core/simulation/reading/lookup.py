@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import condition_of, field_at, field_for
 from pipelines.core.simulation.reading.records import noun_of, ownership, subject
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
-from pipelines.core.simulation.reading.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,

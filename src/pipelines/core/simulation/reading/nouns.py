@@ -6,8 +6,8 @@ Over an empty ledger tools still agree with each other: what create_task adds, g
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pipelines.core.simulation.domain.shapes import Collection, Field, Survey
 from pipelines.core.simulation.reading.arguments import ToolLike, arguments_of
-from pipelines.core.simulation.reading.shapes import Collection, Field, Survey
 from pipelines.core.simulation.reading.targets import best_collection, named_thing
 from pipelines.core.simulation.reading.words import (
     MADE_BY,

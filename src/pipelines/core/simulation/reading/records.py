@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.shapes import Collection
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Step,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.shapes import Field, find_field
 from pipelines.core.simulation.reading.steps import arg, dot, text
 from pipelines.core.simulation.reading.words import is_plural, joined, singular, tokens, word_set
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.reading.shapes import Collection, Field, find_field
+from pipelines.core.simulation.domain.shapes import Collection, Field, find_field
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import (

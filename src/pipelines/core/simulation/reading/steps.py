@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.functions import FUNCTIONS
-from pipelines.core.simulation.reading.shapes import Collection
 from pipelines.core.simulation.reading.words import singular, tokens
 
 Step = JsonObject

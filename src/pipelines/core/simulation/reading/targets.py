@@ -8,8 +8,8 @@ line_id: a line); a noun that is a value of the status field is a condition, not
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.words import (
     ToolName,
     joined,

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
 from pipelines.core.simulation.reading.replies import wants_list
-from pipelines.core.simulation.reading.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
 from pipelines.core.simulation.reading.words import ToolName, is_plural, read_tool_name, stem, word_set
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.reading.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.shapes import Field, find_field
 from pipelines.core.simulation.reading.states import (
     goes_on,
     paused_fields,

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import find_field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.shapes import find_field
 from pipelines.core.simulation.reading.states import named_states, state_conditions
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading

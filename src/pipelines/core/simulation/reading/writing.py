@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Field, Singleton
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Field, Singleton
 from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import stem, tokens, word_set

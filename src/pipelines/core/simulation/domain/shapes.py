@@ -12,7 +12,7 @@ from itertools import islice
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
-from pipelines.core.simulation.reading.fields import (
+from pipelines.core.simulation.domain.fields import (
     MAX_DEPTH,
     SAMPLE,
     Form,
@@ -20,9 +20,9 @@ from pipelines.core.simulation.reading.fields import (
     key_field,
     mentions_id,
 )
-from pipelines.core.simulation.reading.fields import Field as Field
-from pipelines.core.simulation.reading.fields import find_field as find_field
-from pipelines.core.simulation.reading.fields import kind_of as kind_of
+from pipelines.core.simulation.domain.fields import Field as Field
+from pipelines.core.simulation.domain.fields import find_field as find_field
+from pipelines.core.simulation.domain.fields import kind_of as kind_of
 from pipelines.core.simulation.reading.words import is_plural, singular, stem, tokens
 
 
