@@ -5,7 +5,7 @@ inside the one entity of a type, as a service keeps its state (`{"shop": {"self"
 A declared ledger schema adds types and fields that no seeded entity shows yet.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -23,7 +23,8 @@ from pipelines.core.simulation.domain.fields import (
 from pipelines.core.simulation.domain.fields import Field as Field
 from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of
-from pipelines.core.simulation.reading.words import is_plural, singular, stem, tokens
+from pipelines.core.simulation.domain.references import Reference
+from pipelines.core.simulation.reading.words import is_plural, joined, singular, stem, tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,10 +42,14 @@ class Collection:
     numeric_ids: bool = False
     # A table that will take over from an empty container of a service: (entity type, id, path) of that.
     placeholder: tuple[str, str, tuple[str, ...]] | None = None
+    # What the tools and other fields call such a record, most usual first; the label is only the author's.
+    called: tuple[tuple[str, ...], ...] = ()
 
     @property
     def name(self) -> str:
-        return self.path[-1] if self.path else self.entity_type
+        if self.path:
+            return self.path[-1]
+        return "_".join(self.called[0]) if self.called else self.entity_type
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -70,6 +75,17 @@ class Singleton:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Meaning:
+    """A noun and the type it stands for, on what evidence."""
+
+    noun: tuple[str, ...]
+    entity_type: str
+    weight: float  # of all the evidence; from 2 on it is enough
+    reasons: tuple[str, ...]
+    is_key: bool = False  # ids of the type are kept under this very name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Survey:
     """Everything reading needs to know about a world, gathered once."""
 
@@ -79,6 +95,15 @@ class Survey:
     is_closed: bool  # a ledger schema declares the types: no new ones
     is_empty: bool
     states: tuple[str, ...] = ()  # values of status fields anywhere: how this world spells its states
+    meanings: tuple[Meaning, ...] = ()  # which noun of the tools means which type, and why
+    references: tuple[Reference, ...] = ()  # which fields hold ids of which type
+
+    def refers_to(self, words: Sequence[str]) -> str | None:
+        """The type whose ids stand in a field or an argument of this name; None when nothing says so."""
+        wanted = joined(words)
+        return next(
+            (one.entity_type for one in self.meanings if one.is_key and joined(one.noun) == wanted), None
+        )
 
 
 def survey(world: World, ledger_schema: LedgerSchema | None = None) -> Survey:

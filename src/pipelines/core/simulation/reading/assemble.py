@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.account import read_account
 from pipelines.core.simulation.reading.amounts import read_amount
@@ -52,7 +53,7 @@ def survey_for(
     tools: Sequence[ToolLike], *, world: World, ledger_schema: LedgerSchema | None = None
 ) -> Survey:
     """The world, and the nouns that only the tools speak of."""
-    return with_spoken_nouns(survey(world, ledger_schema), tools)
+    return with_spoken_nouns(with_names(survey(world, ledger_schema), world, tools), tools)
 
 
 def read_plan(

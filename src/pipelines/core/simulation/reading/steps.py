@@ -92,7 +92,7 @@ def find_one(noun: str, entity_type: str, id: str) -> Step:
     # Without `else` the language itself answers 404 `order_not_found`, after the entity type.
     found: Step = {"as": noun, "in": entity_type, "id": id}
     if noun != entity_type and not id.startswith("'"):
-        found["else"] = not_found(noun, id)
+        found["else"] = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
     return {"find": found}
 
 

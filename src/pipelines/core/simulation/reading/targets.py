@@ -38,6 +38,7 @@ _WHOLES = {
     "inbox": ("message", "email", "mail"),
     "fleet": ("vehicle", "car", "truck"),
 }
+_LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
 _ENOUGH = 4.0  # a collection is meant when its last word is named, or most of its words
 
 
@@ -139,11 +140,18 @@ def _of_service(collection: Collection, service: Singleton | None) -> float:
 
 
 def _likeness(words: Sequence[str], collection: Collection) -> float:
-    """How well words name a collection: all of its name, or its last word, or part of it."""
+    """How well words name a collection, by any name it has; the label of one that has others counts less."""
     wanted = stem(words)
     if not wanted:
         return 0.0
-    full = collection.words
+    if collection.path or not collection.called:
+        return _alike(wanted, collection, collection.words)
+    by_label = _alike(wanted, collection, stem(tokens(collection.entity_type))) - _LABEL_ONLY
+    return max(by_label, *(_alike(wanted, collection, stem(noun)) for noun in collection.called))
+
+
+def _alike(wanted: tuple[str, ...], collection: Collection, full: tuple[str, ...]) -> float:
+    """All of a name, or its last word, or part of it."""
     core = tuple(word for word in full if word not in CONTAINER_WORDS) or full
     if joined(wanted) in (joined(full), joined(core)):
         score = 10.0
