@@ -31,7 +31,9 @@ OWN_ID = 10.0  # the type's own id field is called so
 REFERENCE = 8.0  # fields elsewhere that hold its ids are called so
 EXAMPLE = 8.0  # an id of the type is given as an example, or fits the pattern declared
 LABEL, LABEL_END, LABEL_PART = 6.0, 3.0, 1.0  # the author's label, its last word, some word of it
-FIELD = 2.0  # an argument or a property of the reply is a field of the type
+FIELD = 2.0  # an argument or a property of the reply is a field of the type that the id is of
+SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
+NOT_SHARED = -0.5  # a property that the reply must have is not a field of the type
 WORD = 1.0  # a word of the tool's name is
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
 WRONG_KIND = -6.0  # ids of the type are no whole numbers, and whole numbers are asked for
@@ -179,25 +181,23 @@ def _from_fields(
     for noun in tool.id_nouns:
         share = 1 / len(tool.id_nouns)
         if not tool.makes:
-            yield from _shared(noun, plain, tables, FIELD * share, "argument")
+            yield from _shared(noun, plain, tables, FIELD * share)
             own = set(noun)
-            yield from _shared(
-                noun, [one for one in words if singular(one) not in own], tables, WORD * share, "name"
-            )
+            yield from _shared(noun, [one for one in words if singular(one) not in own], tables, WORD * share)
     if tool.thing and tool.thing not in tool.id_nouns:
         # Ids that are given say little of what is made of them: a loan and a reservation both have a book.
         given = [one.name for one in tool.arguments if one.id_noun is not None]
-        yield from _shared(tool.thing, plain, tables, FIELD, "argument")
-        yield from _shared(tool.thing, given, tables, FIELD / 4, "argument")
+        yield from _shared(tool.thing, plain, tables, SHARED)
+        yield from _shared(tool.thing, given, tables, SHARED / 2)
 
 
 def _shared(
-    noun: tuple[str, ...], names: Iterable[str], tables: Mapping[str, Collection], weight: float, what: str
+    noun: tuple[str, ...], names: Iterable[str], tables: Mapping[str, Collection], weight: float
 ) -> Iterator[Evidence]:
     for name in dict.fromkeys(names):
         known = [kind for kind, table in tables.items() if _has(table.fields, name)]
         for kind in known:
-            reason = f"{what} `{name}` is a field of it"
+            reason = f"`{name}` is a field of it"
             yield Evidence(noun=noun, entity_type=kind, weight=weight / len(known), reason=reason)
 
 
@@ -234,15 +234,28 @@ def _from_reply(tool: ToolFacts, tables: Mapping[str, Collection]) -> Iterator[E
     """Properties that the reply must have are fields of the thing that is read or listed."""
     schema = tool.tool.output_schema
     for noun, properties in listed_in(schema):
-        names = [name for name in properties if stem(noun_of_id(name)) != noun]
-        yield from _shared(noun, names, tables, FIELD, "reply's")
-        if tool.thing and tool.thing != noun and tool.thing not in tool.id_nouns:
-            yield from _shared(tool.thing, names, tables, FIELD, "reply's")
+        things = (noun, tool.thing) if tool.thing and tool.thing not in tool.id_nouns else (noun,)
+        for thing in dict.fromkeys(things):
+            yield from _of_reply(thing, properties, tables, SHARED)
     flat = schema.get("properties") if schema else None
-    if isinstance(flat, dict) and not tool.makes:
-        for noun in tool.id_nouns:
-            names = [name for name in flat if stem(noun_of_id(name)) != noun]
-            yield from _shared(noun, names, tables, FIELD / len(tool.id_nouns), "reply's")
+    if not isinstance(flat, dict) or tool.makes:
+        return
+    for noun in tool.id_nouns:
+        yield from _of_reply(noun, flat, tables, FIELD / len(tool.id_nouns))
+    if tool.thing and not tool.id_nouns:
+        yield from _of_reply(tool.thing, flat, tables, SHARED)
+
+
+def _of_reply(
+    noun: tuple[str, ...], properties: Iterable[str], tables: Mapping[str, Collection], weight: float
+) -> Iterator[Evidence]:
+    names = [name for name in properties if stem(noun_of_id(name)) != noun and tokens(name) != ("id",)]
+    yield from _shared(noun, names, tables, weight)
+    for kind, table in tables.items() if weight == SHARED else ():
+        for name in names:
+            if not _has(table.fields, name):
+                reason = f"it has no `{name}`"
+                yield Evidence(noun=noun, entity_type=kind, weight=NOT_SHARED, reason=reason)
 
 
 def listed_in(schema: Mapping[str, Json] | None) -> Iterator[tuple[tuple[str, ...], list[str]]]:

@@ -1,10 +1,10 @@
 """Which fields of a world refer to which type: a field whose values are ids of a type points there."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.fields import MAX_DEPTH
 from pipelines.core.simulation.reading.words import singular, tokens, word_set
@@ -73,7 +73,7 @@ def _is_own_id(kind: str, path: tuple[str, ...], world: World) -> bool:
     return len(path) == 1 and all(str(attrs.get(path[0], id)) == id for id, attrs in sample)
 
 
-def _values_by_path(records: list[Mapping[str, Json]]) -> dict[tuple[str, ...], list[Json]]:
+def _values_by_path(records: list[JsonObject]) -> dict[tuple[str, ...], list[Json]]:
     found: dict[tuple[str, ...], list[Json]] = {}
     for record in records:
         for path, value in _scalars(record, ()):
@@ -81,7 +81,7 @@ def _values_by_path(records: list[Mapping[str, Json]]) -> dict[tuple[str, ...], 
     return found
 
 
-def _keeps_list(records: Iterable[Mapping[str, Json]], path: tuple[str, ...]) -> bool:
+def _keeps_list(records: Iterable[JsonObject], path: tuple[str, ...]) -> bool:
     return any(isinstance(_follow(record, path), list) for record in islice(records, LOOKED_AT))
 
 
@@ -93,7 +93,7 @@ def _follow(value: Json, path: tuple[str, ...]) -> Json:
 
 def _scalars(value: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
     """Texts and whole numbers with the names that lead to them; the elements of a list share its name."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if len(path) < MAX_DEPTH:
             for name, part in value.items():
                 yield from _scalars(part, (*path, name))

@@ -39,7 +39,8 @@ class Collection:
     fields: Mapping[str, Field]
     id_field: str | None
     is_empty: bool = False
-    numeric_ids: bool = False
+    numeric_ids: bool = False  # as the record itself keeps them
+    whole_number_keys: bool = False  # all ids are whole numbers, written as text
     # A table that will take over from an empty container of a service: (entity type, id, path) of that.
     placeholder: tuple[str, str, tuple[str, ...]] | None = None
     # What the tools and other fields call such a record, most usual first; the label is only the author's.
@@ -54,6 +55,11 @@ class Collection:
     @property
     def words(self) -> tuple[str, ...]:
         return stem(tokens(self.name))
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Everything one of its records is called, run together: `booking_id` is a reservation's own id."""
+        return frozenset((joined(self.words), *map(joined, self.called)))
 
     @property
     def in_singleton(self) -> bool:
@@ -177,6 +183,7 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         id_field=id_field,
         is_empty=not entities,
         numeric_ids=_id_is_number(sample, id_field),
+        whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
     )
 
 

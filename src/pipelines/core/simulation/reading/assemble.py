@@ -15,8 +15,9 @@ from pipelines.core.simulation.reading.checking import read_check
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create
 from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
-from pipelines.core.simulation.reading.lookup import read_lookup, refuse
+from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.mailbox import read_mailbox
 from pipelines.core.simulation.reading.membership import read_membership
 from pipelines.core.simulation.reading.notify import read_handoff
@@ -70,7 +71,9 @@ def read_plan(
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
     drafted = drafted or refuse(reading)
     body = [*_credentials(reading), *drafted.steps]
-    return ReadPlan(body=body, notes=drafted.notes, confidence=drafted.confidence)
+    made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
+    notes = (*drafted.notes, *made_up)
+    return ReadPlan(body=body, notes=notes, confidence=drafted.confidence)
 
 
 def families(reading: Reading) -> Sequence[Family]:
@@ -78,7 +81,7 @@ def families(reading: Reading) -> Sequence[Family]:
     if reading.name.reads():
         first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check)
         last: tuple[Family, ...] = (read_lookup, read_listing)
-        return (*first, *(reversed(last) if reading.wants_many() else last))
+        return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     own = _WRITES.get(reading.name.op or "", ())
     # A change that nothing answers to is recorded, so that it never passes as a read; what speaks of an
     # existing record by its id is not.

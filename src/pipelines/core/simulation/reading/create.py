@@ -1,15 +1,15 @@
 """New records: create, add, book, place, send; and whatever no other family understands."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
-from pipelines.core.simulation.reading.records import noun_of
-from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.records import noun_of, source_of
+from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.states import initial_state, status_field
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -280,7 +280,9 @@ def _linked(reading: Reading, home: _Home, references: Sequence[tuple[str, Colle
 def _reply(reading: Reading, home: _Home) -> Json:
     is_table = home.collection.form == "table"
     id = f"id_of({home.noun})" if is_table else f"{home.noun}.{home.collection.id_field or 'id'}"
-    source = Source(value=home.noun, noun=home.noun, fields=_fields_after(reading, home), id=id)
+    source = replace(
+        source_of(home.collection, home.noun, home.noun, id), fields=_fields_after(reading, home)
+    )
     if reading.output or home.collection.id_field is not None or home.counter is not None or not is_table:
         return reply(source, reading.output, reading.arguments)
     return {"id": id, "...": home.noun}

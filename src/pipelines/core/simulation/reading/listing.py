@@ -7,7 +7,7 @@ from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import Narrowing, narrowing
 from pipelines.core.simulation.reading.lookup import reply_name
-from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -144,9 +144,7 @@ def _answered(
 def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
     each = "each"
     id = dot(each, "id") if collection.form == "table" else dot(each, collection.id_field or "id")
-    source = Source(
-        value=found, noun=noun_of(collection), fields=collection.fields, id=id, is_list=True, element=each
-    )
+    source = source_of(collection, found, noun_of(collection), id, is_list=True, element=each)
     if reading.output:
         return reply(source, reading.output, reading.arguments)
     if reading.name.op == "count":

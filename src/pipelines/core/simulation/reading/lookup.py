@@ -6,7 +6,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import condition_of, field_at, field_for
-from pipelines.core.simulation.reading.records import noun_of, ownership, subject
+from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -79,7 +79,7 @@ def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
 
 
 def _record_reply(reading: Reading, bound: Bound) -> Json:
-    source = Source(value=bound.noun, noun=bound.noun, fields=bound.collection.fields, id=bound.id)
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id)
     return reply(source, reading.output, reading.arguments)
 
 
@@ -219,6 +219,23 @@ def _named_path(fields: Mapping[str, Field], words: Sequence[str]) -> tuple[str,
         if field.keeps is None and inner is not None:
             return (name, inner)
     return None
+
+
+def read_outside(reading: Reading) -> Drafted | None:
+    """`get_weather(city)`: what no world keeps is invented in the shape declared, alike for like arguments.
+
+    An id that nothing has is still not found.
+    """
+    if not reading.output or any(one.id_noun is not None and one.is_required for one in reading.arguments):
+        return None
+    source = Source(value="null", noun="result", fields={}, invents_all=True)
+    answer = reply(source, reading.output, reading.arguments)
+    if answer == source.value:  # no object: the whole of it
+        answer = f"invented({text(dict(reading.output))}, 'result', args)"
+    return Drafted(steps=({"return": answer},), notes=(OUTSIDE,), confidence=0.5)
+
+
+OUTSIDE = "nothing in the seeded state answers: the reply is invented from its schema and the arguments"
 
 
 def refuse(reading: Reading) -> Drafted:

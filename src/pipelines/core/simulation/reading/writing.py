@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field, Singleton
-from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.records import source_of
+from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import stem, tokens, word_set
@@ -65,9 +66,7 @@ def change_reply(
     """The record after the change; a service answers with the id and what changed."""
     if not reading.output and reading.answers_in_objects and changed is not None:
         return {id_word(bound): bound.id, changed: dot(bound.noun, changed)}
-    source = Source(
-        value=bound.noun, noun=bound.noun, fields=bound.collection.fields, id=bound.id, message=message
-    )
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, message=message)
     return reply(source, reading.output, reading.arguments)
 
 
