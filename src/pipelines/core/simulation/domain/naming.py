@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of
 from pipelines.core.simulation.domain.fields import find_field
-from pipelines.core.simulation.domain.references import noun_of_id, references_in
-from pipelines.core.simulation.domain.shapes import Collection, Meaning, Survey
+from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
+from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 from pipelines.core.simulation.reading.arguments import ToolLike
 from pipelines.core.simulation.reading.words import joined, stem
 
@@ -61,6 +62,7 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         kind: replace(table, called=_ranked(kind, settled, weighed, asked))
         for kind, table in known.tables.items()
     }
+    tables = {kind: replace(table, links=_links(table, tables, references)) for kind, table in tables.items()}
     others = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
     return replace(
         known,
@@ -69,6 +71,23 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         meanings=meanings,
         references=references,
     )
+
+
+def _links(
+    table: Collection, tables: Mapping[str, Collection], references: Sequence[Reference]
+) -> tuple[Link, ...]:
+    found = []
+    for one in references:
+        if one.entity_type != table.entity_type or one.to not in tables or _is_in_list(table, one.path):
+            continue
+        names = tables[one.to].own_names | {joined(one.noun)}
+        found.append(Link(path=one.path, entity_type=one.to, names=names))
+    return tuple(found)
+
+
+def _is_in_list(table: Collection, path: Sequence[str]) -> bool:
+    steps = [field_at(table.fields, tuple(path[: at + 1])) for at in range(len(path))]
+    return any(one is None or one.keeps is not None for one in steps)
 
 
 def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts]) -> dict[Noun, str]:

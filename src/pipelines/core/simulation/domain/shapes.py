@@ -28,6 +28,15 @@ from pipelines.core.simulation.reading.words import is_plural, joined, singular,
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Link:
+    """A field that holds the id of a record of some type, and everything such a record is called."""
+
+    path: tuple[str, ...]
+    entity_type: str
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Collection:
     """Somewhere records, or plain values, of one kind are kept."""
 
@@ -45,6 +54,7 @@ class Collection:
     placeholder: tuple[str, str, tuple[str, ...]] | None = None
     # What the tools and other fields call such a record, most usual first; the label is only the author's.
     called: tuple[tuple[str, ...], ...] = ()
+    links: tuple[Link, ...] = ()  # to records of other types
 
     @property
     def name(self) -> str:
@@ -60,6 +70,11 @@ class Collection:
     def own_names(self) -> frozenset[str]:
         """Everything one of its records is called, run together: `booking_id` is a reservation's own id."""
         return frozenset((joined(self.words), *map(joined, self.called)))
+
+    def link_to(self, noun: Sequence[str]) -> tuple[str, ...] | None:
+        """The one field that refers to what the noun names: `owner`, for the customer of an account."""
+        found = [link.path for link in self.links if joined(noun) in link.names]
+        return found[0] if len(found) == 1 else None
 
     @property
     def in_singleton(self) -> bool:

@@ -10,7 +10,7 @@ from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import reply
-from pipelines.core.simulation.reading.states import initial_state, status_field
+from pipelines.core.simulation.reading.states import initial_state, status_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -198,11 +198,13 @@ def _beginnings(reading: Reading, home: _Home) -> dict[str, Json]:
     """Status, times and owner of a new record; empty lists where records have lists."""
     collection = home.collection
     started: dict[str, Json] = {}
-    status = status_field(collection.fields)
+    status = status_of(reading, collection)
     if status is not None or (
         (collection.is_empty or not collection.fields) and _has_states(reading, home.noun)
     ):
-        started[status or "status"] = text(initial_state(reading, collection))
+        first: Json = text(initial_state(reading, collection))
+        top, *inner = status or ("status",)
+        started[top] = dict.fromkeys(inner, first) if inner else first
     started |= creation_times(collection.fields)
     user, own = current_user(reading), owner_field(collection)
     signed_in_here = user is not None and home.service is not None and user[1] == home.service.entity_type
@@ -291,7 +293,7 @@ def _reply(reading: Reading, home: _Home) -> Json:
 def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
     """The record has its arguments as fields now, even where nothing of its kind was seeded."""
     own = {_field_name(one, home.collection): Field(name=one.name) for one in reading.arguments}
-    if status_field(home.collection.fields) is None and _has_states(reading, home.noun):
+    if status_of(reading, home.collection) is None and _has_states(reading, home.noun):
         own["status"] = Field(name="status")
     return {**own, **home.collection.fields}
 

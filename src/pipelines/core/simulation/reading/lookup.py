@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.filters import condition_of, field_at, field_for
+from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
 from pipelines.core.simulation.reading.steps import (
@@ -115,7 +116,7 @@ def _by_any_id(reading: Reading) -> Drafted | None:
 
 def _by_fields(reading: Reading) -> Drafted | None:
     """`find_user_id_by_email(email)`: the one record whose fields are these."""
-    collection = reading.collection
+    collection = reading.asked_for
     if collection is None or not collection.of_records or collection.form != "table":
         return None
     given = [one for one in reading.arguments if one.is_required]
@@ -144,6 +145,8 @@ def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
         value = f"id_of({noun})"
         return {f"{noun}_id": value} if reading.answers_in_objects else value
     bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=collection, holder=noun)
+    if not reading.output and collection.id_field is None:
+        return {"id": bound.id, "...": noun}  # found by something else, it is of no use without its id
     return _record_reply(reading, bound)
 
 
@@ -153,6 +156,8 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     collection = reading.collection
     if collection is None or len(required) != 1:
         return None
+    if collection.is_empty and required[0].id_noun is None and reading.output:
+        return None  # `convert_grade(percentage)`: nothing of the kind is kept
     if collection.of_records:
         bound = bind(collection, arg(required[0].name), noun_of(collection))
         return Drafted(steps=(*bound.steps, {"return": _record_reply(reading, bound)}), confidence=0.7)

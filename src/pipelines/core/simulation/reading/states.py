@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.shapes import Collection, Field, find_field
+from pipelines.core.simulation.domain.roles import states_of, status_path
+from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import (
@@ -17,8 +18,6 @@ from pipelines.core.simulation.reading.words import (
     tokens,
     word_set,
 )
-
-_STATUS_NAMES = ("status", "state", "stage", "phase", "current_status", "lifecycle", "lifecycle_state")
 
 # Where a verb leads when its own participle is not a state the world knows.
 _LEADS_TO = {
@@ -80,19 +79,18 @@ _INITIAL = (
 )
 
 
-def status_field(fields: Mapping[str, Field]) -> str | None:
-    named = next((found for name in _STATUS_NAMES if (found := find_field(fields, name))), None)
-    return named or next((name for name in fields if tokens(name)[-1:] in (("status",), ("state",))), None)
+def status_of(reading: Reading, collection: Collection) -> tuple[str, ...] | None:
+    """The one place of a record's state, for what is checked and what is changed alike."""
+    return status_path(collection.fields, {singular(word) for word in reading.name.nouns})
 
 
-def known_states(collection: Collection) -> tuple[str, ...]:
-    field = collection.fields.get(status_field(collection.fields) or "")
-    return tuple(value for value in field.values if isinstance(value, str)) if field is not None else ()
+def known_states(reading: Reading, collection: Collection) -> tuple[str, ...]:
+    return states_of(collection.fields, status_of(reading, collection))
 
 
 def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
-    known = known_states(collection)
+    known = known_states(reading, collection)
     first = next((found for state in _INITIAL if (found := _same_state(state, known))), None)
     return first or in_style("open", known or reading.known.states)
 
@@ -102,7 +100,7 @@ def target_state(reading: Reading, collection: Collection) -> str:
     said = reading.said.becomes or _as_sisters_say(reading)
     if said is not None:
         return said
-    known = known_states(collection)
+    known = known_states(reading, collection)
     options = (*_LEADS_TO.get(reading.name.verb, ()), participle(reading.name.verb))
     found = next((found for state in options if (found := _same_state(state, known))), None)
     if found is None and reading.name.verb in _BACK_TO_WORK:
@@ -153,16 +151,16 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
 
 def named_states(reading: Reading, collection: Collection) -> list[str]:
     """`ship_packed_parcel`: a word of the name that is one of the states is a condition."""
-    known = known_states(collection)
+    known = known_states(reading, collection)
     return [found for word_ in reading.name.nouns if (found := _same_state(word_, known)) is not None]
 
 
 def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:
     """In which states the verb is refused, with 409."""
-    field = status_field(collection.fields)
-    if field is None:
+    path = status_of(reading, collection)
+    if path is None:
         return []
-    status = dot(noun, field)
+    status = dot(noun, *path)
     shown = noun.replace("_", " ")
     done = participle(reading.name.verb).replace("_", " ")
     needed = named_states(reading, collection)
@@ -186,7 +184,7 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
 
 
 def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[str, ...]:
-    known = known_states(collection)
+    known = known_states(reading, collection)
     told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
     if reading.name.verb in _STOPPED_BY_FINAL:
         told += [state for state in known if joined(tokens(state)) in {joined((one,)) for one in _FINAL}]

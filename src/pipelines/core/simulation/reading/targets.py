@@ -69,10 +69,12 @@ def _by_argument(
     if not argument.is_scalar:
         return None
     noun = argument.id_noun
-    if noun is None:
+    key = known.refers_to(argument.words) if argument.is_required else None
+    if noun is None and key is None:
         return None
-    words = noun or named_thing(name)
-    collection = home_of(argument, known) or best_collection(words, known, service)
+    words = argument.words if noun is None else noun or named_thing(name)
+    keyed = known.tables.get(key) if key is not None else None
+    collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
     mentioned = _mention(stem(words), name)

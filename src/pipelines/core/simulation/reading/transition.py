@@ -12,7 +12,7 @@ from pipelines.core.simulation.reading.states import (
     goes_on,
     paused_fields,
     state_conditions,
-    status_field,
+    status_of,
     switch_field,
     target_state,
 )
@@ -45,8 +45,8 @@ def read_transition(reading: Reading) -> Drafted | None:
         return _switched(reading, bound, checks, switch)
     target = target_state(reading, bound.collection)
     changes: dict[str, Json] = {}
-    status = status_field(bound.collection.fields) or "status"
-    changes[dot(bound.noun, status)] = text(target)
+    status = status_of(reading, bound.collection) or ("status",)
+    changes[dot(bound.noun, *status)] = text(target)
     lets: list[Step] = [*known_parts(reading, bound)]
     kept, more = kept_arguments(reading, bound, others)
     changes |= kept

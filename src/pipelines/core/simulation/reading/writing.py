@@ -61,11 +61,11 @@ def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None
 
 
 def change_reply(
-    reading: Reading, bound: Bound, *, changed: str | None = None, message: str | None = None
+    reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None, message: str | None = None
 ) -> Json:
     """The record after the change; a service answers with the id and what changed."""
     if not reading.output and reading.answers_in_objects and changed is not None:
-        return {id_word(bound): bound.id, changed: dot(bound.noun, changed)}
+        return {id_word(bound): bound.id, changed[-1]: dot(bound.noun, *changed)}
     source = source_of(bound.collection, bound.noun, bound.noun, bound.id, message=message)
     return reply(source, reading.output, reading.arguments)
 
