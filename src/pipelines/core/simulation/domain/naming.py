@@ -134,9 +134,11 @@ def _left_over(
     free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
     made = {tool.thing for tool in tools if tool.makes}
     asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
-    open_nouns = [noun for noun in asked if noun not in settled and noun not in made]
-    if len(free) == 1 and len(open_nouns) == 1:
-        return {open_nouns[0]: free[0]}
+    kept = {joined(stem(part.words)) for part in known.collections if part.path}
+    open_nouns = [noun for noun in asked if noun not in settled and joined(noun) not in kept]
+    unmade = [noun for noun in open_nouns if noun not in made]
+    if len(free) == 1 and len(unmade) == 1:
+        return {unmade[0]: free[0]}
     found = {
         noun: kind
         for noun in open_nouns
@@ -165,4 +167,7 @@ def _ranked(
         weight = weighed[noun].without_label.get(kind, 0.0) if noun in weighed else 0.0
         return (-asked.count(noun), -weight, noun)
 
-    return tuple(sorted((noun for noun, meant in settled.items() if meant == kind), key=rank))
+    own = [noun for noun, meant in settled.items() if meant == kind]
+    # `vacant_room` is a room: the longer name says no more of the type.
+    plain = [noun for noun in own if not any(noun[at:] in own for at in range(1, len(noun)))]
+    return tuple(sorted(plain, key=rank))

@@ -49,6 +49,8 @@ class Collection:
     id_field: str | None
     is_empty: bool = False
     numeric_ids: bool = False  # as the record itself keeps them
+    shows_id: bool = False  # every record repeats its id among its attributes
+    found_by_field: bool = False  # the declared id field holds other ids than the keys
     whole_number_keys: bool = False  # all ids are whole numbers, written as text
     # A table that will take over from an empty container of a service: (entity type, id, path) of that.
     placeholder: tuple[str, str, tuple[str, ...]] | None = None
@@ -187,7 +189,8 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
     for name, one in (declared.fields if declared else {}).items():
         extra, known = _declared_field(one), fields.get(name)
         fields[name] = extra if known is None else replace(known, values=extra.values or known.values)
-    id_field = declared.id_field if declared and not sample else key_field(kind, sample, fields)
+    id_field = declared.id_field if declared else key_field(kind, sample, fields)
+    own_ids = [attrs.get(id_field) for _, attrs in sample] if id_field is not None else []
     return Collection(
         entity_type=kind,
         owner=None,
@@ -198,6 +201,10 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         id_field=id_field,
         is_empty=not entities,
         numeric_ids=_id_is_number(sample, id_field),
+        shows_id=bool(own_ids) and None not in own_ids,
+        found_by_field=any(
+            one is not None and str(one) != id for one, (id, _) in zip(own_ids, sample, strict=False)
+        ),
         whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
     )
 

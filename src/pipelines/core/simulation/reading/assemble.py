@@ -35,7 +35,7 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
-from pipelines.core.simulation.reading.transition import read_started, read_transition
+from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.update import read_update
 
 Family = Callable[[Reading], Drafted | None]
@@ -86,7 +86,12 @@ def families(reading: Reading) -> Sequence[Family]:
     # A change that nothing answers to is recorded, so that it never passes as a read; what speaks of an
     # existing record by its id is not.
     rest: tuple[Family, ...] = (refuse,) if reading.name.op == "delete" else (read_create, refuse)
-    return (read_handoff, read_computing, read_mailbox, *own, *rest)
+    known = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
+    return (read_handoff, read_computing, read_mailbox, *known, *own, *rest)
+
+
+#: Verbs that do many things (drop, withdraw): what the records show goes first.
+_MEANS_MUCH = (None, "delete", "withdraw")
 
 
 _WRITES: dict[str, tuple[Family, ...]] = {

@@ -23,7 +23,7 @@ from pipelines.core.simulation.reading.steps import (
     text,
     word,
 )
-from pipelines.core.simulation.reading.targets import best_collection
+from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
 from pipelines.core.simulation.reading.words import MADE_BY, article, read_tool_name, singular, stem, tokens
@@ -64,7 +64,9 @@ def _home(reading: Reading) -> _Home | None:
     if reading.name.op is None and reading.picks_own():
         # Nobody knows what shelve_book(book_id) does to a book: that it happened is kept.
         thing, collection = (word(reading.tool.name),), None
-    elif made is not None and (collection is None or collection.is_empty or reading.picks_own()):
+    elif made is not None and (
+        collection is None or collection.is_empty or reading.picks_own() or _is_given(reading, collection)
+    ):
         # reserve_book(book_id) makes a reservation, not a book.
         thing = (made,)
         collection = best_collection(thing, reading.known, reading.service)
@@ -86,6 +88,12 @@ def _home(reading: Reading) -> _Home | None:
         counter=counted[0] if counted and counted[1] else None,
         counts=(counted[0],) if counted and not counted[1] else (),
     )
+
+
+def _is_given(reading: Reading, collection: Collection) -> bool:
+    """`book_room(room_no, …)`: the room is there already."""
+    found = (subject_of(reading.name, [one], reading.known, reading.service) for one in reading.arguments)
+    return any(one is not None and one.collection == collection for one in found)
 
 
 def _table(entity_type: str) -> Collection:

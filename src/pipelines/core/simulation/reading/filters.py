@@ -28,6 +28,7 @@ _WRITTEN_FREELY = word_set(
     "label department sector subject status material style model make company street language"
 )
 _TIMES = word_set("date time at on day timestamp datetime created")
+_LEADING = word_set("new updated target desired filter by with is set to")
 _EDGES = word_set("than or equal inclusive exclusive date time")
 
 
@@ -82,20 +83,16 @@ def narrowing(
 
 def _named_conditions(each: str, collection: Collection, spoken: Iterable[str]) -> Iterator[str]:
     """`list_vacant_rooms`, `disputed_transactions`: a word that is a value, or a switch, of the records."""
-    own = {word for noun in (collection.words, *collection.called) for word in noun}
+    own = {noun[-1] for noun in (collection.words, *collection.called)}
     status = status_path(collection.fields)
+    valued = list(valued_fields(collection.fields))
     for word in spoken:
         if singular(word) in own:
             continue
-        places = [path for path, value in valued_fields(collection.fields) if joined(tokens(value)) == word]
-        switch = next(
-            (name for name in (word, word.removeprefix("un")) if _is_switch(name, collection)), None
-        )
-        if places:
-            path = status if status in places else places[0]
-            value = next(
-                v for p, v in valued_fields(collection.fields) if p == path and joined(tokens(v)) == word
-            )
+        meant = [(path, value) for path, value in valued if joined(tokens(value)) == joined((word,))]
+        switch = next((one for one in (word, word.removeprefix("un")) if _is_switch(one, collection)), None)
+        if meant:
+            path, value = next((one for one in meant if one[0] == status), meant[0])
             yield f"{dot(each, *path)} == {value!r}"
         elif switch is not None:
             yield f"{dot(each, switch)} == {'true' if switch == word else 'false'}"

@@ -155,10 +155,15 @@ def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
     value = found
     if reading.said.lists_ids:
         value = f"[{id} for each in {found}]"
-    elif collection.form == "table" and collection.id_field is None:
+    elif collection.form == "table" and (collection.id_field is None or _hides_id(collection)):
         # A record in a list is of no use without its id.
-        value = f"[{{'id': each.id, **each}} for each in {found}]"
+        value = f"[{{{collection.id_field or 'id'!r}: each.id, **each}} for each in {found}]"
     return {reply_name(reading): value} if collection.in_singleton else value
+
+
+def _hides_id(collection: Collection) -> bool:
+    """The id that is declared is not among the attributes that were seeded."""
+    return not collection.shows_id and not collection.is_empty
 
 
 def _pairs(reading: Reading, collection: Collection, found: str) -> Json:

@@ -31,7 +31,7 @@ _WHOLE = word_set("details detail info information data record id profile")
 
 def read_lookup(reading: Reading) -> Drafted | None:
     """A read of one thing; None when no record, field or value answers to the tool's words."""
-    families = (_by_id, _by_any_id, _by_fields, _by_only_argument, read_service_value)
+    families = (_through_link, _by_id, _by_any_id, _by_fields, _by_only_argument, read_service_value)
     return next((found for family in families if (found := family(reading)) is not None), None)
 
 
@@ -51,6 +51,27 @@ def _by_id(reading: Reading) -> Drafted | None:
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
     return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
+
+
+def _through_link(reading: Reading) -> Drafted | None:
+    """`guardian_contact(student_id)`: of the student only the guardian is asked for, whom it names."""
+    found, wanted = subject(reading), reading.collection
+    if found is None or wanted is None or wanted.form != "table" or found.collection.form != "table":
+        return None
+    same = wanted.entity_type == found.collection.entity_type
+    links = [link for link in found.collection.links if link.entity_type == wanted.entity_type]
+    if (
+        same
+        or len(links) != 1
+        or any(one.entity_type == found.collection.entity_type for one in wanted.links)
+    ):
+        return None
+    bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+    noun = name_for(noun_of(wanted), avoid=(bound.noun,))
+    linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
+    other = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
+    steps = (*bound.steps, linked, {"return": _record_reply(reading, other)})
+    return Drafted(steps=steps, confidence=0.75)
 
 
 def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
@@ -145,8 +166,11 @@ def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
         value = f"id_of({noun})"
         return {f"{noun}_id": value} if reading.answers_in_objects else value
     bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=collection, holder=noun)
-    if not reading.output and collection.id_field is None:
-        return {"id": bound.id, "...": noun}  # found by something else, it is of no use without its id
+    if not reading.output and not collection.shows_id:
+        return {
+            collection.id_field or "id": bound.id,
+            "...": noun,
+        }  # found by something else, it is of no use without its id
     return _record_reply(reading, bound)
 
 

@@ -19,6 +19,8 @@ from pipelines.core.simulation.reading.words import (
     word_set,
 )
 
+# "The booking becomes checked_in.", "Puts a frozen membership back to active."
+_LEADS = re.compile(r"\b(?:to|as|becomes?)\s+(?:the\s+|an?\s+)?['\"]?(\w+)", re.IGNORECASE)
 # Where a verb leads when its own participle is not a state the world knows.
 _LEADS_TO = {
     "reopen": ("open", "reopened"),
@@ -101,6 +103,11 @@ def target_state(reading: Reading, collection: Collection) -> str:
     if said is not None:
         return said
     known = known_states(reading, collection)
+    told = next(
+        (found for word in _LEADS.findall(reading.said.summary) if (found := _same_state(word, known))), None
+    )
+    if told is not None:
+        return told
     options = (*_LEADS_TO.get(reading.name.verb, ()), participle(reading.name.verb))
     found = next((found for state in options if (found := _same_state(state, known))), None)
     if found is None and reading.name.verb in _BACK_TO_WORK:
@@ -191,14 +198,19 @@ def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[
     return tuple(dict.fromkeys(state for state in told if state != target))
 
 
-def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool] | None:
-    """A yes-or-no field the verb flips: enable_roaming → roaming_enabled, unlock_account → is_locked."""
+def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | None] | None:
+    """A yes-or-no field the verb sets: enable_roaming → roaming_enabled, unlock_account → is_locked.
+
+    None for what is turned round, whatever it is: toggle_contactless.
+    """
     verb = reading.name.verb
     nouns = [singular(each) for each in reading.name.nouns]
     for name, field in collection.fields.items():
         if "boolean" not in field.kinds:
             continue
         words = [each for each in tokens(name) if each not in ("is", "has")]
+        if verb == "toggle" and [singular(each) for each in words] == nouns[-len(words) :]:
+            return name, None
         for done, value in _switched_to(verb):
             rest = [each for each in words if each not in done]
             if len(rest) < len(words) and all(singular(each) in nouns for each in rest):
@@ -206,6 +218,12 @@ def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool] |
         if verb in _SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
             return name, verb not in _SWITCHES_OFF
     return None
+
+
+def knows_effect(reading: Reading, collection: Collection) -> bool:
+    """Whether the records show what the verb does: they can be `disputed`, or some are `waived`."""
+    done = _same_state(participle(reading.name.verb), known_states(reading, collection))
+    return done is not None or switch_field(reading, collection) is not None
 
 
 def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:

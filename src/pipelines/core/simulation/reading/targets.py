@@ -60,7 +60,14 @@ def subject_of(
         for position, argument in enumerate(arguments)
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
-    return max(found, key=lambda subject: subject.score, default=None)
+    return max(found, key=lambda subject: subject.score + _keeps_others(subject, found), default=None)
+
+
+def _keeps_others(subject: Subject, found: Sequence[Subject]) -> float:
+    """`swap_trainer(session_id, trainer_id)` is about the session, which keeps the trainer's id."""
+    others = [one.collection.entity_type for one in found if one is not subject]
+    linked = {link.entity_type for link in subject.collection.links}
+    return 3.0 if any(kind in linked for kind in others) else 0.0
 
 
 def _by_argument(

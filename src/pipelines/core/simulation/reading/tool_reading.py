@@ -16,11 +16,14 @@ from pipelines.core.simulation.reading.words import (
     is_plural,
     joined,
     read_tool_name,
+    singular,
     stem,
     tokens,
     word_set,
 )
 
+_OF_MANY = word_set("list roster schedule history queue log report feed register timetable agenda")
+_OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
 _NEVER_PLURAL = word_set("details info information stats statistics status address news")
 
 
@@ -54,7 +57,7 @@ class Reading:
 
     @property
     def asked_for(self) -> Collection | None:
-        """What is looked for: named by the tool, by its reply, by fields that it takes, or by its description."""
+        """What is looked for: as the name, the reply, the fields that are taken or the description say."""
         return self.collection or self._listed_in_reply() or self._with_such_fields() or self._described()
 
     def _listed_in_reply(self) -> Collection | None:
@@ -89,7 +92,15 @@ class Reading:
             return False
         nouns = self.name.nouns
         plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
-        return plural or (self.name.op == "search" and not self.name.complement("by"))
+        if plural or (self.name.op == "search" and not self.name.complement("by")):
+            return True
+        return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
+
+    def _describes_many(self) -> bool:
+        """ "Workers on a shift.": the description begins with several of a type."""
+        heads = {noun[-1] for table in self.known.tables.values() for noun in (table.words, *table.called)}
+        opening = [word for word in tokens(self.said.summary) if word not in _OPENINGS][:2]
+        return any(is_plural(word) and singular(word) in heads for word in opening)
 
     def picks_own(self) -> bool:
         """Whether an id of the very thing that the name speaks of is given: `orders.get(id)`."""
