@@ -208,9 +208,7 @@ def main(arguments: list[str]) -> None:
     total = figures(plain)
     confidences = Counter(round(one.confidence, 2) for one in total.reads_that_write)
     likely = total.likely_reads_that_write
-    print(
-        f"reads that write: {confidences.total()}, {likely} at {LIKELY} or more; by confidence: {dict(confidences)}"
-    )
+    print(f"reads that write: {confidences.total()}, {likely} at {LIKELY} or more ({dict(confidences)})")
     print(f"plans at {SURE} or more: {total.sure}, right side {total.sure_right_side:.1%}")
     renamed = figures(other)
     print(
