@@ -489,13 +489,19 @@ CASES = [
     ),
     case("finished from nothing", NOTHING, "complete_task", {"task_id": "1"}, fails=(404, "task_not_found")),
     case("deleted from nothing", NOTHING, "delete_task", {"task_id": "1"}, fails=(404, "task_not_found")),
-    case("a verb nobody knows", NOTHING, "frobnicate_widget", {"size": 1}, adds=("widget", "1")),
     case(
-        "a verb nobody knows, of a record",
+        "a verb nobody knows changes nothing",
+        NOTHING,
+        "frobnicate_widget",
+        {"size": 1},
+        fails=(404, "widget_not_found"),
+    ),
+    case(
+        "a verb nobody knows, of a record, only reads it",
         LIBRARY,
         "shelve_book",
         {"book_id": "b-1"},
-        adds=("shelve_book", "1"),
+        has={"title": "Dune"},
     ),
     case(
         "a verb nobody knows, of no record",
@@ -684,7 +690,8 @@ def test_a_name_without_a_verb_borrows_it_from_the_description() -> None:
         ("get_order", "read"),
         ("search_flights", "search"),
         ("square_root", "computed"),
-        ("zap_order", "write"),
+        ("cancel_order", "write"),
+        ("zap_order", "read"),  # by default
     ],
 )
 def test_the_kind_of_a_tool(name: str, kind: str) -> None:

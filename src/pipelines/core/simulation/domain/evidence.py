@@ -14,6 +14,7 @@ from pipelines.core.simulation.domain.fields import Field, find_field
 from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.reading.surroundings import surroundings_of
 from pipelines.core.simulation.reading.words import (
     MADE_BY,
     ToolName,
@@ -73,10 +74,13 @@ class ToolFacts:
         return {stem(one.id_noun): one for one in self.arguments if one.id_noun}
 
 
-def facts_of(tools: Iterable[ToolLike]) -> tuple[ToolFacts, ...]:
+def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
+    around = surroundings_of(tools)
     return tuple(
         ToolFacts(
-            tool=tool, name=read_tool_name(tool.name, tool.description or ""), arguments=arguments_of(tool)
+            tool=tool,
+            name=read_tool_name(tool.name, tool.description or "", around),
+            arguments=arguments_of(tool),
         )
         for tool in tools
     )

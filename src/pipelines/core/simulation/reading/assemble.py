@@ -36,6 +36,7 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
+from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import read_update
 
 Family = Callable[[Reading], Drafted | None]
@@ -72,8 +73,8 @@ def read_plan(
     drafted = drafted or refuse(reading)
     body = [*_credentials(reading), *drafted.steps]
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
-    notes = (*drafted.notes, *made_up)
-    return ReadPlan(body=body, notes=notes, confidence=drafted.confidence)
+    confidence = min(drafted.confidence, reading.name.sureness)
+    return ReadPlan(body=body, notes=(*drafted.notes, *made_up), confidence=confidence)
 
 
 def families(reading: Reading) -> Sequence[Family]:
@@ -82,29 +83,28 @@ def families(reading: Reading) -> Sequence[Family]:
         first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check)
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
-    own = _WRITES.get(reading.name.op or "", ())
-    # A change that nothing answers to is recorded, so that it never passes as a read; what speaks of an
-    # existing record by its id is not.
-    rest: tuple[Family, ...] = (refuse,) if reading.name.op == "delete" else (read_create, refuse)
-    known = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
-    return (read_handoff, read_computing, read_mailbox, *known, *own, *rest)
+    known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
+    if reading.name.op is None:
+        return (read_handoff, read_computing, *known, read_unclear)
+    return (read_handoff, read_computing, read_mailbox, *known, *_WRITES[reading.name.op], read_unclear)
 
 
-#: Verbs that do many things (drop, withdraw): what the records show goes first.
+#: Verbs that do many things (drop, withdraw), or that nobody listed: what the records show goes first.
 _MEANS_MUCH = (None, "delete", "withdraw")
 
 
 _WRITES: dict[str, tuple[Family, ...]] = {
-    "create": (read_membership, read_started, read_service_change),
-    "notify": (),
+    "create": (read_membership, read_started, read_service_change, read_create, refuse),
+    "notify": (read_create, refuse),
     "update": (read_amount, read_account, read_update, read_service_change),
-    "delete": (read_membership, read_delete),
+    "delete": (read_membership, read_delete, refuse),
     "transition": (read_membership, read_transition, read_service_change),
     "transfer": (read_account, read_update),
     "fund": (read_account, read_amount),
     "withdraw": (read_account,),
     "login": (read_session,),
     "logout": (read_session,),
+    "handoff": (),
 }
 
 

@@ -21,7 +21,6 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
     text,
-    word,
 )
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -53,7 +52,8 @@ def read_create(reading: Reading) -> Drafted | None:
     steps += _counted(home)
     steps += _linked(reading, home, references)
     steps.append({"return": _reply(reading, home)})
-    confidence = 0.8 if not home.collection.is_empty else 0.5
+    # What is kept of a type that nobody seeded is a guess.
+    confidence = 0.8 if not home.collection.is_empty else 0.45
     return Drafted(steps=tuple(steps), notes=_notes(home, reading), confidence=confidence)
 
 
@@ -61,10 +61,7 @@ def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     collection = best_collection(thing, reading.known, reading.service)
     made = MADE_BY.get(reading.name.verb)
-    if reading.name.op is None and reading.picks_own():
-        # Nobody knows what shelve_book(book_id) does to a book: that it happened is kept.
-        thing, collection = (word(reading.tool.name),), None
-    elif made is not None and (
+    if made is not None and (
         collection is None or collection.is_empty or reading.picks_own() or _is_given(reading, collection)
     ):
         # reserve_book(book_id) makes a reservation, not a book.
@@ -78,7 +75,7 @@ def _home(reading: Reading) -> _Home | None:
         if reading.known.is_closed:
             return None
         collection = _table(name_for(thing[-1:]))
-    noun = noun_of(collection) if reading.name.op is not None else name_for(collection.entity_type)
+    noun = noun_of(collection)
     service = _keeper(reading, collection)
     counted = counter_for(noun, service)
     return _Home(
@@ -237,7 +234,7 @@ def _constants(fields: Mapping[str, Field]) -> dict[str, Json]:
 
 def _has_states(reading: Reading, noun: str) -> bool:
     """Whether other tools of the same noun change its state: close_case, approve_case."""
-    names = [read_tool_name(tool.name) for tool in reading.tools]
+    names = [read_tool_name(tool.name, tool.description or "") for tool in reading.tools]
     return any(one.op == "transition" and noun in stem(one.nouns) for one in names)
 
 
@@ -307,10 +304,6 @@ def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
 
 
 def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
-    if reading.name.op is None:
-        return (
-            f"`{reading.name.verb}` is not a verb that is known: the call is recorded as a new {home.noun}",
-        )
     if home.collection.is_empty and home.collection.placeholder is None:
         kind = f"{article(home.noun).lower()} {home.noun}"
         return (f"nothing like {kind} is in the seeded state: a new type `{home.collection.entity_type}`",)

@@ -118,7 +118,7 @@ def target_state(reading: Reading, collection: Collection) -> str:
 def _as_sisters_say(reading: Reading) -> str | None:
     """`return_goods` leads to 'return requested': then `repair_goods` to 'repair requested'."""
     for tool in reading.tools:
-        other = read_tool_name(tool.name)
+        other = read_tool_name(tool.name, tool.description or "")
         if tool.name == reading.tool.name or other.verb == reading.name.verb:
             continue
         if not set(other.nouns) & set(reading.name.nouns) or len(other.nouns) != len(reading.name.nouns):

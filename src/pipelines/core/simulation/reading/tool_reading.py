@@ -10,6 +10,7 @@ from pipelines.core.simulation.domain.shapes import Collection, Singleton, Surve
 from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
 from pipelines.core.simulation.reading.replies import wants_list
+from pipelines.core.simulation.reading.surroundings import surroundings_of
 from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
 from pipelines.core.simulation.reading.words import (
     ToolName,
@@ -125,7 +126,7 @@ class Reading:
 
 def read_tool(tool: ToolLike, known: Survey, tools: Sequence[ToolLike]) -> Reading:
     description = tool.description or ""
-    name = read_tool_name(tool.name, description)
+    name = read_tool_name(tool.name, description, surroundings_of(tools))
     arguments = arguments_of(tool)
     # Signing in is about nothing but credentials; elsewhere they only open the door.
     secret = () if name.op == "login" else tuple(one for one in arguments if one.is_credential)
