@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.ledger import World
-from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of
+from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of, nouns_of
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
 from pipelines.core.simulation.domain.roles import field_at
@@ -14,7 +14,7 @@ from pipelines.core.simulation.reading.words import joined, stem
 
 Noun = tuple[str, ...]
 
-ENOUGH = 2.0  # less evidence settles nothing
+ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
 _KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
 
@@ -98,8 +98,19 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
     }
     for noun, kind in _heard(tools, settled, known):
         settled.setdefault(noun, kind)
+    settled |= _endings(tools, settled)
     settled |= _left_over(weighed, known, tools, settled)
     return settled
+
+
+def _endings(tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> dict[Noun, str]:
+    """`charge_id`, where `folio_charge` is settled and no other charge is."""
+    found: dict[Noun, str] = {}
+    for noun in (noun for tool in tools for noun in tool.id_nouns if noun not in settled):
+        longer = {kind for other, kind in settled.items() if other[-len(noun) :] == noun}
+        if len(longer) == 1:
+            found[noun] = longer.pop()
+    return found
 
 
 def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
@@ -130,7 +141,8 @@ def _left_over(
     settled: Mapping[Noun, str],
 ) -> dict[Noun, str]:
     """One type that no noun means and one noun, asked for by id, that means no type: they belong together."""
-    taken = set(settled.values())
+    spoken = {noun for tool in tools for noun in nouns_of(tool)}
+    taken = {kind for noun, kind in settled.items() if noun in spoken}
     free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
     made = {tool.thing for tool in tools if tool.makes}
     asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)

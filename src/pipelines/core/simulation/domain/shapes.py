@@ -103,7 +103,7 @@ class Meaning:
 
     noun: tuple[str, ...]
     entity_type: str
-    weight: float  # of all the evidence; from 2 on it is enough
+    weight: float  # of all the evidence
     reasons: tuple[str, ...]
     is_key: bool = False  # ids of the type are kept under this very name
 

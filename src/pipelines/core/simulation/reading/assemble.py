@@ -8,12 +8,12 @@ from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
-from pipelines.core.simulation.reading.account import read_account
+from pipelines.core.simulation.reading.account import read_account, read_transfer
 from pipelines.core.simulation.reading.amounts import read_amount
 from pipelines.core.simulation.reading.arguments import ToolLike
 from pipelines.core.simulation.reading.checking import read_check
 from pipelines.core.simulation.reading.computing import read_computing
-from pipelines.core.simulation.reading.create import read_create
+from pipelines.core.simulation.reading.create import read_create, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
@@ -96,10 +96,10 @@ _MEANS_MUCH = (None, "delete", "withdraw")
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (read_membership, read_started, read_service_change, read_create, refuse),
     "notify": (read_create, refuse),
-    "update": (read_amount, read_account, read_update, read_service_change),
+    "update": (read_amount, read_account, read_recorded, read_update, read_service_change),
     "delete": (read_membership, read_delete, refuse),
-    "transition": (read_membership, read_transition, read_service_change),
-    "transfer": (read_account, read_update),
+    "transition": (read_membership, read_recorded, read_transition, read_service_change),
+    "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
     "withdraw": (read_account,),
     "login": (read_session,),

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
 from pipelines.core.simulation.reading.records import noun_of, source_of
-from pipelines.core.simulation.reading.replies import reply
+from pipelines.core.simulation.reading.replies import properties_of, reply
 from pipelines.core.simulation.reading.states import initial_state, status_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -25,7 +26,15 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
-from pipelines.core.simulation.reading.words import MADE_BY, article, read_tool_name, singular, stem, tokens
+from pipelines.core.simulation.reading.words import (
+    MADE_BY,
+    article,
+    joined,
+    read_tool_name,
+    singular,
+    stem,
+    tokens,
+)
 from pipelines.core.simulation.reading.writing import counter_for, creation_times
 
 
@@ -40,8 +49,36 @@ class _Home:
     counts: tuple[str, ...]  # fields that count such records
 
 
-def read_create(reading: Reading) -> Drafted | None:
-    home = _home(reading)
+def read_recorded(reading: Reading) -> Drafted | None:
+    """`mark_attendance(student_id, date, status)`: no student has a date, but records of attendance do.
+
+    What is given are the fields of a type that the tool does not name, so one more of it is made.
+    """
+    given = [one for one in reading.arguments if one.is_required]
+    found = subject_of(reading.name, reading.arguments, reading.known, reading.service)
+    if len(given) < 2 or found is None or found.collection.form != "table":
+        return None
+    others = [one for one in given if one is not found.id_argument]
+    if all(field_for(one, found.collection) is not None for one in others):
+        return None
+    fit = [table for table in reading.known.tables.values() if _takes(table, given)]
+    told = [table for table in fit if _is_told(reading, table)]
+    into = told or fit
+    return read_create(reading, into[0]) if len(into) == 1 else None
+
+
+def _takes(table: Collection, given: Sequence[Argument]) -> bool:
+    own = any(joined(noun_of_id(one.name)) in table.own_names for one in given)
+    return not table.is_empty and not own and all(field_for(one, table) is not None for one in given)
+
+
+def _is_told(reading: Reading, table: Collection) -> bool:
+    """The reply gives the id of such a record."""
+    return any(joined(noun_of_id(name)) in table.own_names for name in properties_of(reading.output))
+
+
+def read_create(reading: Reading, into: Collection | None = None) -> Drafted | None:
+    home = _home(reading) if into is None else _home_in(reading, into)
     if home is None:
         return None
     references, known = _references(reading, home.collection, home.noun)
@@ -75,6 +112,10 @@ def _home(reading: Reading) -> _Home | None:
         if reading.known.is_closed:
             return None
         collection = _table(name_for(thing[-1:]))
+    return _home_in(reading, collection)
+
+
+def _home_in(reading: Reading, collection: Collection) -> _Home:
     noun = noun_of(collection)
     service = _keeper(reading, collection)
     counted = counter_for(noun, service)

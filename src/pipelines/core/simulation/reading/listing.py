@@ -38,7 +38,7 @@ def read_listing(reading: Reading) -> Drafted | None:
 def _from_collection(reading: Reading, collection: Collection) -> Drafted:
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
-    asked = narrowing(each, collection, reading.arguments, reading.name.nouns)
+    asked = narrowing(each, collection, reading.arguments, tokens(reading.tool.name))
     known = _required_owners(reading, collection)
     steps, found = _found(collection, each, [*asked.conditions, *_of_current_user(reading, collection, each)])
     steps = [*known, *_session(reading, collection, each, steps), *steps]
@@ -229,7 +229,7 @@ def _listed_by(
     else:
         return None
     rest = [one for one in reading.arguments if one is not argument]
-    asked = narrowing(each, collection, rest, reading.name.nouns)
+    asked = narrowing(each, collection, rest, tokens(reading.tool.name))
     where = " and ".join(asked.conditions)
     steps: list[Step] = [
         find_one(holder, owner.entity_type, arg(argument.name)),

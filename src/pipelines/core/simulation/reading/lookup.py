@@ -6,9 +6,10 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.reading.differences import differences
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
-from pipelines.core.simulation.reading.replies import Source, find_path, reply
+from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
@@ -67,11 +68,20 @@ def _through_link(reading: Reading) -> Drafted | None:
     ):
         return None
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+    if _part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
+        return None  # `customer_balance(account_id)`: the account has it
     noun = name_for(noun_of(wanted), avoid=(bound.noun,))
     linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
     other = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
     steps = (*bound.steps, linked, {"return": _record_reply(reading, other)})
     return Drafted(steps=steps, confidence=0.75)
+
+
+def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
+    """Whether more of what the reply must have is in the one than in the other."""
+    names = list(properties_of(reading.output))
+    shared = [sum(find_path(each.fields, name) is not None for name in names) for each in (one, other)]
+    return not names or shared[0] > shared[1]
 
 
 def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
@@ -101,7 +111,8 @@ def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
 
 
 def _record_reply(reading: Reading, bound: Bound) -> Json:
-    source = source_of(bound.collection, bound.noun, bound.noun, bound.id)
+    extra = differences(reading, bound)
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, extra=extra)
     return reply(source, reading.output, reading.arguments)
 
 
@@ -180,7 +191,8 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     collection = reading.collection
     if collection is None or len(required) != 1:
         return None
-    if collection.is_empty and required[0].id_noun is None and reading.output:
+    names = list(properties_of(reading.output))
+    if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
         return None  # `convert_grade(percentage)`: nothing of the kind is kept
     if collection.of_records:
         bound = bind(collection, arg(required[0].name), noun_of(collection))

@@ -250,6 +250,11 @@ def as_expression_of(literal: Json) -> Json:
     return literal
 
 
+def properties_of(schema: Mapping[str, Json] | None) -> Mapping[str, Json]:
+    properties = schema.get("properties") if schema else None
+    return properties if isinstance(properties, dict) else {}
+
+
 def wants_list(schema: Mapping[str, Json] | None) -> bool | None:
     """Whether the output schema asks for many; None where there is none to say."""
     if not schema:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import find_field
+from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
@@ -76,9 +77,19 @@ def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iter
         if argument.kind == "object" and argument.words[-1] in _BAGS:
             yield from _bag(argument, bound)
             continue
+        counted = counted_field(reading, argument, bound.collection.fields) if _is_delta(argument) else None
+        if counted is not None:
+            place = dot(bound.noun, *counted)
+            yield place, f"default({place}, 0) + {arg(argument.name)}"
+            continue
         path = _place(argument, reading, bound)
         if path is not None:
             yield dot(bound.noun, *path), arg(argument.name)
+
+
+def _is_delta(argument: Argument) -> bool:
+    """Said to be a difference, it is added, not put in the place of what is there."""
+    return argument.kind == "number" and argument.words[-1] in ("delta", "increment", "adjustment")
 
 
 def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:
