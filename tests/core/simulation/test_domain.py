@@ -127,6 +127,28 @@ def test_a_thing_that_shares_no_data_with_any_type_stays_a_thing_of_its_own() ->
     assert [update.as_json()["entity_type"] for update in reply.updates] == ["ticket"]
 
 
+def test_where_nothing_tells_two_types_apart_the_id_does() -> None:
+    state: JsonObject = {"aa": {"X-1": {"note": "one"}}, "bb": {"Y-1": {"note": "two"}}}
+    tools = [tool("get_parcel", parcel_id="text"), tool("get_truck", truck_id="text")]
+    found = answer(state, tools, "get_truck", {"truck_id": "Y-1"})
+    assert (found.response, found.notes) == (
+        {"note": "two"},
+        ("no type is plainly a truck: whichever has the id is taken for one",),
+    )
+    missing = answer(state, tools, "get_parcel", {"parcel_id": "X-9"})
+    assert (missing.status, missing.response["error"]["code"]) == (404, "parcel_not_found")  # type: ignore[index,call-overload]
+
+
+def test_money_leaves_one_account_and_reaches_the_other() -> None:
+    state: JsonObject = {"acct": {"a": {"balance": 50}, "b": {"balance": 5}}, "card": {"c": {"account": "a"}}}
+    tools = [tool("transfer_funds", "Moves money.", from_account="text", to_account="text", amount="number")]
+    arguments: JsonObject = {"from_account": "a", "to_account": "b", "amount": 20}
+    updates = [update.as_json() for update in answer(state, tools, "transfer_funds", arguments).updates]
+    assert [(one["id"], one["set"]) for one in updates] == [("a", {"balance": 30}), ("b", {"balance": 25})]
+    short = answer(state, tools, "transfer_funds", arguments | {"amount": 51})
+    assert (short.status, short.updates) == (409, ())
+
+
 def test_a_link_narrows_a_list_whatever_the_field_is_called() -> None:
     state: JsonObject = {
         "person": {"c1": {"name": "Ann", "segment": "gold"}, "c2": {"name": "Bo", "segment": "tin"}},

@@ -71,7 +71,9 @@ def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field
     said = {*map(singular, reading.name.nouns), *map(singular, amount.words), reading.name.verb}
     scored = [(_shared(tokens(name), said), name) for name, one in fields.items() if "number" in one.kinds]
     best = max(scored, default=(0, ""))
-    return (best[1],) if best[0] > 0 else None
+    # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
+    is_clear = [score for score, _ in scored].count(best[0]) == 1
+    return (best[1],) if best[0] > 0 and is_clear else None
 
 
 def _shared(words: Sequence[str], said: set[str]) -> int:

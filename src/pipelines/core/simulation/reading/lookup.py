@@ -24,8 +24,17 @@ from pipelines.core.simulation.reading.steps import (
     require,
     text,
 )
+from pipelines.core.simulation.reading.targets import Subject
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import joined, singular, stem, tokens, without_generic, word_set
+from pipelines.core.simulation.reading.words import (
+    article,
+    joined,
+    singular,
+    stem,
+    tokens,
+    without_generic,
+    word_set,
+)
 
 _WHOLE = word_set("details detail info information data record id profile")
 
@@ -40,6 +49,8 @@ def _by_id(reading: Reading) -> Drafted | None:
     found = subject(reading)
     if found is None:
         return None
+    if _is_only_spoken_of(reading, found.collection):
+        return _by_whoever_has_it(reading, found)
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
@@ -52,6 +63,34 @@ def _by_id(reading: Reading) -> Drafted | None:
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
     return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
+
+
+def _is_only_spoken_of(reading: Reading, collection: Collection) -> bool:
+    """Nothing of the kind is seeded, and no tool makes any; but there are types that no noun means."""
+    if not collection.is_empty or collection.form != "table" or collection.placeholder or collection.fields:
+        return False
+    return bool(_nameless(reading))
+
+
+def _nameless(reading: Reading) -> list[Collection]:
+    return [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
+
+
+def _by_whoever_has_it(reading: Reading, asked: Subject) -> Drafted:
+    """Which of these types is meant is for the id to say, to the letter."""
+    id, noun, types = arg(asked.id_argument.name), noun_of(asked.collection), _nameless(reading)
+    held = ", ".join(f"entity({one.entity_type!r}, {id})" for one in types)
+    exact = f"first(one for one in [{held}] if one != null and id_of(one) == str({id}))"
+    fields = {name: field for one in types for name, field in one.fields.items()}
+    source = Source(value=noun, noun=noun, fields=fields, id=f"id_of({noun})")
+    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    steps: tuple[Step, ...] = (
+        {"let": {noun: exact}},
+        require(f"{noun} != null", missing),
+        {"return": reply(source, reading.output, reading.arguments)},
+    )
+    note = f"no type is plainly {article(noun).lower()} {noun}: whichever has the id is taken for one"
+    return Drafted(steps=steps, notes=(note,), confidence=0.5)
 
 
 def _through_link(reading: Reading) -> Drafted | None:
@@ -265,7 +304,7 @@ def _named_path(fields: Mapping[str, Field], words: Sequence[str]) -> tuple[str,
 def read_outside(reading: Reading) -> Drafted | None:
     """`get_weather(city)`: what no world keeps is invented in the shape declared, alike for like arguments.
 
-    An id that nothing has is still not found.
+    An id that nothing has is still not found; and without a schema there is no shape to invent.
     """
     if not reading.output or any(one.id_noun is not None and one.is_required for one in reading.arguments):
         return None

@@ -103,7 +103,23 @@ def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
             steps.append(
                 require(condition, refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400))
             )
-    return steps
+    return [*steps, *_in_order(arguments)]
+
+
+_ENDS = {"start": "end", "starts": "ends", "begin": "end", "from": "to", "in": "out", "arrival": "departure"}
+_OF_TIME = word_set("date time at on day check arrival departure")
+
+
+def _in_order(arguments: Sequence[Argument]) -> Iterator[Step]:
+    """check_in and check_out, start_date and end_date: nothing ends before it begins."""
+    by_words = {one.words: one for one in arguments if one.kind in ("text", "any")}
+    for words, start in by_words.items():
+        end = by_words.get(tuple(_ENDS.get(word, word) for word in words))
+        is_time = str(start.schema.get("format", "")).startswith("date") or _OF_TIME & set(words)
+        if end is None or end is start or not is_time:
+            continue
+        failure = refusal("invalid_dates", f"{end.name} must not be before {start.name}", 400)
+        yield require(f"not is_before({arg(end.name)}, {arg(start.name)})", failure)
 
 
 def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[str, bool | None]) -> Drafted:

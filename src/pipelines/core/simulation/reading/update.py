@@ -77,10 +77,10 @@ def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iter
         if argument.kind == "object" and argument.words[-1] in _BAGS:
             yield from _bag(argument, bound)
             continue
-        counted = counted_field(reading, argument, bound.collection.fields) if _is_delta(argument) else None
-        if counted is not None:
-            place = dot(bound.noun, *counted)
-            yield place, f"default({place}, 0) + {arg(argument.name)}"
+        if _is_delta(argument):
+            counted = counted_field(reading, argument, bound.collection.fields)
+            place = dot(bound.noun, *counted) if counted is not None else ""
+            yield from [(place, f"default({place}, 0) + {arg(argument.name)}")] if place else []
             continue
         path = _place(argument, reading, bound)
         if path is not None:
