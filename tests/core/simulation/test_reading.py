@@ -23,10 +23,10 @@ from invented_backends import (
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.domain.shapes import survey
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.descriptions import read_description
-from pipelines.core.simulation.reading.shapes import survey
 from pipelines.core.simulation.reading.verbs import OP_OF_VERB
 from pipelines.core.simulation.reading.words import (
     kind_of_tool,
@@ -489,13 +489,19 @@ CASES = [
     ),
     case("finished from nothing", NOTHING, "complete_task", {"task_id": "1"}, fails=(404, "task_not_found")),
     case("deleted from nothing", NOTHING, "delete_task", {"task_id": "1"}, fails=(404, "task_not_found")),
-    case("a verb nobody knows", NOTHING, "frobnicate_widget", {"size": 1}, adds=("widget", "1")),
     case(
-        "a verb nobody knows, of a record",
+        "a verb nobody knows changes nothing",
+        NOTHING,
+        "frobnicate_widget",
+        {"size": 1},
+        fails=(404, "widget_not_found"),
+    ),
+    case(
+        "a verb nobody knows, of a record, only reads it",
         LIBRARY,
         "shelve_book",
         {"book_id": "b-1"},
-        adds=("shelve_book", "1"),
+        has={"title": "Dune"},
     ),
     case(
         "a verb nobody knows, of no record",
@@ -684,7 +690,8 @@ def test_a_name_without_a_verb_borrows_it_from_the_description() -> None:
         ("get_order", "read"),
         ("search_flights", "search"),
         ("square_root", "computed"),
-        ("zap_order", "write"),
+        ("cancel_order", "write"),
+        ("zap_order", "read"),  # by default
     ],
 )
 def test_the_kind_of_a_tool(name: str, kind: str) -> None:

@@ -11,9 +11,9 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
-from pipelines.core.simulation.reading.shapes import Survey
 from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pipelines.core.simulation.library import dates, lists, mappings, numbers, text, world
+from pipelines.core.simulation.library import dates, invention, lists, mappings, numbers, text, world
 from pipelines.core.simulation.values import Value
 
 
@@ -54,7 +54,7 @@ SECTIONS: Mapping[str, tuple[Function, ...]] = MappingProxyType(
             ("Mappings", mappings.MAPPINGS),
             ("Any value", mappings.ANY_VALUE),
             ("Dates and times", dates.ROWS),
-            ("The ledger, ids and chance", world.ROWS),
+            ("The ledger, ids and chance", (*world.ROWS, *invention.ROWS)),
         )
     }
 )

@@ -22,7 +22,7 @@ from pipelines.core.simulation.behavior.things import (
     loose,
     switch_of,
 )
-from pipelines.core.simulation.reading import shapes
+from pipelines.core.simulation.domain import shapes
 from pipelines.core.simulation.reading.words import (
     READS,
     joined,

@@ -32,7 +32,7 @@ from pipelines.core.simulation.behavior.things import (
     known_value,
 )
 from pipelines.core.simulation.behavior.words import snake, stem
-from pipelines.core.simulation.reading import shapes
+from pipelines.core.simulation.domain import shapes
 from pipelines.core.simulation.reading.verbs import word_set
 from pipelines.core.simulation.reading.words import singular
 from pipelines.core.simulation.reading.words import tokens as words_of

@@ -10,7 +10,7 @@ from typing import Protocol, TypeGuard
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.behavior import words
-from pipelines.core.simulation.reading import shapes
+from pipelines.core.simulation.domain import shapes
 from pipelines.core.simulation.reading.verbs import word_set
 from pipelines.core.simulation.reading.words import joined, singular
 from pipelines.core.simulation.reading.words import tokens as words_of

@@ -1,16 +1,18 @@
 """Balances: fund, deposit, withdraw, pay, over the account that a service or a record keeps."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import record_of
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Field
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
     arg,
+    bind,
     dot,
     find_one,
     name_for,
@@ -18,6 +20,7 @@ from pipelines.core.simulation.reading.steps import (
     require,
     text,
 )
+from pipelines.core.simulation.reading.targets import Subject, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import participle, tokens, word_set
 from pipelines.core.simulation.reading.writing import time_like
@@ -57,6 +60,43 @@ def read_account(reading: Reading) -> Drafted | None:
     steps += _history(reading, amount, holder, fields)
     steps.append({"return": _reply(reading, dot(holder, *path))})
     return Drafted(steps=tuple(steps), confidence=0.85)
+
+
+def read_transfer(reading: Reading) -> Drafted | None:
+    """`transfer_funds(from_account, to_account, amount)`: one balance falls, the other rises."""
+    amount = next((one for one in reading.arguments if one.kind == "number" and one.id_noun is None), None)
+    ends = [_end(reading, word) for word in ("from", "to")]
+    if amount is None or ends[0] is None or ends[1] is None or ends[0].collection != ends[1].collection:
+        return None
+    path = _balance(ends[0].collection.fields)
+    if path is None or ends[0].collection.form != "table":
+        return None
+    giving = bind(ends[0].collection, arg(ends[0].id_argument.name), "giver")
+    taking = bind(ends[1].collection, arg(ends[1].id_argument.name), "taker")
+    given, less, more = arg(amount.name), dot("giver", *path), dot("taker", *path)
+    enough = refusal("insufficient_funds", f"The balance of {{{less}}} does not cover {{{given}}}")
+    steps: list[Step] = [
+        *giving.steps,
+        *taking.steps,
+        require("giver.id != taker.id", refusal("same_account", "Both ends are the same", 400)),
+        require(f"{given} > 0", refusal("invalid_amount", f"{amount.name} must be more than 0", 400)),
+        require(f"{less} >= {given}", enough),
+        {"set": {less: f"{less} - {given}", more: f"{more} + {given}"}},
+        {"return": _reply(reading, less)},
+    ]
+    return Drafted(steps=tuple(steps), confidence=0.85)
+
+
+def _end(reading: Reading, word: str) -> Subject | None:
+    """The argument for one end: `from_account`, `source_account_id`."""
+    words = {"from": ("from", "source", "sender", "debit"), "to": ("to", "target", "destination", "receiver")}
+    argument = next((one for one in reading.arguments if set(one.words) & set(words[word])), None)
+    if argument is None or not argument.is_required:
+        return None
+    noun = tuple(part for part in argument.words if part not in words[word]) or argument.words
+    plain = replace(argument, name="_".join(noun) if noun[-1] == "id" else "_".join((*noun, "id")))
+    found = subject_of(reading.name, [plain], reading.known, reading.service)
+    return replace(found, id_argument=argument) if found is not None else None
 
 
 def _balance(fields: Mapping[str, Field], depth: int = 2) -> tuple[str, ...] | None:
@@ -104,6 +144,8 @@ def _history(reading: Reading, amount: Argument, holder: str, fields: Mapping[st
 
 def _done(reading: Reading) -> str:
     """Account funded successfully; Withdrawal successful."""
+    if reading.name.op == "transfer":
+        return "Transfer successful"
     if reading.name.verb in ("fund", "credit", "debit", "topup"):
         noun = reading.thing[-1] if reading.thing else "account"
         return f"{noun.capitalize()} {participle(reading.name.verb)} successfully"

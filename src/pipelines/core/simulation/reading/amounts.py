@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.shapes import Field
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -35,7 +35,7 @@ def read_amount(reading: Reading) -> Drafted | None:
     sign = "+" if verb in _MORE else "-"
     bound = record_of(reading)
     if bound is not None:
-        path = _counted(reading, numbers[0], bound.collection.fields)
+        path = counted_field(reading, numbers[0], bound.collection.fields)
         if path is None:
             return None
         place = dot(bound.noun, *path)
@@ -43,7 +43,7 @@ def read_amount(reading: Reading) -> Drafted | None:
         checks = [*bound.steps, *ownership(bound, others, reading)]
         answer = change_reply(reading, bound)
     elif reading.service is not None:
-        path = _counted(reading, numbers[0], reading.service.fields)
+        path = counted_field(reading, numbers[0], reading.service.fields)
         if path is None:
             return None
         holder = name_for(reading.service.entity_type)
@@ -66,12 +66,14 @@ def _moved(amount: Argument, place: str, sign: str) -> list[Step]:
     return [*steps, {"set": {place: f"default({place}, 0) {sign} {given}"}}]
 
 
-def _counted(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:
+def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:
     """The numeric field that shares most words with the tool's name and the argument."""
     said = {*map(singular, reading.name.nouns), *map(singular, amount.words), reading.name.verb}
     scored = [(_shared(tokens(name), said), name) for name, one in fields.items() if "number" in one.kinds]
     best = max(scored, default=(0, ""))
-    return (best[1],) if best[0] > 0 else None
+    # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
+    is_clear = [score for score, _ in scored].count(best[0]) == 1
+    return (best[1],) if best[0] > 0 and is_clear else None
 
 
 def _shared(words: Sequence[str], said: set[str]) -> int:

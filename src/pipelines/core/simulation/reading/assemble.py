@@ -6,22 +6,24 @@ from dataclasses import dataclass
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.simulation.reading.account import read_account
+from pipelines.core.simulation.domain.naming import with_names
+from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
+from pipelines.core.simulation.reading.account import read_account, read_transfer
 from pipelines.core.simulation.reading.amounts import read_amount
 from pipelines.core.simulation.reading.arguments import ToolLike
 from pipelines.core.simulation.reading.checking import read_check
 from pipelines.core.simulation.reading.computing import read_computing
-from pipelines.core.simulation.reading.create import read_create
+from pipelines.core.simulation.reading.create import read_create, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
-from pipelines.core.simulation.reading.lookup import read_lookup, refuse
+from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.mailbox import read_mailbox
 from pipelines.core.simulation.reading.membership import read_membership
 from pipelines.core.simulation.reading.notify import read_handoff
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
-from pipelines.core.simulation.reading.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     arg,
@@ -33,7 +35,8 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
-from pipelines.core.simulation.reading.transition import read_started, read_transition
+from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
+from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import read_update
 
 Family = Callable[[Reading], Drafted | None]
@@ -52,7 +55,7 @@ def survey_for(
     tools: Sequence[ToolLike], *, world: World, ledger_schema: LedgerSchema | None = None
 ) -> Survey:
     """The world, and the nouns that only the tools speak of."""
-    return with_spoken_nouns(survey(world, ledger_schema), tools)
+    return with_spoken_nouns(with_names(survey(world, ledger_schema), world, tools), tools)
 
 
 def read_plan(
@@ -69,7 +72,9 @@ def read_plan(
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
     drafted = drafted or refuse(reading)
     body = [*_credentials(reading), *drafted.steps]
-    return ReadPlan(body=body, notes=drafted.notes, confidence=drafted.confidence)
+    made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
+    confidence = min(drafted.confidence, reading.name.sureness)
+    return ReadPlan(body=body, notes=(*drafted.notes, *made_up), confidence=confidence)
 
 
 def families(reading: Reading) -> Sequence[Family]:
@@ -77,25 +82,29 @@ def families(reading: Reading) -> Sequence[Family]:
     if reading.name.reads():
         first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check)
         last: tuple[Family, ...] = (read_lookup, read_listing)
-        return (*first, *(reversed(last) if reading.wants_many() else last))
-    own = _WRITES.get(reading.name.op or "", ())
-    # A change that nothing answers to is recorded, so that it never passes as a read; what speaks of an
-    # existing record by its id is not.
-    rest: tuple[Family, ...] = (refuse,) if reading.name.op == "delete" else (read_create, refuse)
-    return (read_handoff, read_computing, read_mailbox, *own, *rest)
+        return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
+    known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
+    if reading.name.op is None:
+        return (read_handoff, read_computing, *known, read_unclear)
+    return (read_handoff, read_computing, read_mailbox, *known, *_WRITES[reading.name.op], read_unclear)
+
+
+#: Verbs that do many things (drop, withdraw), or that nobody listed: what the records show goes first.
+_MEANS_MUCH = (None, "delete", "withdraw")
 
 
 _WRITES: dict[str, tuple[Family, ...]] = {
-    "create": (read_membership, read_started, read_service_change),
-    "notify": (),
-    "update": (read_amount, read_account, read_update, read_service_change),
-    "delete": (read_membership, read_delete),
-    "transition": (read_membership, read_transition, read_service_change),
-    "transfer": (read_account, read_update),
+    "create": (read_membership, read_started, read_service_change, read_create, refuse),
+    "notify": (read_create, refuse),
+    "update": (read_amount, read_account, read_recorded, read_update, read_service_change),
+    "delete": (read_membership, read_delete, refuse),
+    "transition": (read_membership, read_recorded, read_transition, read_service_change),
+    "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
     "withdraw": (read_account,),
     "login": (read_session,),
     "logout": (read_session,),
+    "handoff": (),
 }
 
 

@@ -1,16 +1,17 @@
 """New records: create, add, book, place, send; and whatever no other family understands."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.references import noun_of_id
+from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
-from pipelines.core.simulation.reading.records import noun_of
-from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Collection, Field, Singleton
-from pipelines.core.simulation.reading.states import initial_state, status_field
+from pipelines.core.simulation.reading.records import noun_of, source_of
+from pipelines.core.simulation.reading.replies import properties_of, reply
+from pipelines.core.simulation.reading.states import initial_state, status_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -21,12 +22,19 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
     text,
-    word,
 )
-from pipelines.core.simulation.reading.targets import best_collection
+from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
-from pipelines.core.simulation.reading.words import MADE_BY, article, read_tool_name, singular, stem, tokens
+from pipelines.core.simulation.reading.words import (
+    MADE_BY,
+    article,
+    joined,
+    read_tool_name,
+    singular,
+    stem,
+    tokens,
+)
 from pipelines.core.simulation.reading.writing import counter_for, creation_times
 
 
@@ -41,8 +49,36 @@ class _Home:
     counts: tuple[str, ...]  # fields that count such records
 
 
-def read_create(reading: Reading) -> Drafted | None:
-    home = _home(reading)
+def read_recorded(reading: Reading) -> Drafted | None:
+    """`mark_attendance(student_id, date, status)`: no student has a date, but records of attendance do.
+
+    What is given are the fields of a type that the tool does not name, so one more of it is made.
+    """
+    given = [one for one in reading.arguments if one.is_required]
+    found = subject_of(reading.name, reading.arguments, reading.known, reading.service)
+    if len(given) < 2 or found is None or found.collection.form != "table":
+        return None
+    others = [one for one in given if one is not found.id_argument]
+    if all(field_for(one, found.collection) is not None for one in others):
+        return None
+    fit = [table for table in reading.known.tables.values() if _takes(table, given)]
+    told = [table for table in fit if _is_told(reading, table)]
+    into = told or fit
+    return read_create(reading, into[0]) if len(into) == 1 else None
+
+
+def _takes(table: Collection, given: Sequence[Argument]) -> bool:
+    own = any(joined(noun_of_id(one.name)) in table.own_names for one in given)
+    return not table.is_empty and not own and all(field_for(one, table) is not None for one in given)
+
+
+def _is_told(reading: Reading, table: Collection) -> bool:
+    """The reply gives the id of such a record."""
+    return any(joined(noun_of_id(name)) in table.own_names for name in properties_of(reading.output))
+
+
+def read_create(reading: Reading, into: Collection | None = None) -> Drafted | None:
+    home = _home(reading) if into is None else _home_in(reading, into)
     if home is None:
         return None
     references, known = _references(reading, home.collection, home.noun)
@@ -53,7 +89,8 @@ def read_create(reading: Reading) -> Drafted | None:
     steps += _counted(home)
     steps += _linked(reading, home, references)
     steps.append({"return": _reply(reading, home)})
-    confidence = 0.8 if not home.collection.is_empty else 0.5
+    # What is kept of a type that nobody seeded is a guess.
+    confidence = 0.8 if not home.collection.is_empty else 0.45
     return Drafted(steps=tuple(steps), notes=_notes(home, reading), confidence=confidence)
 
 
@@ -61,10 +98,9 @@ def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     collection = best_collection(thing, reading.known, reading.service)
     made = MADE_BY.get(reading.name.verb)
-    if reading.name.op is None and reading.picks_own():
-        # Nobody knows what shelve_book(book_id) does to a book: that it happened is kept.
-        thing, collection = (word(reading.tool.name),), None
-    elif made is not None and (collection is None or collection.is_empty or reading.picks_own()):
+    if made is not None and (
+        collection is None or collection.is_empty or reading.picks_own() or _is_given(reading, collection)
+    ):
         # reserve_book(book_id) makes a reservation, not a book.
         thing = (made,)
         collection = best_collection(thing, reading.known, reading.service)
@@ -76,7 +112,11 @@ def _home(reading: Reading) -> _Home | None:
         if reading.known.is_closed:
             return None
         collection = _table(name_for(thing[-1:]))
-    noun = noun_of(collection) if reading.name.op is not None else name_for(collection.entity_type)
+    return _home_in(reading, collection)
+
+
+def _home_in(reading: Reading, collection: Collection) -> _Home:
+    noun = noun_of(collection)
     service = _keeper(reading, collection)
     counted = counter_for(noun, service)
     return _Home(
@@ -86,6 +126,12 @@ def _home(reading: Reading) -> _Home | None:
         counter=counted[0] if counted and counted[1] else None,
         counts=(counted[0],) if counted and not counted[1] else (),
     )
+
+
+def _is_given(reading: Reading, collection: Collection) -> bool:
+    """`book_room(room_no, …)`: the room is there already."""
+    found = (subject_of(reading.name, [one], reading.known, reading.service) for one in reading.arguments)
+    return any(one is not None and one.collection == collection for one in found)
 
 
 def _table(entity_type: str) -> Collection:
@@ -198,11 +244,13 @@ def _beginnings(reading: Reading, home: _Home) -> dict[str, Json]:
     """Status, times and owner of a new record; empty lists where records have lists."""
     collection = home.collection
     started: dict[str, Json] = {}
-    status = status_field(collection.fields)
+    status = status_of(reading, collection)
     if status is not None or (
         (collection.is_empty or not collection.fields) and _has_states(reading, home.noun)
     ):
-        started[status or "status"] = text(initial_state(reading, collection))
+        first: Json = text(initial_state(reading, collection))
+        top, *inner = status or ("status",)
+        started[top] = dict.fromkeys(inner, first) if inner else first
     started |= creation_times(collection.fields)
     user, own = current_user(reading), owner_field(collection)
     signed_in_here = user is not None and home.service is not None and user[1] == home.service.entity_type
@@ -227,7 +275,7 @@ def _constants(fields: Mapping[str, Field]) -> dict[str, Json]:
 
 def _has_states(reading: Reading, noun: str) -> bool:
     """Whether other tools of the same noun change its state: close_case, approve_case."""
-    names = [read_tool_name(tool.name) for tool in reading.tools]
+    names = [read_tool_name(tool.name, tool.description or "") for tool in reading.tools]
     return any(one.op == "transition" and noun in stem(one.nouns) for one in names)
 
 
@@ -280,7 +328,9 @@ def _linked(reading: Reading, home: _Home, references: Sequence[tuple[str, Colle
 def _reply(reading: Reading, home: _Home) -> Json:
     is_table = home.collection.form == "table"
     id = f"id_of({home.noun})" if is_table else f"{home.noun}.{home.collection.id_field or 'id'}"
-    source = Source(value=home.noun, noun=home.noun, fields=_fields_after(reading, home), id=id)
+    source = replace(
+        source_of(home.collection, home.noun, home.noun, id), fields=_fields_after(reading, home)
+    )
     if reading.output or home.collection.id_field is not None or home.counter is not None or not is_table:
         return reply(source, reading.output, reading.arguments)
     return {"id": id, "...": home.noun}
@@ -289,16 +339,12 @@ def _reply(reading: Reading, home: _Home) -> Json:
 def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
     """The record has its arguments as fields now, even where nothing of its kind was seeded."""
     own = {_field_name(one, home.collection): Field(name=one.name) for one in reading.arguments}
-    if status_field(home.collection.fields) is None and _has_states(reading, home.noun):
+    if status_of(reading, home.collection) is None and _has_states(reading, home.noun):
         own["status"] = Field(name="status")
     return {**own, **home.collection.fields}
 
 
 def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
-    if reading.name.op is None:
-        return (
-            f"`{reading.name.verb}` is not a verb that is known: the call is recorded as a new {home.noun}",
-        )
     if home.collection.is_empty and home.collection.placeholder is None:
         kind = f"{article(home.noun).lower()} {home.noun}"
         return (f"nothing like {kind} is in the seeded state: a new type `{home.collection.entity_type}`",)

@@ -1,8 +1,10 @@
 """Records that leave: delete, remove, clear."""
 
+from dataclasses import replace
+
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.records import others_of, ownership, record_of, source_of
+from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import participle, stem, tokens
@@ -69,6 +71,8 @@ def _reply(reading: Reading, bound: Bound) -> Json:
     done = participle(reading.name.verb)
     if reading.output:
         extra = {done: "true", "status": repr(done), key: "gone_id", "id": "gone_id"}
-        source = Source(value="gone_id", noun=bound.noun, fields={}, id="gone_id", extra=extra)
+        source = replace(
+            source_of(bound.collection, "gone_id", bound.noun, "gone_id", extra=extra), fields={}
+        )
         return reply(source, reading.output, reading.arguments)
     return {key: "gone_id", "status": repr(done)}

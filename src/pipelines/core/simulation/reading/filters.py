@@ -1,11 +1,13 @@
 """How arguments narrow a search: equality, ranges, words to look for, how many and in what order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.simulation.domain.references import noun_of_id
+from pipelines.core.simulation.domain.roles import field_at, status_path, valued_fields
+from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.shapes import Collection, Field
 from pipelines.core.simulation.reading.steps import arg, dot
 from pipelines.core.simulation.reading.words import joined, singular, stem, tokens, word_set
 
@@ -26,6 +28,7 @@ _WRITTEN_FREELY = word_set(
     "label department sector subject status material style model make company street language"
 )
 _TIMES = word_set("date time at on day timestamp datetime created")
+_LEADING = word_set("new updated target desired filter by with is set to")
 _EDGES = word_set("than or equal inclusive exclusive date time")
 
 
@@ -41,9 +44,11 @@ class Narrowing:
     ignored: tuple[str, ...] = ()
 
 
-def narrowing(each: str, collection: Collection, arguments: Iterable[Argument]) -> Narrowing:
-    """What the arguments ask of records called `each`."""
-    conditions: list[str] = []
+def narrowing(
+    each: str, collection: Collection, arguments: Iterable[Argument], spoken: Iterable[str] = ()
+) -> Narrowing:
+    """What the arguments, and the words of the tool's name, ask of records called `each`."""
+    conditions: list[str] = [*_named_conditions(each, collection, spoken)]
     sort = limit = offset = descending = None
     picked: tuple[str, str] | None = None
     ignored: list[str] = []
@@ -76,6 +81,28 @@ def narrowing(each: str, collection: Collection, arguments: Iterable[Argument]) 
     )
 
 
+def _named_conditions(each: str, collection: Collection, spoken: Iterable[str]) -> Iterator[str]:
+    """`list_vacant_rooms`, `disputed_transactions`: a word that is a value, or a switch, of the records."""
+    own = {noun[-1] for noun in (collection.words, *collection.called)}
+    status = status_path(collection.fields)
+    valued = list(valued_fields(collection.fields))
+    for word in spoken:
+        if singular(word) in own:
+            continue
+        meant = [(path, value) for path, value in valued if joined(tokens(value)) == joined((word,))]
+        switch = next((one for one in (word, word.removeprefix("un")) if _is_switch(one, collection)), None)
+        if meant:
+            path, value = next((one for one in meant if one[0] == status), meant[0])
+            yield f"{dot(each, *path)} == {value!r}"
+        elif switch is not None:
+            yield f"{dot(each, switch)} == {'true' if switch == word else 'false'}"
+
+
+def _is_switch(name: str, collection: Collection) -> bool:
+    field = collection.fields.get(name)
+    return field is not None and "boolean" in field.kinds
+
+
 def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:
     """`date` where every flight has `dates`: what is asked for is the flight on that date."""
     path = field_for(argument, collection)
@@ -106,18 +133,31 @@ def condition_of(argument: Argument, each: str, collection: Collection) -> str |
 
 def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | None:
     """The field an argument is about: its own name, or that without the noun or a `new_`."""
-    for words in _spellings(argument, collection):
+    spellings = _spellings(argument, collection)
+    for words in spellings:
         path = find_path(collection.fields, "_".join(words))
         if path is not None:
             return path
-    return None
+    linked = (collection.link_to(noun_of_id("_".join(words))) for words in spellings)
+    return next((path for path in linked if path is not None), None)
 
 
 def _spellings(argument: Argument, collection: Collection) -> list[tuple[str, ...]]:
     words = argument.words
     spellings = [words]
     nouns = set(collection.words)
-    if words and words[0] in ("new", "updated", "target", "desired", "filter", "by", "with", "is", "set"):
+    if words and words[0] in (
+        "new",
+        "updated",
+        "target",
+        "desired",
+        "filter",
+        "by",
+        "with",
+        "is",
+        "set",
+        "to",
+    ):
         spellings.append(words[1:])
     if len(words) > 1 and words[-1] in ("filter", "name", "value", "type") and words[-1] != "name":
         spellings.append(words[:-1])
@@ -187,11 +227,6 @@ def _is_own_id(argument: Argument, collection: Collection) -> bool:
     noun = argument.id_noun
     words = stem(argument.words)
     own = collection.words[-1:] if collection.words else ()
+    if joined(noun_of_id(argument.name)) in collection.own_names and collection.called:
+        return True
     return (noun is not None and stem(noun)[-1:] == own) or (noun is None and words == own)
-
-
-def field_at(fields: Mapping[str, Field], path: Sequence[str]) -> Field | None:
-    found = fields.get(path[0])
-    for name in path[1:]:
-        found = found.parts.get(name) if found is not None else None
-    return found

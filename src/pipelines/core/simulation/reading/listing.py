@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.filters import Narrowing, narrowing
+from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing
 from pipelines.core.simulation.reading.lookup import reply_name
-from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
-from pipelines.core.simulation.reading.shapes import Collection
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -26,7 +26,7 @@ from pipelines.core.simulation.reading.words import joined, plural, stem, tokens
 
 def read_listing(reading: Reading) -> Drafted | None:
     """A list of records; None when the tool's nouns name no collection."""
-    collection = reading.collection
+    collection = reading.asked_for
     if collection is None:
         return None
     if not collection.of_records:
@@ -38,7 +38,7 @@ def read_listing(reading: Reading) -> Drafted | None:
 def _from_collection(reading: Reading, collection: Collection) -> Drafted:
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
-    asked = narrowing(each, collection, reading.arguments)
+    asked = narrowing(each, collection, reading.arguments, tokens(reading.tool.name))
     known = _required_owners(reading, collection)
     steps, found = _found(collection, each, [*asked.conditions, *_of_current_user(reading, collection, each)])
     steps = [*known, *_session(reading, collection, each, steps), *steps]
@@ -144,9 +144,7 @@ def _answered(
 def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
     each = "each"
     id = dot(each, "id") if collection.form == "table" else dot(each, collection.id_field or "id")
-    source = Source(
-        value=found, noun=noun_of(collection), fields=collection.fields, id=id, is_list=True, element=each
-    )
+    source = source_of(collection, found, noun_of(collection), id, is_list=True, element=each)
     if reading.output:
         return reply(source, reading.output, reading.arguments)
     if reading.name.op == "count":
@@ -157,10 +155,15 @@ def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
     value = found
     if reading.said.lists_ids:
         value = f"[{id} for each in {found}]"
-    elif collection.form == "table" and collection.id_field is None:
+    elif collection.form == "table" and (collection.id_field is None or _hides_id(collection)):
         # A record in a list is of no use without its id.
-        value = f"[{{'id': each.id, **each}} for each in {found}]"
+        value = f"[{{{collection.id_field or 'id'!r}: each.id, **each}} for each in {found}]"
     return {reply_name(reading): value} if collection.in_singleton else value
+
+
+def _hides_id(collection: Collection) -> bool:
+    """The id that is declared is not among the attributes that were seeded."""
+    return not collection.shows_id and not collection.is_empty
 
 
 def _pairs(reading: Reading, collection: Collection, found: str) -> Json:
@@ -200,7 +203,7 @@ def _through_owner(reading: Reading, collection: Collection) -> Drafted | None:
         owner = best_collection(argument.id_noun, reading.known, reading.service)
         if owner is None or owner.form != "table" or owner == collection:
             continue
-        if find_path(collection.fields, argument.name) is not None:
+        if field_for(argument, collection) is not None:
             continue
         drafted = _listed_by(reading, collection, owner, argument)
         if drafted is not None:
@@ -226,7 +229,7 @@ def _listed_by(
     else:
         return None
     rest = [one for one in reading.arguments if one is not argument]
-    asked = narrowing(each, collection, rest)
+    asked = narrowing(each, collection, rest, tokens(reading.tool.name))
     where = " and ".join(asked.conditions)
     steps: list[Step] = [
         find_one(holder, owner.entity_type, arg(argument.name)),

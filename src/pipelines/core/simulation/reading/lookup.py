@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.filters import condition_of, field_at, field_for
-from pipelines.core.simulation.reading.records import noun_of, ownership, subject
-from pipelines.core.simulation.reading.replies import Source, find_path, reply
-from pipelines.core.simulation.reading.shapes import Collection, Field, Singleton
+from pipelines.core.simulation.reading.differences import differences
+from pipelines.core.simulation.reading.filters import condition_of, field_for
+from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
+from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
@@ -22,15 +24,24 @@ from pipelines.core.simulation.reading.steps import (
     require,
     text,
 )
+from pipelines.core.simulation.reading.targets import Subject
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import joined, singular, stem, tokens, without_generic, word_set
+from pipelines.core.simulation.reading.words import (
+    article,
+    joined,
+    singular,
+    stem,
+    tokens,
+    without_generic,
+    word_set,
+)
 
 _WHOLE = word_set("details detail info information data record id profile")
 
 
 def read_lookup(reading: Reading) -> Drafted | None:
     """A read of one thing; None when no record, field or value answers to the tool's words."""
-    families = (_by_id, _by_any_id, _by_fields, _by_only_argument, read_service_value)
+    families = (_through_link, _by_id, _by_any_id, _by_fields, _by_only_argument, read_service_value)
     return next((found for family in families if (found := family(reading)) is not None), None)
 
 
@@ -38,6 +49,8 @@ def _by_id(reading: Reading) -> Drafted | None:
     found = subject(reading)
     if found is None:
         return None
+    if _is_only_spoken_of(reading, found.collection):
+        return _by_whoever_has_it(reading, found)
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
@@ -50,6 +63,64 @@ def _by_id(reading: Reading) -> Drafted | None:
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
     return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
+
+
+def _is_only_spoken_of(reading: Reading, collection: Collection) -> bool:
+    """Nothing of the kind is seeded, and no tool makes any; but there are types that no noun means."""
+    if not collection.is_empty or collection.form != "table" or collection.placeholder or collection.fields:
+        return False
+    return bool(_nameless(reading))
+
+
+def _nameless(reading: Reading) -> list[Collection]:
+    return [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
+
+
+def _by_whoever_has_it(reading: Reading, asked: Subject) -> Drafted:
+    """Which of these types is meant is for the id to say, to the letter."""
+    id, noun, types = arg(asked.id_argument.name), noun_of(asked.collection), _nameless(reading)
+    held = ", ".join(f"entity({one.entity_type!r}, {id})" for one in types)
+    exact = f"first(one for one in [{held}] if one != null and id_of(one) == str({id}))"
+    fields = {name: field for one in types for name, field in one.fields.items()}
+    source = Source(value=noun, noun=noun, fields=fields, id=f"id_of({noun})")
+    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    steps: tuple[Step, ...] = (
+        {"let": {noun: exact}},
+        require(f"{noun} != null", missing),
+        {"return": reply(source, reading.output, reading.arguments)},
+    )
+    note = f"no type is plainly {article(noun).lower()} {noun}: whichever has the id is taken for one"
+    return Drafted(steps=steps, notes=(note,), confidence=0.5)
+
+
+def _through_link(reading: Reading) -> Drafted | None:
+    """`guardian_contact(student_id)`: of the student only the guardian is asked for, whom it names."""
+    found, wanted = subject(reading), reading.collection
+    if found is None or wanted is None or wanted.form != "table" or found.collection.form != "table":
+        return None
+    same = wanted.entity_type == found.collection.entity_type
+    links = [link for link in found.collection.links if link.entity_type == wanted.entity_type]
+    if (
+        same
+        or len(links) != 1
+        or any(one.entity_type == found.collection.entity_type for one in wanted.links)
+    ):
+        return None
+    bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+    if _part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
+        return None  # `customer_balance(account_id)`: the account has it
+    noun = name_for(noun_of(wanted), avoid=(bound.noun,))
+    linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
+    other = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
+    steps = (*bound.steps, linked, {"return": _record_reply(reading, other)})
+    return Drafted(steps=steps, confidence=0.75)
+
+
+def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
+    """Whether more of what the reply must have is in the one than in the other."""
+    names = list(properties_of(reading.output))
+    shared = [sum(find_path(each.fields, name) is not None for name in names) for each in (one, other)]
+    return not names or shared[0] > shared[1]
 
 
 def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
@@ -79,7 +150,8 @@ def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
 
 
 def _record_reply(reading: Reading, bound: Bound) -> Json:
-    source = Source(value=bound.noun, noun=bound.noun, fields=bound.collection.fields, id=bound.id)
+    extra = differences(reading, bound)
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, extra=extra)
     return reply(source, reading.output, reading.arguments)
 
 
@@ -115,7 +187,7 @@ def _by_any_id(reading: Reading) -> Drafted | None:
 
 def _by_fields(reading: Reading) -> Drafted | None:
     """`find_user_id_by_email(email)`: the one record whose fields are these."""
-    collection = reading.collection
+    collection = reading.asked_for
     if collection is None or not collection.of_records or collection.form != "table":
         return None
     given = [one for one in reading.arguments if one.is_required]
@@ -144,6 +216,11 @@ def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
         value = f"id_of({noun})"
         return {f"{noun}_id": value} if reading.answers_in_objects else value
     bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=collection, holder=noun)
+    if not reading.output and not collection.shows_id:
+        return {
+            collection.id_field or "id": bound.id,
+            "...": noun,
+        }  # found by something else, it is of no use without its id
     return _record_reply(reading, bound)
 
 
@@ -153,6 +230,9 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     collection = reading.collection
     if collection is None or len(required) != 1:
         return None
+    names = list(properties_of(reading.output))
+    if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
+        return None  # `convert_grade(percentage)`: nothing of the kind is kept
     if collection.of_records:
         bound = bind(collection, arg(required[0].name), noun_of(collection))
         return Drafted(steps=(*bound.steps, {"return": _record_reply(reading, bound)}), confidence=0.7)
@@ -219,6 +299,23 @@ def _named_path(fields: Mapping[str, Field], words: Sequence[str]) -> tuple[str,
         if field.keeps is None and inner is not None:
             return (name, inner)
     return None
+
+
+def read_outside(reading: Reading) -> Drafted | None:
+    """`get_weather(city)`: what no world keeps is invented in the shape declared, alike for like arguments.
+
+    An id that nothing has is still not found; and without a schema there is no shape to invent.
+    """
+    if not reading.output or any(one.id_noun is not None and one.is_required for one in reading.arguments):
+        return None
+    source = Source(value="null", noun="result", fields={}, invents_all=True)
+    answer = reply(source, reading.output, reading.arguments)
+    if answer == source.value:  # no object: the whole of it
+        answer = f"invented({text(dict(reading.output))}, 'result', args)"
+    return Drafted(steps=({"return": answer},), notes=(OUTSIDE,), confidence=0.5)
+
+
+OUTSIDE = "nothing in the seeded state answers: the reply is invented from its schema and the arguments"
 
 
 def refuse(reading: Reading) -> Drafted:

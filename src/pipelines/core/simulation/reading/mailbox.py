@@ -1,9 +1,9 @@
 """Messages that a service keeps as pairs of who and what: `inbox: [{"U7": "Hello"}, …]`."""
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Singleton
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,

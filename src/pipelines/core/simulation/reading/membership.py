@@ -1,10 +1,10 @@
 """Putting a value into a plain list and taking it out: watchlists, tags, favourites, members."""
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Collection
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,

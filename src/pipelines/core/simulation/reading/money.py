@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.parts import parts_named
-from pipelines.core.simulation.reading.shapes import Collection, Field
 from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import singular, stem, tokens, word_set

@@ -6,8 +6,9 @@ Over an empty ledger tools still agree with each other: what create_task adds, g
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pipelines.core.simulation.domain.shapes import Collection, Field, Survey
 from pipelines.core.simulation.reading.arguments import ToolLike, arguments_of
-from pipelines.core.simulation.reading.shapes import Collection, Field, Survey
+from pipelines.core.simulation.reading.surroundings import surroundings_of
 from pipelines.core.simulation.reading.targets import best_collection, named_thing
 from pipelines.core.simulation.reading.words import (
     MADE_BY,
@@ -25,7 +26,8 @@ def with_spoken_nouns(known: Survey, tools: Sequence[ToolLike]) -> Survey:
     """The survey with an empty table for each noun that the tools treat as a thing of its own."""
     if known.is_closed:
         return known
-    names = [(tool, read_tool_name(tool.name, tool.description or "")) for tool in tools]
+    around = surroundings_of(tools)
+    names = [(tool, read_tool_name(tool.name, tool.description or "", around)) for tool in tools]
     known = _with_promoted(known, [name for _, name in names])
     things = dict.fromkeys(thing for tool, name in names for thing in _things(tool, name, known))
     kinds = dict.fromkeys(type_named(thing, list(things)) for thing in things)

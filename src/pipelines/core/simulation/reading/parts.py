@@ -1,7 +1,7 @@
 """Parts of a record that arguments name by id: the items of an order, the passengers of a booking."""
 
+from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.arguments import Argument, is_list_of_ids, part_noun
-from pipelines.core.simulation.reading.shapes import Field
 from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import stem, tokens

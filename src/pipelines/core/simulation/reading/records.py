@@ -1,10 +1,11 @@
 """The record a tool works on: found by its id, and checked against whatever other ids are given."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.shapes import Collection
+from pipelines.core.simulation.reading.replies import Source, find_path
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Step,
@@ -43,6 +44,19 @@ def noun_of(collection: Collection) -> str:
     """What one record of a collection is called: order, job for a job_queue."""
     words = [word for word in collection.words if word not in CONTAINER_WORDS]
     return name_for(singular(words[-1]) if words else collection.name)
+
+
+def source_of(collection: Collection, value: str, noun: str, id: str | None, **more: Any) -> Source:
+    """A record of a collection, or a list of them, as what a reply is made of."""
+    return Source(
+        value=value,
+        noun=noun,
+        fields=collection.fields,
+        id=id,
+        own_names=collection.own_names,
+        id_is_number=collection.whole_number_keys,
+        **more,
+    )
 
 
 def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> list[Step]:

@@ -3,25 +3,18 @@
 Without an output schema a record is returned as it is kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.domain.references import noun_of_id
+from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.shapes import Field, find_field
 from pipelines.core.simulation.reading.steps import arg, dot, text
 from pipelines.core.simulation.reading.words import is_plural, joined, singular, tokens, word_set
 
 _DONE_WORDS = word_set("success ok succeeded done acknowledged accepted valid")
 _COUNT_WORDS = word_set("count total total_count num number size length")
-_BLANK: dict[str, Json] = {
-    "string": "",
-    "integer": 0,
-    "number": 0,
-    "boolean": False,
-    "array": [],
-    "object": {},
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +29,9 @@ class Source:
     element: str = "each"  # the name of an element, inside a list
     extra: Mapping[str, str] = field(default_factory=dict)  # further values by name, as expressions
     message: str | None = None  # what a property called message says
+    own_names: frozenset[str] = frozenset()  # what such a record is called, for properties that are its id
+    id_is_number: bool = False  # the id is a whole number written as text
+    invents_all: bool = False  # nothing of it is in the world: optional properties are invented, too
 
 
 def reply(source: Source, schema: Mapping[str, Json] | None, arguments: Sequence[Argument] = ()) -> Json:
@@ -73,6 +69,8 @@ def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argume
         fields=source.fields,
         id=source.id,
         extra=source.extra,
+        own_names=source.own_names,
+        id_is_number=source.id_is_number,
     )
     shaped = _fitted(one, items, arguments)
     return f"[{as_expression(shaped)} for {source.element} in {source.value}]"
@@ -86,11 +84,20 @@ def _object(
     for name, schema in properties.items():
         part = schema if isinstance(schema, dict) else {}
         value = _property(name, part, source, arguments)
-        if value is _NOTHING and name in needed:
-            value = as_expression_of(_blank(part))
+        if value is _NOTHING and (name in needed or source.invents_all):
+            value = _invented(name, part, source)
         if value is not _NOTHING:
             shaped[name] = value
     return shaped
+
+
+def _invented(name: str, schema: JsonObject, source: Source) -> Json:
+    """A value of the type declared, always the same for this record, or for these arguments."""
+    declared = schema.get("type")
+    if isinstance(declared, list) and "null" in declared:
+        return None
+    of = "args" if source.id is None or source.is_list else source.id
+    return f"invented({text(schema)}, {text(name)}, {of})"
 
 
 _NOTHING: Json = "\0nothing"
@@ -98,20 +105,21 @@ _NOTHING: Json = "\0nothing"
 
 def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Json:
     if name in source.extra:
-        return source.extra[name]
+        extra = source.extra[name]
+        return _whole(extra, schema) if source.id_is_number and extra == source.id else extra
     if source.is_list:
         return _property_of_list(name, schema, source, arguments)
     words = tokens(name)
     own = find_path(source.fields, name)
     if own is not None:
         return _part(dot(source.value, *own), schema, _field_at(source.fields, own))
-    if source.id is not None and (words == ("id",) or words == (*tokens(source.noun), "id")):
-        return source.id
+    if source.id is not None and _is_own_id(name, source):
+        return _whole(source.id, schema) if source.id_is_number else source.id
     if schema.get("properties") and singular(words[-1]) in tokens(source.noun):
         return _fitted(source, schema, arguments)
     given = next((one for one in arguments if joined(one.words) == joined(words)), None)
     if given is not None:
-        return arg(given.name)
+        return _converted(arg(given.name), schema, frozenset((given.kind,)), ())
     if words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
         return True
     if words[-1] in ("message", "detail", "note") and source.message:
@@ -146,6 +154,30 @@ def _part(value: str, schema: JsonObject, field: Field | None) -> Json:
         each = singular(tokens(field.name)[-1]) if tokens(field.name) else "each"
         shaped = as_expression(_part(each, items, Field(name=each, parts=field.parts)))
         return f"[{shaped} for {each} in {value}]"
+    return _converted(value, schema, field.kinds, field.values or (field.example,)) if field else value
+
+
+def _is_own_id(name: str, source: Source) -> bool:
+    words = tokens(name)
+    if words == ("id",) or words == (*tokens(source.noun), "id"):
+        return True
+    return joined(noun_of_id(name)) in source.own_names
+
+
+def _whole(value: str, schema: Mapping[str, Json]) -> str:
+    return f"int({value})" if _type(schema) in ("integer", "number") else value
+
+
+def _converted(value: str, schema: Mapping[str, Json], kinds: Collection[str], seen: Iterable[Json]) -> str:
+    """In the type declared, where the world keeps another and nothing is lost on the way."""
+    wanted = _type(schema)
+    if wanted == "string" and kinds and set(kinds) <= {"number", "null"}:
+        return f"(null if {value} == null else str({value}))"
+    if wanted not in ("integer", "number") or not kinds or not set(kinds) <= {"text", "null"}:
+        return value
+    texts = [one for one in seen if one is not None]
+    if texts and all(isinstance(one, str) and one.isdecimal() and str(int(one)) == one for one in texts):
+        return f"int({value})"
     return value
 
 
@@ -155,16 +187,6 @@ def _stated(schema: JsonObject) -> Json:
         if key in schema:
             return as_expression_of(schema[key])
     return _NOTHING
-
-
-def _blank(schema: JsonObject) -> Json:
-    listed = schema.get("enum")
-    if isinstance(listed, list) and listed:
-        return listed[0]
-    declared = schema.get("type")
-    if isinstance(declared, list) and "null" in declared:
-        return None
-    return _BLANK.get(_type(schema))
 
 
 def _type(schema: Mapping[str, Json]) -> str:
@@ -226,6 +248,11 @@ def as_expression_of(literal: Json) -> Json:
     if isinstance(literal, dict):
         return {key: as_expression_of(part) for key, part in literal.items()}
     return literal
+
+
+def properties_of(schema: Mapping[str, Json] | None) -> Mapping[str, Json]:
+    properties = schema.get("properties") if schema else None
+    return properties if isinstance(properties, dict) else {}
 
 
 def wants_list(schema: Mapping[str, Json] | None) -> bool | None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Field, Singleton
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.shapes import Field, Singleton
 from pipelines.core.simulation.reading.states import in_style
 from pipelines.core.simulation.reading.steps import Drafted, Step, arg, dot, find_one, name_for, text
 from pipelines.core.simulation.reading.tool_reading import Reading

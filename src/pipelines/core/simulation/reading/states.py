@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.reading.shapes import Collection, Field, find_field
+from pipelines.core.simulation.domain.roles import states_of, status_path
+from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import (
@@ -18,8 +19,8 @@ from pipelines.core.simulation.reading.words import (
     word_set,
 )
 
-_STATUS_NAMES = ("status", "state", "stage", "phase", "current_status", "lifecycle", "lifecycle_state")
-
+# "The booking becomes checked_in.", "Puts a frozen membership back to active."
+_LEADS = re.compile(r"\b(?:to|as|becomes?)\s+(?:the\s+|an?\s+)?['\"]?(\w+)", re.IGNORECASE)
 # Where a verb leads when its own participle is not a state the world knows.
 _LEADS_TO = {
     "reopen": ("open", "reopened"),
@@ -80,19 +81,18 @@ _INITIAL = (
 )
 
 
-def status_field(fields: Mapping[str, Field]) -> str | None:
-    named = next((found for name in _STATUS_NAMES if (found := find_field(fields, name))), None)
-    return named or next((name for name in fields if tokens(name)[-1:] in (("status",), ("state",))), None)
+def status_of(reading: Reading, collection: Collection) -> tuple[str, ...] | None:
+    """The one place of a record's state, for what is checked and what is changed alike."""
+    return status_path(collection.fields, {singular(word) for word in reading.name.nouns})
 
 
-def known_states(collection: Collection) -> tuple[str, ...]:
-    field = collection.fields.get(status_field(collection.fields) or "")
-    return tuple(value for value in field.values if isinstance(value, str)) if field is not None else ()
+def known_states(reading: Reading, collection: Collection) -> tuple[str, ...]:
+    return states_of(collection.fields, status_of(reading, collection))
 
 
 def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
-    known = known_states(collection)
+    known = known_states(reading, collection)
     first = next((found for state in _INITIAL if (found := _same_state(state, known))), None)
     return first or in_style("open", known or reading.known.states)
 
@@ -102,7 +102,12 @@ def target_state(reading: Reading, collection: Collection) -> str:
     said = reading.said.becomes or _as_sisters_say(reading)
     if said is not None:
         return said
-    known = known_states(collection)
+    known = known_states(reading, collection)
+    told = next(
+        (found for word in _LEADS.findall(reading.said.summary) if (found := _same_state(word, known))), None
+    )
+    if told is not None:
+        return told
     options = (*_LEADS_TO.get(reading.name.verb, ()), participle(reading.name.verb))
     found = next((found for state in options if (found := _same_state(state, known))), None)
     if found is None and reading.name.verb in _BACK_TO_WORK:
@@ -113,7 +118,7 @@ def target_state(reading: Reading, collection: Collection) -> str:
 def _as_sisters_say(reading: Reading) -> str | None:
     """`return_goods` leads to 'return requested': then `repair_goods` to 'repair requested'."""
     for tool in reading.tools:
-        other = read_tool_name(tool.name)
+        other = read_tool_name(tool.name, tool.description or "")
         if tool.name == reading.tool.name or other.verb == reading.name.verb:
             continue
         if not set(other.nouns) & set(reading.name.nouns) or len(other.nouns) != len(reading.name.nouns):
@@ -153,16 +158,16 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
 
 def named_states(reading: Reading, collection: Collection) -> list[str]:
     """`ship_packed_parcel`: a word of the name that is one of the states is a condition."""
-    known = known_states(collection)
+    known = known_states(reading, collection)
     return [found for word_ in reading.name.nouns if (found := _same_state(word_, known)) is not None]
 
 
 def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:
     """In which states the verb is refused, with 409."""
-    field = status_field(collection.fields)
-    if field is None:
+    path = status_of(reading, collection)
+    if path is None:
         return []
-    status = dot(noun, field)
+    status = dot(noun, *path)
     shown = noun.replace("_", " ")
     done = participle(reading.name.verb).replace("_", " ")
     needed = named_states(reading, collection)
@@ -186,21 +191,26 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
 
 
 def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[str, ...]:
-    known = known_states(collection)
+    known = known_states(reading, collection)
     told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
     if reading.name.verb in _STOPPED_BY_FINAL:
         told += [state for state in known if joined(tokens(state)) in {joined((one,)) for one in _FINAL}]
     return tuple(dict.fromkeys(state for state in told if state != target))
 
 
-def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool] | None:
-    """A yes-or-no field the verb flips: enable_roaming → roaming_enabled, unlock_account → is_locked."""
+def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | None] | None:
+    """A yes-or-no field the verb sets: enable_roaming → roaming_enabled, unlock_account → is_locked.
+
+    None for what is turned round, whatever it is: toggle_contactless.
+    """
     verb = reading.name.verb
     nouns = [singular(each) for each in reading.name.nouns]
     for name, field in collection.fields.items():
         if "boolean" not in field.kinds:
             continue
         words = [each for each in tokens(name) if each not in ("is", "has")]
+        if verb == "toggle" and [singular(each) for each in words] == nouns[-len(words) :]:
+            return name, None
         for done, value in _switched_to(verb):
             rest = [each for each in words if each not in done]
             if len(rest) < len(words) and all(singular(each) in nouns for each in rest):
@@ -208,6 +218,12 @@ def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool] |
         if verb in _SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
             return name, verb not in _SWITCHES_OFF
     return None
+
+
+def knows_effect(reading: Reading, collection: Collection) -> bool:
+    """Whether the records show what the verb does: they can be `disputed`, or some are `waived`."""
+    done = _same_state(participle(reading.name.verb), known_states(reading, collection))
+    return done is not None or switch_field(reading, collection) is not None
 
 
 def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:

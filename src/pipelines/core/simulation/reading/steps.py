@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.functions import FUNCTIONS
-from pipelines.core.simulation.reading.shapes import Collection
 from pipelines.core.simulation.reading.words import singular, tokens
 
 Step = JsonObject
@@ -92,7 +92,7 @@ def find_one(noun: str, entity_type: str, id: str) -> Step:
     # Without `else` the language itself answers 404 `order_not_found`, after the entity type.
     found: Step = {"as": noun, "in": entity_type, "id": id}
     if noun != entity_type and not id.startswith("'"):
-        found["else"] = not_found(noun, id)
+        found["else"] = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
     return {"find": found}
 
 
@@ -116,10 +116,19 @@ def word(phrase: str) -> str:
     return found or "refused"
 
 
+def _in_table(collection: Collection, id: str, noun: str) -> Step:
+    found = find_one(noun, collection.entity_type, id)
+    if not collection.found_by_field or collection.id_field is None:
+        return found
+    where = f"same_id({dot(noun, collection.id_field)}, {id})"
+    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    return {"find": {"as": noun, "in": collection.entity_type, "where": where, "else": missing}}
+
+
 def bind(collection: Collection, id: str, noun: str) -> Bound:
     """The road to the record of a collection that has this id; the record is then bound as `noun`."""
     if collection.form == "table":
-        found = find_one(noun, collection.entity_type, id)
+        found = _in_table(collection, id, noun)
         return Bound(steps=(found,), id=f"{noun}.id", noun=noun, collection=collection, holder=noun)
     holder = name_for(collection.entity_type, avoid=(noun,))
     kept = dot(holder, *collection.path)

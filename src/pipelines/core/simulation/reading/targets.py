@@ -8,8 +8,8 @@ line_id: a line); a noun that is a value of the status field is a condition, not
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.words import (
     ToolName,
     joined,
@@ -38,6 +38,7 @@ _WHOLES = {
     "inbox": ("message", "email", "mail"),
     "fleet": ("vehicle", "car", "truck"),
 }
+_LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
 _ENOUGH = 4.0  # a collection is meant when its last word is named, or most of its words
 
 
@@ -59,7 +60,14 @@ def subject_of(
         for position, argument in enumerate(arguments)
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
-    return max(found, key=lambda subject: subject.score, default=None)
+    return max(found, key=lambda subject: subject.score + _keeps_others(subject, found), default=None)
+
+
+def _keeps_others(subject: Subject, found: Sequence[Subject]) -> float:
+    """`swap_trainer(session_id, trainer_id)` is about the session, which keeps the trainer's id."""
+    others = [one.collection.entity_type for one in found if one is not subject]
+    linked = {link.entity_type for link in subject.collection.links}
+    return 3.0 if any(kind in linked for kind in others) else 0.0
 
 
 def _by_argument(
@@ -68,10 +76,12 @@ def _by_argument(
     if not argument.is_scalar:
         return None
     noun = argument.id_noun
-    if noun is None:
+    key = known.refers_to(argument.words) if argument.is_required else None
+    if noun is None and key is None:
         return None
-    words = noun or named_thing(name)
-    collection = home_of(argument, known) or best_collection(words, known, service)
+    words = argument.words if noun is None else noun or named_thing(name)
+    keyed = known.tables.get(key) if key is not None else None
+    collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
     mentioned = _mention(stem(words), name)
@@ -139,11 +149,18 @@ def _of_service(collection: Collection, service: Singleton | None) -> float:
 
 
 def _likeness(words: Sequence[str], collection: Collection) -> float:
-    """How well words name a collection: all of its name, or its last word, or part of it."""
+    """How well words name a collection, by any name it has; the label of one that has others counts less."""
     wanted = stem(words)
     if not wanted:
         return 0.0
-    full = collection.words
+    if collection.path or not collection.called:
+        return _alike(wanted, collection, collection.words)
+    by_label = _alike(wanted, collection, stem(tokens(collection.entity_type))) - _LABEL_ONLY
+    return max(by_label, *(_alike(wanted, collection, stem(noun)) for noun in collection.called))
+
+
+def _alike(wanted: tuple[str, ...], collection: Collection, full: tuple[str, ...]) -> float:
+    """All of a name, or its last word, or part of it."""
     core = tuple(word for word in full if word not in CONTAINER_WORDS) or full
     if joined(wanted) in (joined(full), joined(core)):
         score = 10.0

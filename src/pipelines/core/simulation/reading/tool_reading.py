@@ -4,13 +4,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.evidence import listed_in
+from pipelines.core.simulation.domain.fields import find_field
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
 from pipelines.core.simulation.reading.replies import wants_list
-from pipelines.core.simulation.reading.shapes import Collection, Singleton, Survey
+from pipelines.core.simulation.reading.surroundings import surroundings_of
 from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
-from pipelines.core.simulation.reading.words import ToolName, is_plural, read_tool_name, stem, word_set
+from pipelines.core.simulation.reading.words import (
+    ToolName,
+    is_plural,
+    joined,
+    read_tool_name,
+    singular,
+    stem,
+    tokens,
+    word_set,
+)
 
+_OF_MANY = word_set("list roster schedule history queue log report feed register timetable agenda")
+_OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
 _NEVER_PLURAL = word_set("details info information stats statistics status address news")
 
 
@@ -42,6 +56,32 @@ class Reading:
         """The collection that the tool's own nouns name."""
         return best_collection(self.thing, self.known, self.service) if self.thing else None
 
+    @property
+    def asked_for(self) -> Collection | None:
+        """What is looked for: as the name, the reply, the fields that are taken or the description say."""
+        return self.collection or self._listed_in_reply() or self._with_such_fields() or self._described()
+
+    def _listed_in_reply(self) -> Collection | None:
+        found = (best_collection(noun, self.known, self.service) for noun, _ in listed_in(self.output))
+        return next((one for one in found if one is not None), None)
+
+    def _with_such_fields(self) -> Collection | None:
+        """`lookup_isbn(isbn)`: the one type that has these fields."""
+        given = [one.name for one in self.arguments if one.is_required and one.id_noun is None]
+        seeded = [one for one in self.known.tables.values() if not one.is_empty]
+        fit = [one for one in seeded if all(find_field(one.fields, name) for name in given)]
+        return fit[0] if given and len(fit) == 1 else None
+
+    def _described(self) -> Collection | None:
+        """The first thing that the description speaks of, if the tool looks for many."""
+        words = stem(tokens(self.said.summary)) if self.wants_many() else ()
+        for at, word in enumerate(words):
+            for noun in (words[at : at + 2], (word,)):
+                for table in self.known.tables.values():
+                    if joined(noun) in table.own_names:
+                        return table
+        return None
+
     def wants_many(self) -> bool:
         """Whether the reply is a list: said by the output schema, else by the verb or a plural noun."""
         asked = wants_list(self.output)
@@ -53,7 +93,15 @@ class Reading:
             return False
         nouns = self.name.nouns
         plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
-        return plural or (self.name.op == "search" and not self.name.complement("by"))
+        if plural or (self.name.op == "search" and not self.name.complement("by")):
+            return True
+        return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
+
+    def _describes_many(self) -> bool:
+        """ "Workers on a shift.": the description begins with several of a type."""
+        heads = {noun[-1] for table in self.known.tables.values() for noun in (table.words, *table.called)}
+        opening = [word for word in tokens(self.said.summary) if word not in _OPENINGS][:2]
+        return any(is_plural(word) and singular(word) in heads for word in opening)
 
     def picks_own(self) -> bool:
         """Whether an id of the very thing that the name speaks of is given: `orders.get(id)`."""
@@ -78,7 +126,7 @@ class Reading:
 
 def read_tool(tool: ToolLike, known: Survey, tools: Sequence[ToolLike]) -> Reading:
     description = tool.description or ""
-    name = read_tool_name(tool.name, description)
+    name = read_tool_name(tool.name, description, surroundings_of(tools))
     arguments = arguments_of(tool)
     # Signing in is about nothing but credentials; elsewhere they only open the door.
     secret = () if name.op == "login" else tuple(one for one in arguments if one.is_credential)

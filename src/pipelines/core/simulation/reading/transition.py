@@ -3,16 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.reading.arguments import Argument, is_list_of_ids, part_noun
+from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.shapes import Field, find_field
 from pipelines.core.simulation.reading.states import (
     goes_on,
+    known_states,
+    knows_effect,
     paused_fields,
     state_conditions,
-    status_field,
+    status_of,
     switch_field,
     target_state,
 )
@@ -45,8 +48,10 @@ def read_transition(reading: Reading) -> Drafted | None:
         return _switched(reading, bound, checks, switch)
     target = target_state(reading, bound.collection)
     changes: dict[str, Json] = {}
-    status = status_field(bound.collection.fields) or "status"
-    changes[dot(bound.noun, status)] = text(target)
+    status = status_of(reading, bound.collection) or ("status",)
+    known = known_states(reading, bound.collection)
+    if target in known or not known or not _changes_fields(bound, others):
+        changes[dot(bound.noun, *status)] = text(target)
     lets: list[Step] = [*known_parts(reading, bound)]
     kept, more = kept_arguments(reading, bound, others)
     changes |= kept
@@ -61,6 +66,19 @@ def read_transition(reading: Reading) -> Drafted | None:
         {"return": change_reply(reading, bound, changed=status)},
     ]
     return Drafted(steps=tuple(steps), confidence=0.8)
+
+
+def _changes_fields(bound: Bound, others: Sequence[Argument]) -> bool:
+    """`renew_loan(loan_id, new_due_date)`: what is given says what changes, so no new state is made up."""
+    return any(one.is_required and field_for(one, bound.collection) is not None for one in others)
+
+
+def read_known_effect(reading: Reading) -> Drafted | None:
+    """A verb that nobody listed, or that has other meanings, but whose effect the records show."""
+    bound = record_of(reading)
+    if bound is None or bound.collection.form != "table" or not knows_effect(reading, bound.collection):
+        return None
+    return read_transition(reading)
 
 
 _STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
@@ -85,12 +103,31 @@ def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
             steps.append(
                 require(condition, refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400))
             )
-    return steps
+    return [*steps, *_in_order(arguments)]
 
 
-def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[str, bool]) -> Drafted:
+_ENDS = {"start": "end", "starts": "ends", "begin": "end", "from": "to", "in": "out", "arrival": "departure"}
+_OF_TIME = word_set("date time at on day check arrival departure")
+
+
+def _in_order(arguments: Sequence[Argument]) -> Iterator[Step]:
+    """check_in and check_out, start_date and end_date: nothing ends before it begins."""
+    by_words = {one.words: one for one in arguments if one.kind in ("text", "any")}
+    for words, start in by_words.items():
+        end = by_words.get(tuple(_ENDS.get(word, word) for word in words))
+        is_time = str(start.schema.get("format", "")).startswith("date") or _OF_TIME & set(words)
+        if end is None or end is start or not is_time:
+            continue
+        failure = refusal("invalid_dates", f"{end.name} must not be before {start.name}", 400)
+        yield require(f"not is_before({arg(end.name)}, {arg(start.name)})", failure)
+
+
+def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[str, bool | None]) -> Drafted:
     field, value = switch
     place = dot(bound.noun, field)
+    if value is None:
+        turned: list[Step] = [{"set": {place: f"not {place}"}}, {"return": change_reply(reading, bound)}]
+        return Drafted(steps=(*checks, *turned), confidence=0.8)
     shown = f"{bound.noun.replace('_', ' ')} is already {participle(reading.name.verb)}"
     already = refusal(f"already_{participle(reading.name.verb)}", f"The {shown}")
     steps: list[Step] = [
@@ -132,7 +169,8 @@ def _kept_as(argument: Argument, reading: Reading, fields: Mapping[str, Field]) 
     for name, suffix in verb_fields(reading.name.verb, fields):
         if _same_words(suffix, argument):
             return name
-    own = find_field(fields, argument.name)
+    names = (argument.name, "_".join(argument.words[1:])) if argument.words[0] == "new" else (argument.name,)
+    own = next((found for name in names if (found := find_field(fields, name))), None)
     if own is not None and not fields[own].keeps:
         return own
     if argument.id_noun is not None or argument.kind in ("list", "object"):

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import find_field
+from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.shapes import find_field
 from pipelines.core.simulation.reading.states import named_states, state_conditions
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -76,9 +77,19 @@ def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iter
         if argument.kind == "object" and argument.words[-1] in _BAGS:
             yield from _bag(argument, bound)
             continue
+        if _is_delta(argument):
+            counted = counted_field(reading, argument, bound.collection.fields)
+            place = dot(bound.noun, *counted) if counted is not None else ""
+            yield from [(place, f"default({place}, 0) + {arg(argument.name)}")] if place else []
+            continue
         path = _place(argument, reading, bound)
         if path is not None:
             yield dot(bound.noun, *path), arg(argument.name)
+
+
+def _is_delta(argument: Argument) -> bool:
+    """Said to be a difference, it is added, not put in the place of what is there."""
+    return argument.kind == "number" and argument.words[-1] in ("delta", "increment", "adjustment")
 
 
 def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:

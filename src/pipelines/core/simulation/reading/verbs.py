@@ -8,31 +8,41 @@ def word_set(text: str) -> frozenset[str]:
 # What a verb asks of a backend. Reads first, then what changes something.
 _VERBS_BY_OP = {
     "get": "get fetch read show view retrieve lookup describe inspect display load see pull obtain export "
-    "download preview track print cat tail head whoami summarize",
+    "download preview track print cat tail head whoami summarize summarise explain peek watch monitor",
     "list": "list browse enumerate ls",
     "search": "search find query filter match discover explore grep recommend suggest locate",
-    "check": "check verify is has can validate confirm_if test does exists compare",
+    "check": "check verify is has can validate confirm_if test does exists compare are was should may could "
+    "must will would did needs audit ask diff",
     "count": "count tally",
     "compute": "calculate compute evaluate estimate convert add_numbers sum average mean subtract multiply "
-    "divide round sqrt translate quote predict",
+    "divide round sqrt translate quote predict forecast simulate project analyze analyse rank diagnose "
+    "detect classify aggregate calc determine",
     "create": "create add new make register insert place submit generate open book reserve schedule post "
     "publish issue start begin initiate enroll enrol raise file log record save store compose draft write "
     "upload import invite purchase buy order request apply provision launch deploy clone copy duplicate "
-    "comment reply tweet retweet mention touch mkdir subscribe assess rate review hire",
+    "comment reply tweet retweet mention touch mkdir subscribe assess rate review hire onboard admit lend "
+    "dispense prescribe administer donate plant sow",
     "notify": "send notify email message alert text sms call ping remind broadcast contact announce",
     "update": "update modify edit change set rename adjust amend correct patch replace alter revise "
-    "configure extend reschedule move mv assign reassign transfer_ownership upgrade downgrade swap exchange "
-    "reset increase decrease raise_limit customize tag label sort mark put upsert merge promote press fill "
-    "refuel refill charge recharge top",
+    "configure extend reschedule move mv assign reassign transfer_ownership upgrade downgrade swap "
+    "exchange reset increase decrease raise_limit customize tag label sort mark put upsert merge promote "
+    "press fill refuel refill charge recharge top relocate postpone shift restock replenish reduce lower "
+    "override adj upd chg mod enter allocate link unlink attach reprice prioritize prioritise "
+    "deprioritize delegate reallocate redirect reroute rebook annotate bump advance delay appoint "
+    "nominate split",
     "delete": "delete remove drop erase clear purge destroy discard rm rmdir unsubscribe unfollow unlike "
-    "uninstall detach",
+    "uninstall detach del",
     "transition": "cancel close resolve approve reject complete finish finalize finalise archive unarchive "
-    "suspend resume pause activate deactivate enable disable lock unlock block unblock ship deliver return "
-    "refund confirm accept decline deny escalate reopen void dispatch fulfill fulfil expire release hold "
-    "terminate end stop pick pack receive acknowledge claim abandon rollback revert restore freeze unfreeze "
-    "flag unflag publish_draft unpublish verify_as disconnect connect check_in check_out checkin checkout "
-    "board redeem revoke renew settle dismiss mute unmute follow like reboot restart toggle turn switch "
-    "grant engage ignite",
+    "suspend resume pause activate deactivate enable disable lock unlock block unblock ship deliver "
+    "return refund confirm accept decline deny escalate reopen void dispatch fulfill fulfil expire "
+    "release hold terminate end stop pick pack receive acknowledge claim abandon rollback revert restore "
+    "freeze unfreeze flag unflag publish_draft unpublish verify_as disconnect connect check_in check_out "
+    "checkin checkout board redeem revoke renew settle dismiss mute unmute follow like reboot restart "
+    "toggle turn switch grant engage ignite waive discontinue reactivate reinstate withhold excuse "
+    "dispute retire decommission ban unban admit discharge evict sign seal ratify veto quarantine recall "
+    "requeue forfeit lapse vacate arm disarm certify adjourn unassign unsuspend ack unack snooze silence "
+    "triage pin unpin star unstar defer expedite accredit exempt invalidate nullify overrule undo redo "
+    "hide unhide rent sell sunset deprecate",
     "transfer": "transfer wire remit",
     "fund": "fund deposit credit topup",
     "withdraw": "withdraw debit pay spend",
@@ -53,6 +63,17 @@ OFTEN_NOUNS = word_set(
     "fill press mark export import upload download mean sum average round estimate like file process "
     "switch alert sms board mention preview purchase report deposit print recharge ping touch has is can "
     "ship pick pack cat apply block pay see does"
+)
+
+# At the beginning of a name or a sentence these are as often things, or what things are like: order_total,
+# "Order status of …", open_tickets.
+LEADING_NOUNS = word_set(
+    "order book post message text email call contact file record log store review rate comment reply tweet "
+    "match test schedule request issue return transfer exchange quote draft copy plan reason tag label "
+    "charge credit debit wire fund deposit refund claim hold release flag note address top lock report "
+    "purchase board process pick pack block open close complete clear free void start end like alert sms "
+    "mention recharge head tail query list view track export import upload download mean sum average round "
+    "estimate print cat preview display switch fill press mark reserve work hire sign seal"
 )
 
 # At the end of a name these are things, not verbs: shelve_book, print_order.

@@ -4,10 +4,13 @@ Only words that any backend may use stand here; nothing is known of any one of t
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
+from pipelines.core.simulation.reading.clauses import QUESTIONS, Claim, claim_of
+from pipelines.core.simulation.reading.side import Decision, decide, name_kind
 from pipelines.core.simulation.reading.verbs import ARITHMETIC as ARITHMETIC
 from pipelines.core.simulation.reading.verbs import MADE_BY as MADE_BY
 from pipelines.core.simulation.reading.verbs import NOUN_OF_VERB as NOUN_OF_VERB
@@ -125,10 +128,11 @@ class ToolName:
     """A tool's name taken apart: `take_guest_from_list` is take / guest / from list."""
 
     verb: str
-    op: str | None  # None: a verb nobody listed
+    op: str | None  # None: what it does is not clear
     service: tuple[str, ...]  # words before the verb: `shop_get_opening_hours`
     nouns: tuple[str, ...]  # between the verb and the first preposition
     complements: tuple[tuple[str, tuple[str, ...]], ...]  # (preposition, words) in order
+    sureness: float = 0.5  # that it is on the side, reading or changing, that `op` says
 
     def complement(self, *prepositions: str) -> tuple[str, ...]:
         return next((words for word, words in self.complements if word in prepositions), ())
@@ -137,23 +141,54 @@ class ToolName:
         return self.op in READS
 
 
-def read_tool_name(name: str, description: str = "") -> ToolName:
+class Surroundings(NamedTuple):
+    """What the names of all tools of a set tell about the words of one of them."""
+
+    prefix: str | None  # begins (nearly) all names, and says whose they are: `wms_item`
+    things: frozenset[str]  # nouns elsewhere, in names or ids: then here too
+
+
+def read_tool_name(name: str, description: str = "", around: Surroundings | None = None) -> ToolName:
+    """The name taken apart, on the side that name and description agree on."""
+    prefix, things = around or (None, frozenset())
     words = _merged(tokens(name))
+    if prefix is not None and words[0] == prefix and len(words) > 1:
+        words = words[1:]
     at = _verb_at(words)
-    if (
-        at is not None
-        and words[at] in OFTEN_NOUNS
-        and words[at + 1 :]
-        and not without_generic(words[at + 1 :])
-    ):
-        at = None  # `order_status` orders nothing
-    if at is None:
-        return _from_description(words, description)
-    verb = words[at]
-    service, rest = words[:at], words[at + 1 :]
+    kind = name_kind(words, at, things)
+    own = (
+        words[at] if at is not None and kind in ("may_write", "writes") else words[0] if at is None else None
+    )
+    claim = claim_of(description, own, words[(at or 0) + 1 :])
+    decision = decide(kind, claim, description, names_many=_names_many(words))
+    apart = _on_side(words, at, claim, decision)
+    service = (*((prefix,) if prefix else ()), *apart.service)
+    return replace(apart, service=service, sureness=decision.sureness)
+
+
+def _names_many(words: tuple[str, ...]) -> bool:
+    """open_tickets, orders_by_customer; not transfer_to_agents, where what follows the verb is no object."""
+    end = next((at for at, word in enumerate(words) if word in PREPOSITIONS), len(words))
+    return end > 1 and is_plural(words[end - 1])
+
+
+def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision) -> ToolName:
+    own = words[at] if at is not None else None
+    if decision.side == "unclear":
+        verb = own or words[0]
+        return _taken_apart(verb, None, (), tuple(word for word in words if word != verb))
+    if decision.side == "read" and (own is None or OP_OF_VERB[own] not in READS):
+        told = OP_OF_VERB.get(claim.verb or "")
+        op = told if told in READS and claim.verb not in QUESTIONS else "get"
+        return _taken_apart(claim.verb if claim.verb and op == told else "get", op, (), words)
+    if own is None or decision.takes_description:
+        # A verb that no tool is called by ("Puts the member …") sets something.
+        verb = claim.verb or words[0]
+        return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), words)
+    service, rest = words[:at], words[(at or 0) + 1 :]
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service
-    return _taken_apart(verb, OP_OF_VERB.get(verb), service, rest)
+    return _taken_apart(own, OP_OF_VERB[own], service, rest)
 
 
 def kind_of_tool(name: str) -> str:
@@ -200,49 +235,10 @@ def _starts_a_sentence(words: tuple[str, ...]) -> bool:
     return len(words) > 1 and words[1] not in OP_OF_VERB and words[-1] not in ("login", "logout")
 
 
-_OPENINGS = word_set(
-    "this the a an tool function method endpoint api is used use to will can lets allows you it"
-)
-
-
-def _from_description(words: tuple[str, ...], description: str) -> ToolName:
-    """No verb in the name: the description's first word of weight may be one ("Closes the ticket")."""
-    opening = [word for word in tokens(first_sentence(description)) if word not in _OPENINGS]
-    base = _base_form(opening[0]) if opening else None
-    if base is not None:
-        return _taken_apart(base, OP_OF_VERB[base], (), words)
-    if len(words) > 1 and words[-1] in _GENERIC:
-        return _taken_apart("get", "get", (), words)
-    if len(words) > 1:
-        return _taken_apart(words[0], None, (), words[1:])
-    return _taken_apart(words[0] if words else "", None, (), ())
-
-
 def first_sentence(description: str) -> str:
     """What the tool does, past any preamble ("This tool belongs to …. Tool description: …")."""
     text = re.split(r"\b[Dd]escription:\s*", description)[-1].strip()
     return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
-
-
-def _base_form(word: str) -> str | None:
-    """closes → close, cancels → cancel, retrieving → retrieve."""
-    for form in _bases(word):
-        if form in OP_OF_VERB:
-            return form
-    return None
-
-
-def _bases(word: str) -> Iterator[str]:
-    yield word
-    if word.endswith("s"):
-        yield word[:-1]
-        if word.endswith("es"):
-            yield word[:-2]
-        if word.endswith("ies"):
-            yield word[:-3] + "y"
-    if word.endswith("ing"):
-        yield word[:-3]
-        yield word[:-3] + "e"
 
 
 def _taken_apart(verb: str, op: str | None, service: tuple[str, ...], rest: tuple[str, ...]) -> ToolName:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.shapes import Field, Singleton
+from pipelines.core.simulation.domain.shapes import Field, Singleton
+from pipelines.core.simulation.reading.records import source_of
+from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import stem, tokens, word_set
@@ -60,14 +61,12 @@ def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None
 
 
 def change_reply(
-    reading: Reading, bound: Bound, *, changed: str | None = None, message: str | None = None
+    reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None, message: str | None = None
 ) -> Json:
     """The record after the change; a service answers with the id and what changed."""
     if not reading.output and reading.answers_in_objects and changed is not None:
-        return {id_word(bound): bound.id, changed: dot(bound.noun, changed)}
-    source = Source(
-        value=bound.noun, noun=bound.noun, fields=bound.collection.fields, id=bound.id, message=message
-    )
+        return {id_word(bound): bound.id, changed[-1]: dot(bound.noun, *changed)}
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, message=message)
     return reply(source, reading.output, reading.arguments)
 
 

@@ -5,14 +5,14 @@ inside the one entity of a type, as a service keeps its state (`{"shop": {"self"
 A declared ledger schema adds types and fields that no seeded entity shows yet.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
-from pipelines.core.simulation.reading.fields import (
+from pipelines.core.simulation.domain.fields import (
     MAX_DEPTH,
     SAMPLE,
     Form,
@@ -20,10 +20,20 @@ from pipelines.core.simulation.reading.fields import (
     key_field,
     mentions_id,
 )
-from pipelines.core.simulation.reading.fields import Field as Field
-from pipelines.core.simulation.reading.fields import find_field as find_field
-from pipelines.core.simulation.reading.fields import kind_of as kind_of
-from pipelines.core.simulation.reading.words import is_plural, singular, stem, tokens
+from pipelines.core.simulation.domain.fields import Field as Field
+from pipelines.core.simulation.domain.fields import find_field as find_field
+from pipelines.core.simulation.domain.fields import kind_of as kind_of
+from pipelines.core.simulation.domain.references import Reference
+from pipelines.core.simulation.reading.words import is_plural, joined, singular, stem, tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Link:
+    """A field that holds the id of a record of some type, and everything such a record is called."""
+
+    path: tuple[str, ...]
+    entity_type: str
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,17 +48,35 @@ class Collection:
     fields: Mapping[str, Field]
     id_field: str | None
     is_empty: bool = False
-    numeric_ids: bool = False
+    numeric_ids: bool = False  # as the record itself keeps them
+    shows_id: bool = False  # every record repeats its id among its attributes
+    found_by_field: bool = False  # the declared id field holds other ids than the keys
+    whole_number_keys: bool = False  # all ids are whole numbers, written as text
     # A table that will take over from an empty container of a service: (entity type, id, path) of that.
     placeholder: tuple[str, str, tuple[str, ...]] | None = None
+    # What the tools and other fields call such a record, most usual first; the label is only the author's.
+    called: tuple[tuple[str, ...], ...] = ()
+    links: tuple[Link, ...] = ()  # to records of other types
 
     @property
     def name(self) -> str:
-        return self.path[-1] if self.path else self.entity_type
+        if self.path:
+            return self.path[-1]
+        return "_".join(self.called[0]) if self.called else self.entity_type
 
     @property
     def words(self) -> tuple[str, ...]:
         return stem(tokens(self.name))
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Everything one of its records is called, run together: `booking_id` is a reservation's own id."""
+        return frozenset((joined(self.words), *map(joined, self.called)))
+
+    def link_to(self, noun: Sequence[str]) -> tuple[str, ...] | None:
+        """The one field that refers to what the noun names: `owner`, for the customer of an account."""
+        found = [link.path for link in self.links if joined(noun) in link.names]
+        return found[0] if len(found) == 1 else None
 
     @property
     def in_singleton(self) -> bool:
@@ -70,6 +98,17 @@ class Singleton:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Meaning:
+    """A noun and the type it stands for, on what evidence."""
+
+    noun: tuple[str, ...]
+    entity_type: str
+    weight: float  # of all the evidence
+    reasons: tuple[str, ...]
+    is_key: bool = False  # ids of the type are kept under this very name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Survey:
     """Everything reading needs to know about a world, gathered once."""
 
@@ -79,6 +118,15 @@ class Survey:
     is_closed: bool  # a ledger schema declares the types: no new ones
     is_empty: bool
     states: tuple[str, ...] = ()  # values of status fields anywhere: how this world spells its states
+    meanings: tuple[Meaning, ...] = ()  # which noun of the tools means which type, and why
+    references: tuple[Reference, ...] = ()  # which fields hold ids of which type
+
+    def refers_to(self, words: Sequence[str]) -> str | None:
+        """The type whose ids stand in a field or an argument of this name; None when nothing says so."""
+        wanted = joined(words)
+        return next(
+            (one.entity_type for one in self.meanings if one.is_key and joined(one.noun) == wanted), None
+        )
 
 
 def survey(world: World, ledger_schema: LedgerSchema | None = None) -> Survey:
@@ -141,7 +189,8 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
     for name, one in (declared.fields if declared else {}).items():
         extra, known = _declared_field(one), fields.get(name)
         fields[name] = extra if known is None else replace(known, values=extra.values or known.values)
-    id_field = declared.id_field if declared and not sample else key_field(kind, sample, fields)
+    id_field = declared.id_field if declared else key_field(kind, sample, fields)
+    own_ids = [attrs.get(id_field) for _, attrs in sample] if id_field is not None else []
     return Collection(
         entity_type=kind,
         owner=None,
@@ -152,6 +201,11 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         id_field=id_field,
         is_empty=not entities,
         numeric_ids=_id_is_number(sample, id_field),
+        shows_id=bool(own_ids) and None not in own_ids,
+        found_by_field=any(
+            one is not None and str(one) != id for one, (id, _) in zip(own_ids, sample, strict=False)
+        ),
+        whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
     )
 
 

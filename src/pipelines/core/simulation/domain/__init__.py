@@ -1,0 +1,1 @@
+"""One survey of tools, world and schema: types, fields and their roles, and which words mean which type."""

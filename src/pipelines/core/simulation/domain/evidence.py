@@ -1,0 +1,294 @@
+"""What speaks for a noun of the tools meaning a type of the world: ids, references, fields, states, labels.
+
+Entity labels are the author's own; `get_company(company_id)` may well be about a type called `firm`. So every
+noun is weighed against every type, by what the data say, and the label is one hint among these.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import World
+from pipelines.core.simulation.domain.fields import Field, find_field
+from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
+from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.reading.surroundings import surroundings_of
+from pipelines.core.simulation.reading.words import (
+    MADE_BY,
+    ToolName,
+    joined,
+    participle,
+    read_tool_name,
+    singular,
+    stem,
+    tokens,
+    without_generic,
+)
+
+# How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
+OWN_ID = 10.0  # the type's own id field is called so
+REFERENCE = 8.0  # fields elsewhere that hold its ids are called so
+EXAMPLE = 8.0  # an id of the type is given as an example, or fits the pattern declared
+LABEL, LABEL_END, LABEL_PART = 6.0, 3.0, 1.0  # the author's label, its last word, some word of it
+FIELD = 2.0  # an argument or a property of the reply is a field of the type that the id is of
+SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
+NOT_SHARED = -0.5  # a property that the reply must have is not a field of the type
+WORD = 1.0  # a word of the tool's name is
+STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
+WRONG_KIND = -6.0  # ids of the type are no whole numbers, and whole numbers are asked for
+
+_EXAMPLES = re.compile(r"[A-Za-z0-9#][A-Za-z0-9_#.-]*\d[A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    noun: tuple[str, ...]
+    entity_type: str
+    weight: float
+    reason: str
+    from_label: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolFacts:
+    """A tool as far as it speaks of types."""
+
+    tool: ToolLike
+    name: ToolName
+    arguments: tuple[Argument, ...]
+
+    @property
+    def makes(self) -> bool:
+        return self.name.op in ("create", "notify")
+
+    @property
+    def thing(self) -> tuple[str, ...]:
+        """The nouns of its name; of what it makes, where the verb says that: book_room makes a booking."""
+        made = MADE_BY.get(self.name.verb)
+        return (made,) if made is not None else stem(without_generic(self.name.nouns))
+
+    @property
+    def id_nouns(self) -> dict[tuple[str, ...], Argument]:
+        return {stem(one.id_noun): one for one in self.arguments if one.id_noun}
+
+
+def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
+    around = surroundings_of(tools)
+    return tuple(
+        ToolFacts(
+            tool=tool,
+            name=read_tool_name(tool.name, tool.description or "", around),
+            arguments=arguments_of(tool),
+        )
+        for tool in tools
+    )
+
+
+def all_evidence(
+    tables: Mapping[str, Collection],
+    world: World,
+    references: Sequence[Reference],
+    tools: Sequence[ToolFacts],
+) -> Iterator[Evidence]:
+    seeded = {kind: table for kind, table in tables.items() if not table.is_empty or table.fields}
+    keys = {joined(one.noun): one.to for one in references if not one.in_list}
+    yield from _from_ids(seeded, references, tools)
+    for tool in tools:
+        yield from _from_examples(tool, seeded, world)
+        yield from _from_fields(tool, seeded, keys)
+        yield from _from_verb(tool, seeded)
+        yield from _from_reply(tool, seeded)
+    yield from _from_labels(tables, tools, references)
+
+
+def nouns_of(tool: ToolFacts) -> Iterator[tuple[str, ...]]:
+    yield from tool.id_nouns
+    if tool.thing:
+        yield tool.thing
+    yield from (noun for noun, _ in listed_in(tool.tool.output_schema))
+
+
+def _from_ids(
+    tables: Mapping[str, Collection], references: Sequence[Reference], tools: Sequence[ToolFacts]
+) -> Iterator[Evidence]:
+    asked = {noun for tool in tools for noun in tool.id_nouns}
+    for kind, table in tables.items():
+        if table.id_field is not None and tokens(table.id_field) != ("id",):
+            noun = noun_of_id(table.id_field)
+            yield Evidence(
+                noun=noun, entity_type=kind, weight=OWN_ID, reason=f"`{table.id_field}` is its own id"
+            )
+    for one in references:
+        if one.in_list and one.noun not in asked:
+            continue  # `watch_list` is the name of the list, not of what is in it
+        reason = f"`{one.entity_type}.{'.'.join(one.path)}` holds its ids"
+        yield Evidence(noun=one.noun, entity_type=one.to, weight=REFERENCE * one.share, reason=reason)
+
+
+def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: World) -> Iterator[Evidence]:
+    """ "e.g. BK-2024-001", an enum or a pattern: such ids are of the type that has them, or ids like them."""
+    ids = tool.id_nouns
+    for noun, argument in ids.items():
+        texts = argument.description + (" " + (tool.tool.description or "") if len(ids) == 1 else "")
+        given = {*_EXAMPLES.findall(texts), *_stated(argument)}
+        for kind in tables:
+            if any(one in world.entities.get(kind, ()) for one in given):
+                reason = f"an id of it is an example of `{argument.name}`"
+                yield Evidence(noun=noun, entity_type=kind, weight=EXAMPLE, reason=reason)
+            elif _all_match(argument.schema.get("pattern"), world.entities.get(kind, {})):
+                reason = f"its ids fit the pattern of `{argument.name}`"
+                yield Evidence(noun=noun, entity_type=kind, weight=EXAMPLE / 2, reason=reason)
+            if _wants_whole_numbers(argument) and not _are_whole_numbers(world.entities.get(kind, {})):
+                reason = f"`{argument.name}` is a whole number, its ids are not"
+                yield Evidence(noun=noun, entity_type=kind, weight=WRONG_KIND, reason=reason)
+
+
+def _stated(argument: Argument) -> Iterator[str]:
+    examples = argument.schema.get("examples")
+    for value in (*argument.values, argument.schema.get("example"), argument.default):
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            yield str(value)
+    yield from (str(value) for value in (examples if isinstance(examples, list) else ()))
+
+
+def _all_match(pattern: Json, ids: Mapping[str, object]) -> bool:
+    if not isinstance(pattern, str) or not ids or len(pattern) > 60:
+        return False
+    try:
+        return all(re.search(pattern, id) for id, _ in zip(ids, range(5), strict=False))
+    except re.error:
+        return False
+
+
+def _wants_whole_numbers(argument: Argument) -> bool:
+    return argument.schema.get("type") == "integer"
+
+
+def _are_whole_numbers(ids: Mapping[str, object]) -> bool:
+    return all(id.isdecimal() for id, _ in zip(ids, range(LOOKED_AT), strict=False))
+
+
+def _from_fields(
+    tool: ToolFacts, tables: Mapping[str, Collection], keys: Mapping[str, str]
+) -> Iterator[Evidence]:
+    """Arguments and words of the name that are fields of a type, and of few others."""
+    plain = [one.name for one in tool.arguments if one.id_noun is None]
+    if tool.name.op not in ("list", "search", "create", "notify"):
+        picks = {name: keys[joined(tokens(name))] for name in plain if joined(tokens(name)) in keys}
+        plain = [name for name in plain if name not in picks]
+        for name, kind in picks.items() if tool.thing else ():
+            reason = f"`{name}` is how others refer to it"
+            yield Evidence(noun=tool.thing, entity_type=kind, weight=FIELD, reason=reason)
+    words = ["_".join(tool.name.nouns), *tool.name.nouns] if tool.name.nouns else []
+    for noun in tool.id_nouns:
+        share = 1 / len(tool.id_nouns)
+        if not tool.makes:
+            yield from _shared(noun, plain, tables, FIELD * share)
+            own = set(noun)
+            yield from _shared(noun, [one for one in words if singular(one) not in own], tables, WORD * share)
+    if tool.thing and tool.thing not in tool.id_nouns:
+        # Ids that are given say little of what is made of them: a loan and a reservation both have a book.
+        given = [one.name for one in tool.arguments if one.id_noun is not None]
+        yield from _shared(tool.thing, plain, tables, SHARED)
+        yield from _shared(tool.thing, given, tables, SHARED / 2)
+
+
+def _shared(
+    noun: tuple[str, ...], names: Iterable[str], tables: Mapping[str, Collection], weight: float
+) -> Iterator[Evidence]:
+    for name in dict.fromkeys(names):
+        known = [kind for kind, table in tables.items() if _has(table.fields, name)]
+        for kind in known:
+            reason = f"`{name}` is a field of it"
+            yield Evidence(noun=noun, entity_type=kind, weight=weight / len(known), reason=reason)
+
+
+def _has(fields: Mapping[str, Field], name: str, depth: int = 1) -> bool:
+    if find_field(fields, name) is not None:
+        return True
+    return depth > 0 and any(
+        _has(one.parts, name, depth - 1) for one in fields.values() if one.parts and one.keeps is None
+    )
+
+
+def _from_verb(tool: ToolFacts, tables: Mapping[str, Collection]) -> Iterator[Evidence]:
+    """`dispute_transaction` is about what is `disputed`, `pause_order` about what may be `paused`."""
+    if not tool.id_nouns or tool.name.reads() or not tool.name.verb:
+        return
+    done = joined((participle(tool.name.verb),))
+    known = [kind for kind, table in tables.items() if _knows(table.fields, done)]
+    for kind in known:
+        for noun in tool.id_nouns:
+            weight = STATE / len(known) / len(tool.id_nouns)
+            yield Evidence(noun=noun, entity_type=kind, weight=weight, reason=f"it can be {done}")
+
+
+def _knows(fields: Mapping[str, Field], done: str) -> bool:
+    return any(
+        joined(tokens(name)) == done
+        or any(isinstance(value, str) and joined(tokens(value)) == done for value in one.values)
+        or (one.keeps is None and _knows(one.parts, done))
+        for name, one in fields.items()
+    )
+
+
+def _from_reply(tool: ToolFacts, tables: Mapping[str, Collection]) -> Iterator[Evidence]:
+    """Properties that the reply must have are fields of the thing that is read or listed."""
+    schema = tool.tool.output_schema
+    for noun, properties in listed_in(schema):
+        things = (noun, tool.thing) if tool.thing and tool.thing not in tool.id_nouns else (noun,)
+        for thing in dict.fromkeys(things):
+            yield from _of_reply(thing, properties, tables, SHARED)
+    flat = schema.get("properties") if schema else None
+    if not isinstance(flat, dict) or tool.makes:
+        return
+    for noun in tool.id_nouns:
+        yield from _of_reply(noun, flat, tables, FIELD / len(tool.id_nouns))
+    if tool.thing and not tool.id_nouns:
+        yield from _of_reply(tool.thing, flat, tables, SHARED)
+
+
+def _of_reply(
+    noun: tuple[str, ...], properties: Iterable[str], tables: Mapping[str, Collection], weight: float
+) -> Iterator[Evidence]:
+    names = [name for name in properties if stem(noun_of_id(name)) != noun and tokens(name) != ("id",)]
+    yield from _shared(noun, names, tables, weight)
+    for kind, table in tables.items() if weight == SHARED else ():
+        for name in names:
+            if not _has(table.fields, name):
+                reason = f"it has no `{name}`"
+                yield Evidence(noun=noun, entity_type=kind, weight=NOT_SHARED, reason=reason)
+
+
+def listed_in(schema: Mapping[str, Json] | None) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Lists of objects in an output schema: what they are called, and the properties of each object."""
+    if not schema:
+        return
+    properties = schema.get("properties")
+    for name, part in (properties if isinstance(properties, dict) else {}).items():
+        items = part.get("items") if isinstance(part, dict) else None
+        inner = items.get("properties") if isinstance(items, dict) else None
+        if isinstance(inner, dict) and inner:
+            yield stem(tokens(name)), list(inner)
+
+
+def _from_labels(
+    tables: Mapping[str, Collection], tools: Sequence[ToolFacts], references: Sequence[Reference]
+) -> Iterator[Evidence]:
+    spoken = [noun for tool in tools for noun in nouns_of(tool)]
+    for noun in dict.fromkeys([*spoken, *(one.noun for one in references)]):
+        for kind in tables:
+            weight = _label_weight(noun, stem(tokens(kind)))
+            if weight:
+                reason = f"the label `{kind}`"
+                yield Evidence(noun=noun, entity_type=kind, weight=weight, reason=reason, from_label=True)
+
+
+def _label_weight(noun: tuple[str, ...], label: tuple[str, ...]) -> float:
+    if joined(noun) == joined(label):
+        return LABEL
+    if noun[-1] == label[-1]:
+        return LABEL_END
+    return LABEL_PART if noun[-1] in label else 0.0

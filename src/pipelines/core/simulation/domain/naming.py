@@ -1,0 +1,185 @@
+"""Which noun of the tools means which type of the world, settled once from all the evidence."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pipelines.core.ledger import World
+from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of, nouns_of
+from pipelines.core.simulation.domain.fields import find_field
+from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
+from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
+from pipelines.core.simulation.reading.arguments import ToolLike
+from pipelines.core.simulation.reading.words import joined, stem
+
+Noun = tuple[str, ...]
+
+ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
+_LEAD = 1.0  # by so much the best type has to be ahead of the next
+_KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
+
+
+@dataclass(kw_only=True, slots=True)
+class _Weighed:
+    """All that speaks for one noun, by type."""
+
+    noun: Noun
+    by_type: dict[str, float] = field(default_factory=dict)
+    without_label: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, one: Evidence) -> None:
+        if one.reason in self.reasons.get(one.entity_type, ()):
+            return  # said by several tools, it is no truer
+        self.by_type[one.entity_type] = self.by_type.get(one.entity_type, 0.0) + one.weight
+        if not one.from_label:
+            before = self.without_label.get(one.entity_type, 0.0)
+            self.without_label[one.entity_type] = before + one.weight
+        self.reasons.setdefault(one.entity_type, []).append(one.reason)
+
+    def best(self, enough: float, among: Iterable[str] | None = None) -> str | None:
+        known = self.by_type if among is None else {kind: self.by_type.get(kind, 0.0) for kind in among}
+        ranked = sorted(known.items(), key=lambda pair: -pair[1])
+        if not ranked or ranked[0][1] < enough:
+            return None
+        next_best = ranked[1][1] if len(ranked) > 1 else 0.0
+        return ranked[0][0] if ranked[0][1] - max(next_best, 0.0) >= min(_LEAD, enough) else None
+
+
+def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey:
+    """The survey with each table called as the tools call it."""
+    facts = facts_of(tools)
+    references = references_in(world)
+    weighed: dict[Noun, _Weighed] = {}
+    for one in all_evidence(known.tables, world, references, facts):
+        weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
+    settled = _settled(weighed, known, facts)
+    asked = [noun for tool in facts for noun in (*tool.id_nouns, tool.thing)]
+    keys = {(one.noun, one.to) for one in references if not one.in_list}
+    keys |= {(noun, kind) for noun, kind in settled.items() if _is_own_id(noun, known.tables.get(kind))}
+    meanings = tuple(_meaning(weighed.get(noun), noun, kind, keys) for noun, kind in settled.items())
+    tables = {
+        kind: replace(table, called=_ranked(kind, settled, weighed, asked))
+        for kind, table in known.tables.items()
+    }
+    tables = {kind: replace(table, links=_links(table, tables, references)) for kind, table in tables.items()}
+    others = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
+    return replace(
+        known,
+        tables=tables,
+        collections=(*tables.values(), *others),
+        meanings=meanings,
+        references=references,
+    )
+
+
+def _links(
+    table: Collection, tables: Mapping[str, Collection], references: Sequence[Reference]
+) -> tuple[Link, ...]:
+    found = []
+    for one in references:
+        if one.entity_type != table.entity_type or one.to not in tables or _is_in_list(table, one.path):
+            continue
+        names = tables[one.to].own_names | {joined(one.noun)}
+        found.append(Link(path=one.path, entity_type=one.to, names=names))
+    return tuple(found)
+
+
+def _is_in_list(table: Collection, path: Sequence[str]) -> bool:
+    steps = [field_at(table.fields, tuple(path[: at + 1])) for at in range(len(path))]
+    return any(one is None or one.keeps is not None for one in steps)
+
+
+def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts]) -> dict[Noun, str]:
+    settled = {
+        noun: kind
+        for noun, one in weighed.items()
+        if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
+    }
+    for noun, kind in _heard(tools, settled, known):
+        settled.setdefault(noun, kind)
+    settled |= _endings(tools, settled)
+    settled |= _left_over(weighed, known, tools, settled)
+    return settled
+
+
+def _endings(tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> dict[Noun, str]:
+    """`charge_id`, where `folio_charge` is settled and no other charge is."""
+    found: dict[Noun, str] = {}
+    for noun in (noun for tool in tools for noun in tool.id_nouns if noun not in settled):
+        longer = {kind for other, kind in settled.items() if other[-len(noun) :] == noun}
+        if len(longer) == 1:
+            found[noun] = longer.pop()
+    return found
+
+
+def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
+    """`items` that every order keeps are meant by `item`, unless ids say otherwise."""
+    if one.by_type[kind] >= _KEY:
+        return False
+    return any(joined(stem(part.words)) == joined(one.noun) for part in known.collections if part.path)
+
+
+def _heard(
+    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
+) -> Iterator[tuple[Noun, str]]:
+    """`cancel_class(session_id)`: a class is what a session id picks, if nothing else says what it is."""
+    for tool in tools:
+        ids = list(tool.id_nouns)
+        kind = settled.get(ids[0]) if len(ids) == 1 else None
+        thing = tool.thing
+        if kind is None or tool.makes or len(thing) != 1 or thing in settled:
+            continue
+        if not any(find_field(table.fields, thing[0]) for table in known.tables.values()):
+            yield thing, kind
+
+
+def _left_over(
+    weighed: Mapping[Noun, _Weighed],
+    known: Survey,
+    tools: Sequence[ToolFacts],
+    settled: Mapping[Noun, str],
+) -> dict[Noun, str]:
+    """One type that no noun means and one noun, asked for by id, that means no type: they belong together."""
+    spoken = {noun for tool in tools for noun in nouns_of(tool)}
+    taken = {kind for noun, kind in settled.items() if noun in spoken}
+    free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
+    made = {tool.thing for tool in tools if tool.makes}
+    asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
+    kept = {joined(stem(part.words)) for part in known.collections if part.path}
+    open_nouns = [noun for noun in asked if noun not in settled and joined(noun) not in kept]
+    unmade = [noun for noun in open_nouns if noun not in made]
+    if len(free) == 1 and len(unmade) == 1:
+        return {unmade[0]: free[0]}
+    found = {
+        noun: kind
+        for noun in open_nouns
+        if noun in weighed and (kind := weighed[noun].best(0.5, free)) is not None
+    }
+    return {noun: kind for noun, kind in found.items() if list(found.values()).count(kind) == 1}
+
+
+def _is_own_id(noun: Noun, table: Collection | None) -> bool:
+    return table is not None and table.id_field is not None and noun_of_id(table.id_field) == noun
+
+
+def _meaning(one: _Weighed | None, noun: Noun, kind: str, keys: set[tuple[Noun, str]]) -> Meaning:
+    reasons = one.reasons.get(kind, []) if one is not None else []
+    weight = one.by_type.get(kind, 0.0) if one is not None else 0.0
+    told = tuple(dict.fromkeys(reasons)) or ("nothing else fits",)
+    return Meaning(noun=noun, entity_type=kind, weight=weight, reasons=told, is_key=(noun, kind) in keys)
+
+
+def _ranked(
+    kind: str, settled: Mapping[Noun, str], weighed: Mapping[Noun, _Weighed], asked: Sequence[Noun]
+) -> tuple[Noun, ...]:
+    """What the tools speak of most first; the label has no say, so that it may be any."""
+
+    def rank(noun: Noun) -> tuple[int, float, Noun]:
+        weight = weighed[noun].without_label.get(kind, 0.0) if noun in weighed else 0.0
+        return (-asked.count(noun), -weight, noun)
+
+    own = [noun for noun, meant in settled.items() if meant == kind]
+    # `vacant_room` is a room: the longer name says no more of the type.
+    plain = [noun for noun in own if not any(noun[at:] in own for at in range(1, len(noun)))]
+    return tuple(sorted(plain, key=rank))

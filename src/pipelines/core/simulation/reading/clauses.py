@@ -1,0 +1,222 @@
+"""What the main verbs of a description say a tool does: "Returns …" reads, "Cancels …" changes something."""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from pipelines.core.simulation.reading.verbs import LEADING_NOUNS, OP_OF_VERB, READS, VERB_PAIRS, word_set
+
+ClaimKind: TypeAlias = Literal[
+    "reads",  # "Returns …", "Whether …", "How many …"
+    "writes",  # "Cancels …", "Move a booking …"
+    "turns_out",  # what becomes of something is told in the passive: "the order becomes cancelled"
+    "names",  # a noun phrase: "Accounts of a customer."
+    "acts",  # by a verb that is not known: "Frobnicates the widget."
+    "vague",  # "Processes the batch.", "Handles the request."
+    "nothing",  # there is no description
+]
+
+
+class Claim(NamedTuple):
+    """What a text says of a tool, and the verb in its base form that says so."""
+
+    kind: ClaimKind
+    verb: str | None = None
+
+
+NOTHING_SAID = Claim("nothing")
+
+# "Returns:" and the like begin a list of parts, not a sentence about what the tool does.
+_SECTIONS = re.compile(
+    r"(?:^|\n)\s*(?:args?|arguments?|param(?:eter)?s?|returns?|raises|yields|examples?|notes?)\s*:",
+    re.IGNORECASE,
+)
+_PREAMBLE = re.compile(r"\bdescription:\s*", re.IGNORECASE)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
+_CLAUSES = re.compile(r"\s*[;:—–]\s+|,?\s+(?:and|then|and then)\s+|,\s+(?=\w+s\s)")
+_WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+
+QUESTIONS = word_set("whether if how what which who whose whom when where why is are does do has have can")
+_OPENING = re.compile(
+    r"^(?:(?:please|simply|just|immediately|permanently|temporarily|automatically|also|atomically|safely) )?"
+    r"(?:(?:this|the) (?:tool|function|method|endpoint|action|api|call) |it |(?:helper|function|tool) )?"
+    r"(?:will |(?:is |can be )?used (?:to|for) |use this to |(?:that|which|to) )?"
+    r"(?:(?:lets?|allows?|enables?|helps?) (?:you|users|agents|customers|callers|the \w+|an? \w+) (?:to )?)?",
+    re.IGNORECASE,
+)
+_DETERMINERS = word_set(
+    "a an the this that these those one two all any each every its their his her your our my some several "
+    "another other existing new given specific whole up out both what how whether if which who when where"
+)
+_ARTICLES = word_set("a an the this its their it them")
+_AFTER_NOUNS = word_set(
+    "by for from of in on with at as within between per and or that which who whose not is are was were to "
+    "currently still already left due flagged assigned"
+)
+# Verbs of descriptions that no tool is called by.
+_READING = word_set(
+    "return give tell say explain answer report provide list look compare indicate reveal output yield "
+    "present expose render gather collect identify work know examine"
+)
+_WRITING = word_set(
+    "put take make enter lend mark set let move give pay hand bring keep free sell charge turn add open "
+    "place transfer exchange hold release flag assign enrol undo prolong cut lift shorten lengthen grant "
+    "refuse tick stamp write note credit debit reserve book order sign"
+)
+_VAGUE = word_set(
+    "process handle run do perform execute trigger manage sync resync synchronize synchronise reconcile "
+    "rebuild refresh apply kick maintain operate housekeep finalise_batch tidy work deal go invoke reindex "
+    "recalculate recompute batch optimize optimise normalize normalise clean cleanup fix adjudicate"
+)
+_PASSIVE = re.compile(
+    r"\b(?:becomes?|turns? into|goes (?:back )?to|(?:is|are|gets?|will(?: not)? be) (?:then )?"
+    r"(?:set|marked|flagged|added|removed|deleted|moved|changed|updated|put|taken|sent|stored|saved|recorded|"
+    r"credited|debited|charged|deducted|increased|reduced|decreased|cancell?ed|closed|created|stocked|"
+    r"transferred|reopened|released|assigned|booked|refunded))\b",
+    re.IGNORECASE,
+)
+_CHANGES_NOTHING = re.compile(
+    r"\bnothing (?:is|gets|will be|has been|changes)\b|\bno (?:changes?|booking|side effects?)\b(?! \w*fee)|"
+    r"\bread[- ]only\b|\bdry[- ]run\b|\bwithout (?:actually |really )?\w+ing\b|"
+    r"\b(?:does|do|will) not (?:actually )?\w+ (?:anything|it|them)\b|\bchanges nothing\b",
+    re.IGNORECASE,
+)
+
+
+def claim_of(description: str | None, verb: str | None = None, object_words: Collection[str] = ()) -> Claim:
+    """The strongest thing that the description's sentences say; the first sentence counts most.
+
+    `verb` and `object_words` are the name's own: what both name and description say is no noun here.
+    """
+    own = _Own(verb, frozenset(object_words))
+    text = _PREAMBLE.split(description or "")[-1]
+    text = _SECTIONS.split(text, maxsplit=1)[0] if not _SECTIONS.match(text) else ""
+    sentences = [found for one in _SENTENCES.split(text) if (found := _sentence_claims(one, own))]
+    if not sentences:
+        return NOTHING_SAID
+    first = _strongest(sentences[0])
+    if first.kind in ("reads", "writes"):
+        return first
+    later = [_strongest(claims) for claims in sentences[1:]]
+    writing = next((claim for claim in later if claim.kind == "writes"), None)
+    if writing is not None and not says_nothing_changes(text):
+        return writing
+    if _PASSIVE.search(text) and not says_nothing_changes(text):
+        return Claim("turns_out")
+    return first
+
+
+def says_nothing_changes(description: str | None) -> bool:
+    """ "Nothing is booked.", "Does not cancel anything.", "read-only"."""
+    return _CHANGES_NOTHING.search(description or "") is not None
+
+
+def _strongest(claims: list[Claim]) -> Claim:
+    order: tuple[ClaimKind, ...] = ("writes", "reads", "acts", "vague", "names")
+    return min(claims, key=lambda claim: order.index(claim.kind))
+
+
+class _Own(NamedTuple):
+    verb: str | None
+    objects: frozenset[str]
+
+
+def _sentence_claims(sentence: str, own: _Own) -> list[Claim]:
+    found: list[Claim] = []
+    style: str | None = None  # how the first verb is inflected: a second one after "and" is likewise
+    for clause in _CLAUSES.split(re.sub(r"\([^)]*\)", " ", sentence)):
+        words = _WORDS.findall(_OPENING.sub("", clause.strip().replace("’", "'")).lower())
+        if not words:
+            continue
+        claim, inflection = _clause_claim(words, own)
+        is_second = bool(found)
+        if is_second and (claim.kind == "names" or (style and inflection != style) or len(words) < 2):
+            continue
+        style = style or inflection
+        found.append(claim)
+    return found
+
+
+def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
+    """What the clause says, by its first word and what follows it; and how that word is inflected."""
+    first, following = words[0], words[1] if len(words) > 1 else None
+    if first in QUESTIONS:
+        return Claim("reads", first), "question"
+    for base, inflection in _bases(first):
+        pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
+        if pair is not None and pair in OP_OF_VERB:
+            return _of_verb(pair), inflection
+        if base == own.verb and (found := _own_verb(base, words, own)) is not None:
+            return found, inflection
+        if _is_verb(base) and not _is_noun_here(base, inflection, following):
+            return _of_verb(base), inflection
+    if following in _ARTICLES and first not in _AFTER_NOUNS:  # no noun has an article right behind it
+        return Claim("acts", [base for base, _ in _bases(first)][-1 if first.endswith("es") else 0]), "s"
+    return Claim("names"), "noun"
+
+
+def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
+    """The name's verb again. "Returns the book" of return_book gives a book back; elsewhere it answers."""
+    following = words[1] if len(words) > 1 else None
+    if following is None or following in _AFTER_NOUNS:
+        return None
+    if base == "return":
+        return (
+            Claim("writes", base)
+            if own.objects & {*words[1:5], *(word + "s" for word in words[1:5])}
+            else None
+        )
+    if _is_verb(base):
+        return _of_verb(base)
+    return Claim("acts", base) if following in _DETERMINERS or following in ("it", "them") else None
+
+
+def _split_pair(base: str, words: list[str]) -> str | None:
+    """ "Checks the guest in": the second half of the verb at the end of its clause."""
+    return VERB_PAIRS.get((base, words[-1])) if base in ("check", "log", "sign") and len(words) > 2 else None
+
+
+def _is_verb(base: str) -> bool:
+    return base in OP_OF_VERB or base in _READING or base in _WRITING or base in _VAGUE
+
+
+def _of_verb(base: str) -> Claim:
+    if base in _VAGUE:
+        return Claim("vague", base)
+    if base in _READING and base not in ("give",):
+        return Claim("reads", base)
+    op = OP_OF_VERB.get(base)
+    if op is not None:
+        return Claim("reads" if op in READS else "writes", base)
+    return Claim("reads" if base == "give" else "writes", base)
+
+
+def _is_noun_here(base: str, inflection: str, following: str | None) -> bool:
+    """ "Orders of a customer", "Contact data", "Status": the word is a noun unless an object follows it."""
+    if inflection == "ing":
+        return following is None or following in _AFTER_NOUNS
+    is_often_noun = base in LEADING_NOUNS
+    if not is_often_noun or base == "return":
+        return following is None and inflection == "plain"
+    if following is None or following in _AFTER_NOUNS:
+        return base not in ("check", "search", "look", "count")
+    return following not in _DETERMINERS and not following.endswith("'s") and base not in _ALWAYS_VERBS
+
+
+_ALWAYS_VERBS = word_set("check search look is has can does set update list count track view estimate change")
+
+
+def _bases(word: str) -> Iterator[tuple[str, str]]:
+    """closes → close, cancels → cancel, retrieving → retrieve, with the inflection."""
+    yield word, "plain"
+    if word.endswith("s") and not word.endswith("ss"):
+        yield word[:-1], "s"
+        if word.endswith("es"):
+            yield word[:-2], "s"
+        if word.endswith("ies"):
+            yield word[:-3] + "y", "s"
+    if word.endswith("ing") and len(word) > 5:
+        yield word[:-3], "ing"
+        yield word[:-3] + "e", "ing"
+        if word[-4] == word[-5]:
+            yield word[:-4], "ing"

@@ -1,0 +1,48 @@
+"""Numbers that a description tells how to work out: "capacity minus enrolled", "on hand minus reserved"."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.shapes import Field
+from pipelines.core.simulation.reading.replies import find_path, properties_of
+from pipelines.core.simulation.reading.steps import Bound, dot
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.words import singular, tokens
+
+_MINUS = re.compile(r"([\w ]+?)\s+(?:minus|less)\s+([\w ]+)", re.IGNORECASE)
+_NUMBERS = ("integer", "number")
+
+
+def differences(reading: Reading, bound: Bound) -> dict[str, str]:
+    """The one number of the reply that the record does not have, by the fields that are said to make it."""
+    found = _MINUS.search(reading.tool.description or "")
+    fields = bound.collection.fields
+    missing = [
+        name
+        for name, part in properties_of(reading.output).items()
+        if _is_number(part) and find_path(fields, name) is None
+    ]
+    if found is None or len(missing) != 1:
+        return {}
+    one = _named(tokens(found[1])[::-1], fields)
+    other = _named(tokens(found[2]), fields)
+    if one is None or other is None or one == other:
+        return {}
+    return {missing[0]: f"{dot(bound.noun, one)} - {dot(bound.noun, other)}"}
+
+
+def _is_number(schema: Json) -> bool:
+    return isinstance(schema, dict) and schema.get("type") in _NUMBERS
+
+
+def _named(words: Sequence[str], fields: Mapping[str, Field]) -> str | None:
+    """The number that the words nearest to `minus` name; of several the one that shares most of them."""
+    near = [singular(word) for word in words[:3]]
+    scored = [
+        (sum(len(near) - near.index(word) for word in map(singular, tokens(name)) if word in near), name)
+        for name, one in fields.items()
+        if "number" in one.kinds
+    ]
+    best = max(scored, default=(0, ""), key=lambda pair: pair[0])
+    return best[1] if best[0] > 0 else None

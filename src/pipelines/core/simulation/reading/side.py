@@ -1,0 +1,143 @@
+"""Whether a tool reads or changes something: what its name and its description say, and whether they agree.
+
+Reading is the default. A change needs a name that can be one, and a description that says so or is not there.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from pipelines.core.simulation.reading.clauses import Claim, ClaimKind, says_nothing_changes
+from pipelines.core.simulation.reading.verbs import LEADING_NOUNS, OFTEN_NOUNS, OP_OF_VERB, READS, word_set
+
+Side: TypeAlias = Literal["read", "write", "unclear"]
+NameKind: TypeAlias = Literal[
+    "reads",  # get_order, is_open
+    "writes",  # cancel_order
+    "may_write",  # order_total, book_room, open_tickets: a verb, or a noun or adjective
+    "asks_about",  # refund_policy, order_status: ends in something one can only be told
+    "names",  # folio, MyBookings
+    "vague",  # run_night_audit
+]
+
+
+class Decision(NamedTuple):
+    side: Side
+    sureness: float  # 0 to 1, of the side alone
+    takes_description: bool = False  # the description's verb is the one that says what happens
+
+
+# At the end of a name: what one can be told, and what nobody does.
+_TOLD = word_set(
+    "status state balance policy policies total totals count details detail info information summary "
+    "history list report statement overview profile stats statistics metrics eligibility deadline window "
+    "quota usage score rules options hours availability price prices cost costs fee fees rates queue "
+    "roster timeline log logs catalog catalogue inventory data date dates time times amount amounts size "
+    "grade type types code codes name names number reason reasons requirements terms conditions"
+)
+_VAGUE = word_set(
+    "run do process handle execute perform trigger manage sync resync synchronize synchronise reconcile "
+    "rebuild refresh apply maintain operate kick invoke reindex batch finalize_day tidy cleanup housekeep"
+)
+_QUESTIONS = word_set("is has can does are was should may could must will would did needs")
+
+_UNSURE = 0.3
+_BY_KINDS: dict[NameKind, dict[ClaimKind, Decision]] = {
+    "reads": {
+        "reads": Decision("read", 0.97),
+        "names": Decision("read", 0.95),
+        "nothing": Decision("read", 0.9),
+        "turns_out": Decision("read", 0.8),
+        "acts": Decision("read", 0.8),
+        "vague": Decision("read", 0.7),
+        "writes": Decision("unclear", 0.4),
+    },
+    "asks_about": {
+        "reads": Decision("read", 0.97),
+        "names": Decision("read", 0.95),
+        "nothing": Decision("read", 0.9),
+        "turns_out": Decision("read", 0.7),
+        "acts": Decision("read", 0.6),
+        "vague": Decision("read", 0.6),
+        "writes": Decision("unclear", 0.4),
+    },
+    "names": {
+        "reads": Decision("read", 0.95),
+        "names": Decision("read", 0.92),
+        "nothing": Decision("read", 0.7),
+        "turns_out": Decision("unclear", _UNSURE),
+        "acts": Decision("unclear", _UNSURE),  # the world may know its outcome
+        "vague": Decision("unclear", _UNSURE),
+        "writes": Decision("write", 0.85, takes_description=True),
+    },
+    "may_write": {
+        "reads": Decision("read", 0.9),
+        "names": Decision("read", 0.9),
+        "nothing": Decision("write", 0.75),
+        "turns_out": Decision("write", 0.8),
+        "acts": Decision("write", 0.8),
+        "vague": Decision("unclear", _UNSURE),
+        "writes": Decision("write", 0.92),
+    },
+    "writes": {
+        "reads": Decision("unclear", 0.4),
+        "names": Decision("write", 0.7),
+        "nothing": Decision("write", 0.85),
+        "turns_out": Decision("write", 0.9),
+        "acts": Decision("write", 0.9),
+        "vague": Decision("write", 0.7),
+        "writes": Decision("write", 0.97),
+    },
+    "vague": {
+        "reads": Decision("read", 0.8),
+        "names": Decision("unclear", _UNSURE),
+        "nothing": Decision("unclear", _UNSURE),
+        "turns_out": Decision("unclear", _UNSURE),
+        "acts": Decision("unclear", _UNSURE),
+        "vague": Decision("unclear", _UNSURE),
+        "writes": Decision("write", 0.7, takes_description=True),
+    },
+}
+
+
+def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str] = ()) -> NameKind:
+    """What the words of a name alone say; `verb_at` is where a verb was found among them.
+
+    `things` are nouns of the other tools: where there are orders, order_line is one of theirs.
+    """
+    if words[0] in _VAGUE:
+        return "vague"
+    if words[0] in _QUESTIONS and len(words) > 1:
+        return "reads"
+    if verb_at is None:
+        return "asks_about" if words[-1] in _TOLD else "names"
+    verb, after = words[verb_at], words[verb_at + 1 :]
+    if OP_OF_VERB[verb] in READS:
+        return "reads" if verb_at == 0 or verb not in OFTEN_NOUNS else "asks_about"
+    if verb not in LEADING_NOUNS and (verb_at == 0 or verb not in OFTEN_NOUNS):
+        return "writes"
+    if after and after[-1] in _TOLD:
+        return "asks_about"
+    return "names" if after and (verb_at > 0 or verb in things) else "may_write"
+
+
+def decide(kind: NameKind, claim: Claim, description: str | None, *, names_many: bool) -> Decision:
+    """Both together. That nothing is changed is believed wherever the name does not say otherwise."""
+    decision = _BY_KINDS[kind][claim.kind]
+    if (
+        names_many and kind == "may_write" and claim.kind == "nothing"
+    ):  # open_tickets, with nothing said of it
+        return Decision("read", 0.7)
+    if decision.side != "read" and says_nothing_changes(description) and claim.kind != "writes":
+        return Decision("read", 0.85)
+    if kind == "writes" and claim.kind == "reads" and _tells_of_a_result(description):
+        return Decision("write", 0.8)
+    return decision
+
+
+_RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")
+
+
+def _tells_of_a_result(description: str | None) -> bool:
+    """ "Returns the updated booking": what comes back has just been made or changed."""
+    words = (description or "").lower().replace(",", " ").replace(".", " ").split()
+    return any(word in _RESULTS for word in words[:10])

@@ -1,0 +1,27 @@
+"""Tools whose effect is not clear: they are answered as reads, change nothing, and say so."""
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.lookup import read_lookup
+from pipelines.core.simulation.reading.replies import Source, reply
+from pipelines.core.simulation.reading.steps import Drafted
+from pipelines.core.simulation.reading.tool_reading import Reading
+
+SURENESS = 0.3  # below every threshold: each call of such a tool is a guess
+
+
+def read_unclear(reading: Reading) -> Drafted:
+    """The record that an id picks, where one is given; else no more than that the call came in."""
+    found = read_lookup(reading) if any(one.id_noun is not None for one in reading.arguments) else None
+    steps = found.steps if found is not None else ({"return": _acknowledged(reading)},)
+    note = (
+        f"what `{reading.tool.name}` changes is not clear from its name and description: it changes nothing"
+    )
+    return Drafted(steps=steps, notes=(note,), confidence=SURENESS)
+
+
+def _acknowledged(reading: Reading) -> Json:
+    if not reading.output:
+        return {"status": "'accepted'"}
+    extra = {"status": "'accepted'", "message": "'accepted'", "success": "true", "ok": "true"}
+    source = Source(value="null", noun="result", fields={}, extra=extra)
+    return reply(source, reading.output, reading.arguments)
