@@ -170,6 +170,15 @@ class Once:
 
 
 @dataclass(frozen=True, slots=True)
+class Rarely:
+    """Done at most so often to one thing, which a number on it counts."""
+
+    most: int
+    outcome: Outcome | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
 class Invariant:
     """Holds after every call that would change it, or the call is refused."""
 
@@ -214,6 +223,7 @@ Clause: TypeAlias = (
     | Erase
     | Unknown
     | Once
+    | Rarely
     | Invariant
     | Normal
     | Otherwise

@@ -16,6 +16,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Who,
     negated,
 )
+from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.sayings import about, said_of
 
 
@@ -24,19 +25,15 @@ def _must_field(field: Field, said: Condition) -> Condition:
 
 
 _MUST_CONDITION = table(
-    ("{field} {must} be {fieldsaid:said}", _must_field),
-    ("{field} {must} not be {fieldsaid:said}", lambda field, said: negated(_must_field(field, said))),
-    ("{field} can|may not be {fieldsaid:said}", lambda field, said: negated(_must_field(field, said))),
+    ("{field} {must} [only] be {fieldsaid:said}", _must_field),
+    ("{field} {mustnot} be {fieldsaid:said}", lambda field, said: negated(_must_field(field, said))),
     ("{field} can|may only be {fieldsaid:said}", _must_field),
     ("{field} {must} {fielddoes:said}", _must_field),
-    (
-        "{field} {must} not {fielddoes:said} | {field} can|may not {fielddoes:said}",
-        lambda field, said: negated(_must_field(field, said)),
-    ),
+    ("{field} {mustnot} {fielddoes:said}", lambda field, said: negated(_must_field(field, said))),
     ("{subject} {must} be {thingsaid:said}", lambda subject, said: about(said, subject)),
-    ("{subject} {must} not be {thingsaid:said}", lambda subject, said: about(negated(said), subject)),
+    ("{subject} {mustnot} be {thingsaid:said}", lambda subject, said: about(negated(said), subject)),
     ("{subject} {must} have {thinghas:said}", lambda subject, said: about(said, subject)),
-    ("{subject} {must} not have {thinghas:said}", lambda subject, said: about(negated(said), subject)),
+    ("{subject} {mustnot} have {thinghas:said}", lambda subject, said: about(negated(said), subject)),
     ("{subject} {must} exist", lambda subject: Exists(subject)),
     ("{fields} is|are [always] required|mandatory|compulsory", present),
     ("{fields} {must} be given|provided|supplied|specified|included|passed|present", present),
@@ -65,6 +62,7 @@ _TO_OK = "to|can (succeed|work|proceed|happen | go through | be allowed|accepted
 
 PIECES: dict[str, Piece] = {
     "mustcond": _MUST_CONDITION,
+    "mustnot": table(("{must} not|never | can|may|will {not}", constant(""))),
     "requirement": table(
         ("{oneneed:first} and {oneneed:second}", lambda first, second: All((first, second))),
         ("{oneneed}", lambda oneneed: oneneed),

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.core.simulation.behavior import (
     callers,
+    composed,
     computed,
     conditions,
     duties,
@@ -174,6 +175,7 @@ PIECES: dict[str, Piece] = {
     **formulas.PIECES,
     **outcomes.PIECES,
     **who.PIECES,
+    **composed.PIECES,
     **guards.PIECES,
     **guarded.PIECES,
     **duties.PIECES,
@@ -184,7 +186,7 @@ PIECES: dict[str, Piece] = {
     "vps": _chain("vp", "vps"),
     "doing_": _first_of("passive", "computed", "effect", "computes"),
     "doings": _chain("doing_", "doings"),
-    "whole": _first_of("guardwhole", "passive", "computed", "shown"),
+    "whole": _first_of("composed", "guardwhole", "passive", "computed", "shown"),
     "normal": _NORMAL,
     "clause": _CLAUSE,
     "said": said,

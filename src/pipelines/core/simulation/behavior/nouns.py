@@ -40,16 +40,7 @@ _ADJECTIVES = table(
 )
 
 _RELATIVE = table(
-    ("that|which|who {be} {thingsaid}", lambda thingsaid: thingsaid),
-    ("that|which|who {be} not {thingsaid}", lambda thingsaid: negated(thingsaid)),
-    ("that|which|who has|have|had {thinghas}", lambda thinghas: thinghas),
-    ("that|which|who has|have|had not {thinghas}", lambda thinghas: negated(thinghas)),
-    ("that|which|who does|do not have {thinghas}", lambda thinghas: negated(thinghas)),
-    ("that|which {event} {age}", happened),
-    ("that|which {fielddoes:said}", lambda said: None),
-    ("that|which do|does not belong to {caller}", lambda: Not(Owns(None))),
-    ("that|which belong~ to {caller}", lambda: Owns(None)),
-    ("that|which belong~ to {othercaller}", lambda: Not(Owns(None))),
+    ("that|which|who {thingverb}", lambda thingverb: thingverb),
     ("whose {condition}", lambda condition: condition),
     ("where|for which {condition}", lambda condition: condition),
     ("with|having {thinghas}", lambda thinghas: thinghas),

@@ -14,10 +14,10 @@ from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.permissions import NO
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
 from pipelines.core.simulation.behavior.states import done_before
 from pipelines.core.simulation.behavior.truth import truth
-from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
+from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake, stem
 from pipelines.core.simulation.reading.words import participle, singular
 from pipelines.core.simulation.reading.words import tokens as words_of
 
@@ -213,10 +213,20 @@ def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     ]
 
 
-# -- effects --------------------------------------------------------------------------------------------
-
-
-# -- what the reply shows ----------------------------------------------------------------------------------
+def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
+    """How often it was done is a number named after the verb: `renewals`, `reschedule_count`."""
+    kind = scope.kind_named(None)
+    fields = kind.fields if kind is not None else {}
+    counts = [
+        path
+        for path, one in fields.items()
+        if "number" in one.kinds and stem(scope.tool.verb) in {stem(word) for word in words_of(path[-1])}
+    ]
+    if kind is None or len(counts) != 1:
+        raise Unresolved(f"nothing counts how often {scope.tool.name} was done")
+    need = text("default(", within(scope.base(kind.name), counts[0]), f", 0) < {clause.most}")
+    answer = answer_of(clause.outcome, RuleKind.GUARD, need, kind.name)
+    return [Resolved(RuleKind.GUARD, r.Require(need, answer, kind.name))]
 
 
 def _normal(clause: c.Normal, scope: Scope) -> list[Resolved]:
@@ -228,6 +238,7 @@ _RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
     c.Invariant: _invariant,
     c.Unknown: _unknown,
     c.Once: _once,
+    c.Rarely: _rarely,
     c.Assign: effects.assign,
     c.Step: effects.step,
     c.Become: effects.become,

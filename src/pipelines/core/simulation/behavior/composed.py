@@ -1,0 +1,289 @@
+"""Rules put together from their features: what is spoken of, whether it may or may not, what is done to it,
+and under which conditions. Each feature is read on its own, so that no row lists a product of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from pipelines.core.simulation.behavior.clauses import Guard, Once, Rarely
+from pipelines.core.simulation.behavior.guards import WHOEVER_TAKES_IT, fuller, present
+from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
+from pipelines.core.simulation.behavior.meaning import (
+    IT,
+    Allowed,
+    Any_,
+    Condition,
+    Not,
+    Outcome,
+    Owns,
+    Thing,
+    Who,
+    both,
+    negated,
+)
+from pipelines.core.simulation.behavior.sayings import about
+
+Polarity: TypeAlias = Literal["may", "only", "not"]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What is said to be possible or not: `may no longer be cancelled`, `fails with 409`."""
+
+    polarity: Polarity
+    verb: str | None = None
+    object: Thing | None = None  # of an active verb: `cannot book a doctor`
+    is_active: bool = False
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What it is said of: things of a kind, or tools. `only` and `no` are features of it as well."""
+
+    thing: Thing | None = None
+    who: Who | None = None
+    says: Literal["", "no", "only"] = ""
+
+
+class Adjunct(NamedTuple):
+    """A condition on the whole: `if` it holds, `until` it holds, `unless` it holds."""
+
+    how: Literal["if", "until", "unless", "times"]
+    condition: Condition | int
+    is_only: bool = False
+
+
+# -- what they mean together
+
+
+def _when_it_applies(adjuncts: tuple[Adjunct, ...], noun: str | None) -> Iterator[Condition]:
+    """The conditions that all hold where the predicate is said to hold."""
+    for how, condition, _ in adjuncts:
+        if how != "times":
+            said: Condition = about(condition, noun)
+            yield said if how == "if" else negated(said)
+
+
+def _who_of(subject: Subject, act: Act) -> Who:
+    if subject.who is not None:
+        return replace(subject.who, condition=None)
+    if act.verb is None:
+        return IT if subject.thing is None or subject.thing.noun else WHOEVER_TAKES_IT
+    noun = act.object.noun if act.is_active and act.object else None
+    if not act.is_active and subject.thing is not None:
+        noun = subject.thing.noun
+    return Who(verb=act.verb, noun=noun or None)
+
+
+def composed(
+    subject: Subject, act: Act, adjuncts: tuple[Adjunct, ...], outcome: Outcome | None
+) -> Guard | Once | Rarely | None:
+    """The rule that these features make, or None where they take nothing away from anybody."""
+    outcome = fuller(act.outcome, outcome)
+    noun = subject.thing.noun if subject.thing else (subject.who.noun if subject.who else None)
+    of_subject = subject.thing.condition if subject.thing else (subject.who.condition if subject.who else None)
+    of_object = act.object.condition if act.object else None
+    polarity: Polarity = act.polarity
+    if subject.says == "no":
+        polarity = "not" if polarity == "may" else "may"
+    if any(one.is_only for one in adjuncts) or (subject.says == "only" and polarity == "may"):
+        polarity = "only"
+    who = _who_of(subject, act)
+    times = [one.condition for one in adjuncts if one.how == "times"]
+    if times:
+        return _at_most(times, polarity, both(of_subject, of_object), who, outcome, len(adjuncts))
+    said = tuple(_when_it_applies(adjuncts, noun))
+    need = _needed(subject, polarity, (of_subject, of_object), said, adjuncts, outcome)
+    if need is None:
+        return None
+    return Guard(Allowed(need) if act.is_active else need, outcome, who)
+
+
+def _needed(
+    subject: Subject,
+    polarity: Polarity,
+    premises: tuple[Condition | None, Condition | None],
+    said: tuple[Condition, ...],
+    adjuncts: tuple[Adjunct, ...],
+    outcome: Outcome | None,
+) -> Condition | None:
+    if polarity == "not":
+        whole = both(*premises, *said)
+        return None if whole is None else negated(whole)
+    if polarity == "only" and subject.says == "only":
+        of_subject, of_object = premises
+        needed = both(of_subject, *said)
+        return None if needed is None else _under(of_object, needed)
+    takes_away = polarity == "only" or outcome is not None or any(one.how != "if" for one in adjuncts)
+    needed = both(*said)
+    if needed is None or not takes_away:
+        return None
+    return _under(both(*premises), needed)
+
+
+def _under(premise: Condition | None, needed: Condition) -> Condition:
+    return needed if premise is None else Any_((negated(premise), needed))
+
+
+def _at_most(
+    times: list[Condition | int],
+    polarity: Polarity,
+    premise: Condition | None,
+    who: Who,
+    outcome: Outcome | None,
+    every: int,
+) -> Once | Rarely | None:
+    """`at most twice`, `not more than once`, `no longer after two times`."""
+    most = times[0]
+    if len(times) != 1 or every != 1 or premise is not None or not isinstance(most, int):
+        return None
+    # "cannot be moved twice" and "cannot be moved more than once" are the same.
+    most = most if polarity != "not" else most - 1
+    if most < 1:
+        return None
+    return Once(outcome, who) if most == 1 else Rarely(most, outcome, who)
+
+
+# -- reading them
+
+
+def adjuncts(matcher: Matcher, at: int, depth: int = 0) -> Iterator[Found]:
+    """Conditions one after another, each with or without a comma before it."""
+    if depth < 3:
+        after = at + (matcher.low(at) == ",")
+        for end, first in matcher.piece("adjunct", after):
+            for last, rest in adjuncts(matcher, end, depth + 1):
+                yield last, (first, *rest)
+    yield at, ()
+
+
+def _leads(matcher: Matcher, at: int) -> Iterator[Found]:
+    """`Once the order is delivered, …`: a condition that stands in front."""
+    for end, first in matcher.piece("adjunct", at):
+        yield end + (matcher.low(end) == ","), (first,)
+    yield at, ()
+
+
+def sentence(matcher: Matcher, at: int) -> Iterator[Found]:
+    for start, lead in _leads(matcher, at):
+        for middle, subject in matcher.piece("subjectof", start):
+            for end, act in matcher.piece("tooldoes" if subject.who is not None else "act", middle):
+                for last, following in matcher.piece("adjuncts", end):
+                    yield from _with_results(matcher, last, subject, act, (*lead, *following))
+
+
+def _with_results(
+    matcher: Matcher, at: int, subject: Subject, act: Act, said: tuple[Adjunct, ...]
+) -> Iterator[Found]:
+    for end, outcome in [*matcher.piece("result", at), (at, None)]:
+        made = composed(subject, act, said, outcome)
+        if made is not None:
+            yield end, made
+
+
+_AUX = "can|may|might|could|shall|should|must|will|would"
+_BE = "is|are|gets|get"
+_NOT = "(not | never | no longer | not ever)"
+
+
+def _features(pattern: str) -> tuple[tuple[str, Polarity], ...]:
+    """A pattern with <> where the negation or the `only` stands, in its three polarities."""
+    return (
+        (pattern.replace("<>", "only [ever]"), "only"),
+        (pattern.replace("<>", _NOT), "not"),
+        (pattern.replace("<> ", ""), "may"),
+    )
+
+
+def _acts(*patterns: str, is_active: bool = False) -> list[tuple[str, object]]:
+    rows: list[tuple[str, object]] = []
+    for pattern in patterns:
+        for written, polarity in _features(pattern):
+            rows.append((written, _act(polarity, is_active)))
+    return rows
+
+
+def _act(polarity: Polarity, is_active: bool) -> object:
+    def means(verb: str, object: Thing | None = None) -> Act:
+        return Act(polarity, verb, object, is_active)
+
+    return means
+
+
+_ENABLED = "allowed|permitted|able|eligible|entitled"
+_TO_WHAT = "[(to|for|with|on|at|by|from|in) {thing:object}]"
+
+PIECES: dict[str, Piece] = {
+    "composed": sentence,
+    "subjectof": table(
+        ("{who}", lambda who: Subject(None, who)),
+        ("no {thing}", lambda thing: Subject(thing, None, "no")),
+        ("none of {thing}", lambda thing: Subject(thing, None, "no")),
+        ("neither {thing}", lambda thing: Subject(thing, None, "no")),
+        ("only {thing}", lambda thing: Subject(thing, None, "only")),
+        ("{thing}", lambda thing: Subject(thing)),
+        ("(nobody | no one) {person:thing}", lambda thing: Subject(thing, None, "no")),
+        ("(anyone|anybody|everyone|everybody|someone|those) {person:thing}", lambda thing: Subject(thing)),
+    ),
+    "person": table(("who {thingverb:clause}", lambda clause: Thing("user", about(clause, "user")))),
+    "act": table(
+        *_acts(
+            f"{_AUX} <> be {{pastverb:verb}} {_TO_WHAT}",
+            f"{_BE} <> {{pastverb:verb}} {_TO_WHAT}",
+            f"{_BE} <> {_ENABLED} to be {{pastverb:verb}} {_TO_WHAT}",
+            f"{_BE} <> {{ableverb:verb}}",
+            f"{_BE} <> eligible for [a|an] {{action:verb}}",
+        ),  # type: ignore[arg-type]
+        *_acts(
+            f"{_AUX} <> {{baseverb:verb}} [{{thing:object}}|it|them]",
+            f"{_BE} <> {_ENABLED} to {{baseverb:verb}} [{{thing:object}}|it|them]",
+            is_active=True,
+        ),  # type: ignore[arg-type]
+        ("{failing:outcome}", lambda outcome: Act("not", None, None, False, outcome)),
+    ),
+    "tooldoes": table(
+        ("{failing:outcome}", lambda outcome: Act("not", None, None, False, outcome)),
+        ("{onlyok}", lambda: Act("only")),
+        ("{ok}", lambda: Act("may")),
+        (f"{_AUX} {_NOT} (be used|called|made|invoked|done | happen|succeed|proceed)", lambda: Act("not")),
+    ),
+    "adjuncts": adjuncts,
+    "adjunct": table(
+        ("only {adjunct:inner}", lambda inner: inner._replace(is_only=True)),
+        ("{when} {condition}", lambda condition: Adjunct("if", condition)),
+        ("[and] (once|after | as soon as | from the moment) {condition}", lambda condition: Adjunct("if", condition)),
+        ("(until|before|till | prior to | up until) {condition}", lambda condition: Adjunct("until", condition)),
+        ("(unless | except when|if|where|while | other than when|if) {condition}", lambda condition: Adjunct("unless", condition)),
+        ("{notice:condition}", lambda condition: Adjunct("if", condition, True)),
+        ("{late:condition}", lambda condition: Adjunct("if", condition)),
+        ("without [a|an|any|giving|providing] [a|an|any] {fields}", lambda fields: Adjunct("if", Not(present(fields)))),
+        ("with [a|an] {fields}", lambda fields: Adjunct("if", present(fields))),
+        ("by {role:condition}", lambda condition: Adjunct("if", condition)),
+        ("by {othercaller}", lambda: Adjunct("if", Not(Owns(None)))),
+        ("by anyone|anybody (other than | but|except) {role:condition}", lambda condition: Adjunct("unless", condition)),
+        ("{times}", lambda times: Adjunct("times", times)),
+    ),
+    "times": table(
+        ("[at most] once | one time | a single time", lambda: 1),
+        ("again | a second time", lambda: 2),
+        ("twice", lambda: 2),
+        ("more than once", lambda: 2),
+        ("more than twice", lambda: 3),
+        ("more than {number} times", lambda number: int(number) + 1),
+        ("(at most | no more than | not more than | up to | a maximum of) {number} times", lambda number: int(number)),
+        ("(at most | no more than | not more than | up to) once", lambda: 1),
+        ("(at most | no more than | not more than | up to) twice", lambda: 2),
+    ),
+    "result": table(
+        ("{else:outcome}", lambda outcome: outcome),
+        ("{with:outcome}", lambda outcome: outcome),
+        ("[{sep}] [{thereupon}] [{answerer}] [then] {failing:outcome}", lambda outcome: outcome),
+        ("[{sep}] the|its answer|reply|response|result|error is {payload:outcome}", lambda outcome: outcome),
+        ("[,|;|:|-] {payload:outcome}", lambda outcome: outcome),
+    ),
+    "thereupon": table(
+        ("[and] (after|in which [case] | then|afterwards|thereafter | after that | in that case) [,]", lambda: ""),
+    ),
+}
