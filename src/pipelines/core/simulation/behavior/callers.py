@@ -5,6 +5,7 @@ from dataclasses import replace
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import Allowed, CallerIs, Compare, Condition, Field, Owns
 from pipelines.core.simulation.behavior.phrases import constant
+from pipelines.core.simulation.behavior.words import PERSONS
 
 OWNERS = (
     "user_id",
@@ -28,9 +29,9 @@ OWNERS = (
 )
 
 _OWNERSHIP = (
-    "[the] [original|actual|rightful|registered|same|legitimate|{noun}] ['s] "
+    "[the|its|their|his|her] [original|actual|rightful|registered|same|legitimate|{noun}] ['s] "
     "owner|buyer|purchaser|customer|user|creator|author|"
-    "requester|holder|poster|sender|reporter|one"
+    "requester|holder|poster|sender|reporter|one|" + "|".join(sorted(PERSONS))
 )
 
 
@@ -64,7 +65,7 @@ PIECES: dict[str, Piece] = {
     ),
     "ownership": table(
         (
-            "[the] {relation} [of {thing}]",
+            "[the|its|their] {relation} [of {thing}]",
             lambda relation, thing=None: Owns(thing.noun if thing else None, None, relation),
         ),
         ("[the] {noun} 's {relation}", lambda noun, relation: Owns(noun or None, None, f"{noun}.{relation}")),
@@ -74,7 +75,7 @@ PIECES: dict[str, Piece] = {
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),
         (
-            f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote) "
+            f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote|{{event}}) "
             f"{{thing}}|it|them [‹ {{matching}} ›]",
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),

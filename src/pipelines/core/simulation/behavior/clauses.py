@@ -5,7 +5,7 @@ world.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipelines.core.simulation.behavior.meaning import IT, Amount, Condition, Field, Outcome, Who
+from pipelines.core.simulation.behavior.meaning import IT, Amount, Condition, Field, Outcome, Thing, Who
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +179,26 @@ class Rarely:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """An owner has at most so many things of a kind: `a member may have two open loans`."""
+
+    owner: Thing
+    most: int
+    counted: Thing
+    outcome: Outcome | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """What an argument that is not given stands for."""
+
+    field: Field
+    value: Amount
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
 class Invariant:
     """Holds after every call that would change it, or the call is refused."""
 
@@ -224,6 +244,8 @@ Clause: TypeAlias = (
     | Unknown
     | Once
     | Rarely
+    | Quota
+    | Default
     | Invariant
     | Normal
     | Otherwise

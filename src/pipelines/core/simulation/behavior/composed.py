@@ -12,6 +12,7 @@ from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, t
 from pipelines.core.simulation.behavior.meaning import (
     IT,
     Allowed,
+    Always,
     Any_,
     Condition,
     Not,
@@ -61,7 +62,7 @@ class Adjunct(NamedTuple):
 def _when_it_applies(adjuncts: tuple[Adjunct, ...], noun: str | None) -> Iterator[Condition]:
     """The conditions that all hold where the predicate is said to hold."""
     for how, condition, _ in adjuncts:
-        if how != "times":
+        if how != "times" and condition != Always():
             said: Condition = about(condition, noun)
             yield said if how == "if" else negated(said)
 
@@ -235,12 +236,15 @@ PIECES: dict[str, Piece] = {
             f"{_BE} <> {_ENABLED} to be {{pastverb:verb}} {_TO_WHAT}",
             f"{_BE} <> {{ableverb:verb}}",
             f"{_BE} <> eligible for [a|an] {{action:verb}}",
+            f"[has|have|had] <> to be {{pastverb:verb}}",
         ),  # type: ignore[arg-type]
         *_acts(
             f"{_AUX} <> {{baseverb:verb}} [{{thing:object}}|it|them]",
             f"{_BE} <> {_ENABLED} to {{baseverb:verb}} [{{thing:object}}|it|them]",
             is_active=True,
         ),  # type: ignore[arg-type]
+        ("{be} too old|late|big|large|small|new|heavy|early to [be] {baseverb:verb}", lambda verb: Act("not", verb)),
+        ("{be} too old|late|big|large|small|new|heavy|early to be {pastverb:verb}", lambda verb: Act("not", verb)),
         ("{failing:outcome}", lambda outcome: Act("not", None, None, False, outcome)),
     ),
     "tooldoes": table(
@@ -261,6 +265,8 @@ PIECES: dict[str, Piece] = {
         ("without [a|an|any|giving|providing] [a|an|any] {fields}", lambda fields: Adjunct("if", Not(present(fields)))),
         ("with [a|an] {fields}", lambda fields: Adjunct("if", present(fields))),
         ("by {role:condition}", lambda condition: Adjunct("if", condition)),
+        ("by {role:condition} and [by] (no one | nobody) else", lambda condition: Adjunct("if", condition, True)),
+        ("(through|via|using|with|in|by) this|the|our api|system|tool|backend|app|endpoint", lambda: Adjunct("if", Always())),
         ("by {othercaller}", lambda: Adjunct("if", Not(Owns(None)))),
         ("by anyone|anybody (other than | but|except) {role:condition}", lambda condition: Adjunct("unless", condition)),
         ("{times}", lambda times: Adjunct("times", times)),

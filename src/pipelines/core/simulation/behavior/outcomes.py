@@ -224,9 +224,10 @@ PIECES: dict[str, Piece] = {
             for pattern in (
                 "[will|should|must] "
                 "return~|give~|raise~|throw~|yield~|produce~|get~|receive~|emit~|trigger~|cause~",
-                "[will|should|must] respond~|repl~|answer~|fail~|error~|replies|reply [out] with",
+                "[will|should|must] respond~|answer~|fail~|error~|replies|reply|comes|come [out|back] [with]",
                 "[will|should|must] result~ in",
-                "[will|must] be rejected|refused|denied|declined|blocked with",
+                "[is|are|be|gets] turned|sent away|back|down [with]",
+                "leads|lead to",
                 "[is|are] met with",
             )
         )
@@ -266,7 +267,7 @@ PIECES: dict[str, Piece] = {
         *(
             (pattern, constant(""))
             for pattern in (
-                "otherwise [,] | or else [,] | else [,] | if not [,]",
+                "otherwise [,] | or else [,] | else [,] | if not [,] | failing that [,]",
                 "in all|any other cases|case [,] | in every other case [,]",
                 "for|in any|all|every other status|statuses|state|states [,]",
                 "for|in all|any other {noun} [,]",
@@ -282,6 +283,11 @@ PIECES: dict[str, Piece] = {
             (pattern, constant(""))
             for pattern in (
                 "it|they|this|that|these|those",
+                "everyone|everybody|anyone|anybody|others [else]",
+                "bigger|larger|higher|greater|smaller|lower|longer|shorter|later|earlier|further|more "
+                "[ones|values|amounts|requests|attempts|{noun}|{action}]",
+                "any|every|a|the [further|later|second|third|other] {noun}|{action}|one",
+                "{gerund} [it|them|one|{a} {noun}] [again|twice]",
                 "[the] tool|call|request|operation|api|backend|system|server|attempt",
                 "{who}",
                 "anything|everything else | [all|any] others | any|all|every other {noun} | any|all "

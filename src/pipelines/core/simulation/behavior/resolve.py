@@ -4,6 +4,7 @@ there.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pipelines.core.simulation.behavior import clauses as c
@@ -14,8 +15,9 @@ from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.permissions import NO
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field, within
 from pipelines.core.simulation.behavior.states import done_before
+from pipelines.core.simulation.behavior.things import switch_of
 from pipelines.core.simulation.behavior.truth import truth
 from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake, stem
 from pipelines.core.simulation.reading.words import participle, singular
@@ -203,14 +205,21 @@ def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     kind = scope.kind_named(None)
     if kind is None:
         raise Unresolved(f"nothing says whether it was {done}")
-    already = done_before(kind, scope.base(kind.name), sorted({done, *past_forms(scope.tool.verb)}))
+    spellings = sorted({done, *past_forms(scope.tool.verb)})
+    already = done_before(kind, scope.base(kind.name), spellings)
     outcome = clause.outcome if clause.outcome not in (None, m.Fail()) else m.Fail(409, f"already_{done}")
     need = text("not (", already, ")")
-    return [
-        Resolved(
-            RuleKind.GUARD, r.Require(need, answer_of(outcome, RuleKind.GUARD, need, scope.kind), scope.kind)
-        )
-    ]
+    answer = answer_of(outcome, RuleKind.GUARD, need, kind.name)
+    made = [Resolved(RuleKind.GUARD, r.Require(need, answer, kind.name))]
+    switch = next((path for path in map(partial(switch_of, kind), spellings) if path is not None), None)
+    if switch is not None and not scope.tool.reads:
+        made.append(_implied(Ref(kind.name, switch), text("true")))
+    return made
+
+
+def _implied(target: Ref, value: Text) -> Resolved:
+    """What has to be kept for a rule to work at the next call."""
+    return Resolved(RuleKind.EFFECT, r.Write(target, value, None, True))
 
 
 def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
@@ -226,7 +235,50 @@ def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
         raise Unresolved(f"nothing counts how often {scope.tool.name} was done")
     need = text("default(", within(scope.base(kind.name), counts[0]), f", 0) < {clause.most}")
     answer = answer_of(clause.outcome, RuleKind.GUARD, need, kind.name)
-    return [Resolved(RuleKind.GUARD, r.Require(need, answer, kind.name))]
+    counter = Ref(kind.name, counts[0])
+    return [
+        Resolved(RuleKind.GUARD, r.Require(need, answer, kind.name)),
+        _implied(counter, text("default(", counter, ", 0) + 1")),
+    ]
+
+
+def _quota(clause: c.Quota, scope: Scope) -> list[Resolved]:
+    """Counted among what the world holds at the call that would make one more."""
+    owner, counted = scope.kind_named(clause.owner.noun), scope.kind_named(clause.counted.noun)
+    if owner is None or counted is None or not _makes(scope, clause.counted.noun, counted.name):
+        raise Unresolved(f"{scope.tool.name} makes no {clause.counted.noun}")
+    link, given = link_field(counted, owner.name), scope.lexicon.id_argument(scope.tool, owner.name)
+    if link is None or given is None:
+        raise Unresolved(f"nothing says whose a {counted.name} is")
+    said: list[Text] = [text("same_id(other", *_below((link,)), ", ", Ref(ARGUMENTS, (given,)), ")")]
+    if clause.counted.condition is not None:
+        others = replace(scope, bases={**scope.bases, counted.name: text("other")})
+        said.append(truth(clause.counted.condition, others))
+    every = text(f"len([other for other in entities({r.literal(counted.name)}) if ", r.joined(said, " and "), "])")
+    need = text(every, f" < {clause.most}")
+    if clause.owner.condition is not None:
+        need = text("(", r.opposite(truth(clause.owner.condition, scope)), " or ", need, ")")
+    return [Resolved(RuleKind.GUARD, r.Require(need, answer_of(clause.outcome, RuleKind.GUARD, None, None), None))]
+
+
+def _below(path: tuple[str, ...]) -> tuple[str, ...]:
+    return (r.dotted("", path),)
+
+
+def _makes(scope: Scope, noun: str, kind: str) -> bool:
+    tool = scope.tool
+    is_named = tool.kind == kind or tool.name in scope.lexicon.verbs.get(singular(noun), ())
+    return not tool.reads and is_named and scope.lexicon.id_argument(tool, kind) is None
+
+
+def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
+    """The field is what the argument would have said, on what the call makes or changes."""
+    argument = scope.place(replace(clause.field, owner=None, is_argument=True))
+    if scope.tool.reads or argument.name in scope.tool.required:
+        raise Unresolved(f"{scope.tool.name} keeps no {argument.name}, or always has it")
+    target = effects.target_of(m.Field(argument.name, None, False, True), scope)
+    value = effects.new_value(clause.value, target, scope)
+    return [Resolved(RuleKind.EFFECT, r.Write(target, value, text(argument.value, " == null")))]
 
 
 def _normal(clause: c.Normal, scope: Scope) -> list[Resolved]:
@@ -239,6 +291,8 @@ _RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
     c.Unknown: _unknown,
     c.Once: _once,
     c.Rarely: _rarely,
+    c.Quota: _quota,
+    c.Default: _default,
     c.Assign: effects.assign,
     c.Step: effects.step,
     c.Become: effects.become,

@@ -209,6 +209,7 @@ class Write:
     target: Ref
     value: Text | None  # None: take the field away
     when: Text | None = None
+    is_implied: bool = False  # follows from a rule that needs it; the plan or another sentence may say it too
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ _SAID_OF_FIELD = table(
     ("unique", lambda: Unique(IT)),
     ("{cmp} {amount}", lambda cmp, amount: Compare(IT, cmp, amount)),
     ("{amount} or {ormore}", lambda amount, ormore: Compare(IT, ormore, amount)),
-    ("between {amount:low} and {amount:high} [inclusive|‹ inclusive ›]", _between),
+    ("between {amount:low} and {amount:high} [inclusive | ‹ inclusive ›]", _between),
     ("from {amount:low} to {amount:high}", _between),
     (
         "outside [of] [the] [range] [of] {amount:low} to|and|- {amount:high}",
@@ -148,6 +148,11 @@ def any_state(states: tuple[str, ...]) -> Condition:
     return Any_(tuple(Is(word) for word in states)) if len(states) > 1 else Is(states[0])
 
 
+def _done(states: tuple[str, ...]) -> Condition:
+    ways = tuple(Is(word, None, True) for word in states)
+    return Any_(ways) if len(ways) > 1 else ways[0]
+
+
 def happened(event: str, age: tuple[Op, Duration]) -> Condition:
     return Age(Field(event, None, False, True), *age)
 
@@ -158,6 +163,7 @@ def _valued(field: Field, values: tuple[Any, ...]) -> Condition:
 
 _SAID_OF_THING = table(
     ("{states}", any_state),
+    ("past [its|their|the] {field}", lambda field: Compare(field, "<", Now())),
     ("neither {states}", lambda states: Not(any_state(states))),
     ("in [a|an|the] {values} status|state|stage|phase", in_status),
     ("in status|state|stage|phase {values}", in_status),
@@ -187,7 +193,9 @@ _SAID_OF_THING = table(
 )
 
 _THING_HAS = table(
-    ("been {state}", lambda state: Is(state, None, True)),
+    ("been {states}", lambda states: _done(states)),
+    ("passed|exceeded|reached [its|their|the] {field}", lambda field: Compare(field, "<", Now())),
+    ("{cmp} {amount} in|of {field}", lambda cmp, amount, field: Compare(field, cmp, amount)),
     ("{state}", lambda state: Is(state, None, True)),
     ("status|state {values}", in_status),
     ("[a|an] {states} status|state", any_state),

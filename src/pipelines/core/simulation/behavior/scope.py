@@ -20,7 +20,17 @@ from pipelines.core.simulation.behavior.meaning import (
     Total,
 )
 from pipelines.core.simulation.behavior.phrases import GENERIC_NOUNS
-from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Ref, Text, joined, literal, text
+from pipelines.core.simulation.behavior.rules import (
+    ARGUMENTS,
+    EACH,
+    REPLY,
+    Ref,
+    Text,
+    dotted,
+    joined,
+    literal,
+    text,
+)
 from pipelines.core.simulation.behavior.things import (
     USUAL_FIELDS,
     Kind,
@@ -30,10 +40,12 @@ from pipelines.core.simulation.behavior.things import (
     find_field,
     is_date,
     known_value,
+    loose,
 )
-from pipelines.core.simulation.behavior.words import snake, stem
+from pipelines.core.simulation.behavior.words import PERSONS, snake, stem
 from pipelines.core.simulation.reading import shapes
 from pipelines.core.simulation.reading.verbs import word_set
+from pipelines.core.simulation.reading.words import joined as joined_words
 from pipelines.core.simulation.reading.words import singular
 from pipelines.core.simulation.reading.words import tokens as words_of
 
@@ -52,6 +64,7 @@ _CALLERS = (
     "performed_by", "requested_by", "requester", "caller", "admin_id", "approver_id", "approved_by",
     "reviewer_id", "manager_id",
 )  # fmt: skip
+_ACTING = word_set("as acting by behalf calling current requesting performing")
 _SESSIONS = ("session", "current_user", "auth", "caller", "login", "context")
 
 
@@ -275,8 +288,12 @@ class Scope:
             path = find_field(kind.fields, last) or find_field(kind.fields, f"{last}_id")
             return within(self.base(kind.name), path or (last,))
         for name in OWNERS:
-            if (name,) in kind.fields:
-                return within(self.base(kind.name), (name,))
+            path = next((path for path in kind.fields if loose(path[-1]) == loose(name) and len(path) == 1), None)
+            if path is not None:
+                return within(self.base(kind.name), path)
+        persons = [path for path in kind.fields if len(path) == 1 and _names_person(path[0])]
+        if len(persons) == 1:
+            return within(self.base(kind.name), persons[0])
         if not kind.fields:
             return within(self.base(kind.name), ("user_id",))
         raise Unresolved(f"no {kind.name} says whose it is")
@@ -285,10 +302,11 @@ class Scope:
         """Who is calling: an argument that says so, or the session the world holds; None when nothing
         does.
         """
-        names = [*_CALLERS, *(() if is_target else OWNERS)]
-        if named is not None and not is_target:
-            names.insert(0, named)
-        argument = next((name for name in names if name in self.tool.arguments), None)
+        names = [*([named] if named is not None and not is_target else ()), *_CALLERS]
+        names += () if is_target else OWNERS
+        spelled = {joined_words(words_of(name)): name for name in reversed(self.tool.arguments)}
+        known = (spelled.get(joined_words(words_of(name))) for name in names)
+        argument = next((name for name in known if name is not None), self._acting(is_target))
         session = self._session()
         if argument is None:
             return session
@@ -296,6 +314,15 @@ class Scope:
         if session is None or argument in self.tool.required:
             return given
         return text("default(", given, ", ", session, ")")
+
+    def _acting(self, is_target: bool) -> str | None:
+        """`as_user`, `acting_member`, `on_behalf_of`: an argument that says for whom the call is made."""
+        for name in self.tool.arguments:
+            said = words_of(name)
+            person = any(singular(word) in PERSONS for word in said)
+            if set(said) & _ACTING and (person or said[-1] in ("by", "of", "id")):
+                return name
+        return None
 
     def _session(self) -> Text | None:
         for name in _SESSIONS:
@@ -357,7 +384,7 @@ def within(base: Text, path: Path) -> Text:
     last = base.parts[-1] if base.parts else ""
     if len(base.parts) == 1 and isinstance(last, Ref):
         return text(Ref(last.root, (*last.path, *path)))
-    return text(base, *(f".{key}" if key.isidentifier() else f"[{literal(key)}]" for key in path))
+    return text(base, dotted("", path))
 
 
 def written_value(value: Json | Decimal) -> str:
@@ -379,12 +406,17 @@ def _with_kind(lexicon: Lexicon, name: str, fields: Mapping[Path, shapes.Field])
 def _named(value: Text, name: str) -> Text:
     """The elements of a sum by a name of their own."""
     parts = (
-        text(name, *(f".{key}" for key in part.path))
+        text(dotted(name, part.path))
         if isinstance(part, Ref) and part.root == EACH
         else text(part)
         for part in value.parts
     )
     return text(*parts)
+
+
+def _names_person(name: str) -> bool:
+    said = words_of(name)
+    return len(said) == 2 and said[1] == "id" and said[0] in PERSONS
 
 
 def _is_name(name: str) -> bool:

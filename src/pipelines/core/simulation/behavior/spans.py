@@ -3,6 +3,7 @@ departure`.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import Age, Field, Present
@@ -58,6 +59,7 @@ PIECES: dict[str, Piece] = {
         ("{a} {eventnoun}", lambda eventnoun: Field(eventnoun, None, False, True)),
         ("{subject} was|were {event}", lambda subject, event: Field(event, subject or None, False, True)),
         ("{a} {noun} 's {eventnoun}", lambda noun, eventnoun: Field(eventnoun, noun or None, False, True)),
+        ("{subject} {eventverb}", lambda subject, eventverb: replace(eventverb, owner=subject or None)),
         ("being {event}", lambda event: Field(event, None, False, True)),
     ),
     "eventverb": table(

@@ -43,13 +43,13 @@ def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
     # Only a yes-or-no field has an opposite: a status that is not open need not be closed.
     if contrary and (other := _by_switch(kind, base, contrary)) is not None:
         return opposite(other)
-    if (kind.status is not None or not kind.fields) and _may_be_a_status(word):
+    if (kind.status is not None or not kind.fields) and may_be_a_status(word):
         value = snake(word) if " " in word and kind.fields and _is_snake(kind) else word
         return text(within(base, kind.status or ("status",)), f" == {literal(value)}")
     raise Unresolved(f"nothing says whether a {kind.name} is {word}")
 
 
-def _may_be_a_status(word: str) -> bool:
+def may_be_a_status(word: str) -> bool:
     """A value that no seeded thing has yet: a participle, a usual state, or written like a value."""
     usual = word in STATES or word in PHRASED_STATES or word.endswith(("ed", "ing", "en"))
     return usual or "_" in word or not word.isalpha()

@@ -33,7 +33,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Unique,
 )
 from pipelines.core.simulation.behavior.permissions import caller_is, owns
-from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, bracketed, literal, opposite, text
+from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, bracketed, dotted, literal, opposite, text
 from pipelines.core.simulation.behavior.scope import (
     Place,
     Scope,
@@ -244,7 +244,7 @@ def _unique(field: Field, scope: Scope) -> Text:
     if kind is None or path is None:
         raise Unresolved(f"nothing here has a field {field.name!r}")
     return text(
-        f"not any(other.{'.'.join(path)} == ",
+        f"not any({dotted('other', path)} == ",
         argument.value,
         f" for other in entities({literal(kind.name)}))",
     )

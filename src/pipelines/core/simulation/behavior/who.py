@@ -119,7 +119,9 @@ def own_verb(matcher: Matcher, at: int) -> Iterator[Found]:
 
 
 def action(matcher: Matcher, at: int) -> Iterator[Found]:
-    low = matcher.low(at)
+    low, both = matcher.low(at), f"{matcher.low(at)} {matcher.low(at + 1)}"
+    if both in lexicon_of(matcher).verbs and low.endswith("ing"):
+        yield at + 2, both
     if low in lexicon_of(matcher).verbs and (low.endswith("ing") or not words.past_forms(low) & {low}):
         yield at + 1, low
 
