@@ -4,9 +4,10 @@ and under which conditions. Each feature is read on its own, so that no row list
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.simulation.behavior.clauses import Guard, Once, Rarely
+from pipelines.core.simulation.behavior.clauses import Default, Guard, Once, Quota, Rarely
 from pipelines.core.simulation.behavior.guards import WHOEVER_TAKES_IT, fuller, present
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
@@ -216,8 +217,62 @@ def _act(polarity: Polarity, is_active: bool) -> object:
 _ENABLED = "allowed|permitted|able|eligible|entitled"
 _TO_WHAT = "[(to|for|with|on|at|by|from|in) {thing:object}]"
 
+_EVERYONE = Who(everyone=True)
+
+
+def _quota(owner: Thing, most: Decimal, counted: Thing, outcome: Outcome | None = None) -> Quota | None:
+    is_whole = most == int(most) and most >= 0
+    return Quota(owner, int(most), counted, outcome, _EVERYONE) if is_whole and counted.noun else None
+
+
+def _per(most: Decimal, counted: Thing, noun: str, outcome: Outcome | None = None) -> Quota | None:
+    return _quota(Thing(noun), most, counted, outcome) if noun else None
+
+
+_HAVE = "have|hold|own|keep|carry|book|take|make|place|open|file|create|be"
+_ATATIME = "[(at a|any [one|given] time | at once | at the same time | in total | in all | on file | on record)]"
+
 PIECES: dict[str, Piece] = {
     "composed": sentence,
+    "quota": table(
+        (f"{{thing:owner}} {_AUX} [only] {_HAVE} {{atmost}} {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
+        (f"{{thing:owner}} {_AUX} [only] {_HAVE} {{number:most}} {{thing:counted}} at most {_ATATIME} [{{result:outcome}}]", _quota),
+        (f"{{thing:owner}} {_AUX} {_NOT} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
+        (f"no {{thing:owner}} {_AUX} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
+        (f"{{thing:owner}} is|are limited|restricted to {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
+        (f"[there can|may be] [at most | no more than | only | up to] {{number:most}} {{thing:counted}} [is|are] [allowed|permitted|accepted] (per | for each|every) {{noun}} {_ATATIME} [{{result:outcome}}]", _per),
+    ),
+    "atmost": table(
+        ("at most | no more than | not more than | up to | a maximum of | a most of | only", lambda: ""),
+    ),
+    "default": table(
+        ("{field} default~ to {newvalue:value}", lambda field, value: Default(field, value, _EVERYONE)),
+        ("the default {field} is {newvalue:value}", lambda field, value: Default(field, value, _EVERYONE)),
+        (
+            "{when} no {field} {be} {given} [,] [{defaulted}] {newvalue:value} [is used|assumed|applied|taken|set]",
+            lambda field, value: Default(field, value, _EVERYONE),
+        ),
+        (
+            "{when} {field} {missing} [,] [{defaulted}] {newvalue:value} [is used|assumed|applied|taken|set]",
+            lambda field, value: Default(field, value, _EVERYONE),
+        ),
+        (
+            "without [a|an|any] {field} [,] [{defaulted}] {newvalue:value} [is used|assumed|applied|taken|set]",
+            lambda field, value: Default(field, value, _EVERYONE),
+        ),
+        (
+            "{field} {be} {newvalue:value} unless [{field}|it|one|another|something] [{be}] [{given}|stated|asked|else|different|otherwise] [otherwise|for]",
+            lambda field, value: Default(field, value, _EVERYONE),
+        ),
+    ),
+    "defaulted": table(
+        ("it|they default~ to | {a} {noun} default~ to | {field} default~ to", lambda: ""),
+        ("(it|{field}|{a} [new] {noun}) is|are|becomes|gets [set|created|opened|made|booked|sent|placed] [to|as|with|in|by]", lambda: ""),
+    ),
+    "missing": table(
+        ("{be} (missing|omitted|absent|blank|empty | left out|blank|empty|off | not {given})", lambda: ""),
+        ("has|have not been {given}", lambda: ""),
+    ),
     "subjectof": table(
         ("{who}", lambda who: Subject(None, who)),
         ("no {thing}", lambda thing: Subject(thing, None, "no")),

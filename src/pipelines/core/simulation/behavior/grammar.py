@@ -186,7 +186,7 @@ PIECES: dict[str, Piece] = {
     "vps": _chain("vp", "vps"),
     "doing_": _first_of("passive", "computed", "effect", "computes"),
     "doings": _chain("doing_", "doings"),
-    "whole": _first_of("composed", "guardwhole", "passive", "computed", "shown"),
+    "whole": _first_of("composed", "quota", "default", "unknown", "guardwhole", "passive", "computed", "shown"),
     "normal": _NORMAL,
     "clause": _CLAUSE,
     "said": said,

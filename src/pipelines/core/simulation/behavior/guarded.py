@@ -1,5 +1,6 @@
 """Sentences about things that say when they may be acted upon: `shipped orders cannot be cancelled`."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -251,19 +252,6 @@ _WHOLE = (
         lambda thing, verb, outcome=None: _own(verb, thing.noun, outcome),
     ),
     (
-        "{a} unknown|nonexistent|missing|invalid|unrecognized {noun} [id|ids|number|numbers] "
-        "{failing:outcome}",
-        lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE),
-    ),
-    (
-        "{a} {noun} id|ids that do|does not exist {failing:outcome}",
-        lambda noun, outcome: Unknown(noun, outcome, EVERYONE),
-    ),
-    (
-        "{who} {failing:outcome} for|on {a} unknown|nonexistent|missing|invalid|unrecognized id|ids",
-        lambda who, outcome: Unknown(None, outcome, who),
-    ),
-    (
         "{when} {tools:who} is called|used|invoked|made without [a|an|any] {fields} [,] [{answerer}] "
         "{failing:outcome}",
         lambda who, fields, outcome: Guard(present(fields), outcome, who),
@@ -273,10 +261,6 @@ _WHOLE = (
         lambda condition, subject, verb, outcome=None: refuse(
             condition, outcome, Who(verb=verb, noun=subject or None)
         ),
-    ),
-    (
-        "{who} {failing:outcome} for|on {a} unknown|nonexistent|missing|invalid|unrecognized {noun} [id|ids]",
-        lambda who, outcome, noun: Unknown(noun or None, outcome, who),
     ),
     (
         "{field} {never} be|go|become|drop|fall|get negative | {field} {never} be|go|drop|fall "
@@ -301,7 +285,30 @@ _WHOLE = (
     ),
 )
 
+_NO_SUCH = "unknown|nonexistent|missing|invalid|unrecognized|unrecognised|wrong"
+_ID = "[id|ids|number|numbers]"
+
 PIECES: dict[str, Piece] = {
+    "unknown": table(
+        ("{who} [for|of|with|on] {nosuch:noun} {refused:outcome}", lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None))),
+        ("{who} {refused:outcome} for|on|when|if|with|given [given] {nosuch:noun} [{be} given|passed|used|asked|supplied]", lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None))),
+        ("[for|with|asking|looking|requesting] [for|up] {nosuch:noun} [,] {refused:outcome}", lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE)),
+    ),
+    "nosuch": table(
+        (f"{{a}} {_NO_SUCH} {{noun}} {_ID}", lambda noun: noun),
+        (f"{{a}} {_NO_SUCH} id|ids|number|numbers", lambda: ""),
+        (f"{{a}} {{noun}} {_ID} that|which does|do not exist", lambda noun: noun),
+        (f"{{a}} {{noun}} {_ID} that|which {{be}} not {{found}}", lambda noun: noun),
+        (f"{{a}} {{noun}} {_ID} [that|which] (it|the system|the backend|we) does|do not know", lambda noun: noun),
+        ("{a} id|ids [that|which] (it|the system|the backend|we) does|do not know", lambda: ""),
+        ("{a} id|ids that|which does|do not exist", lambda: ""),
+        ("no {noun} (has|with) [that|the|this|such] [a|an] [given] id", lambda noun: noun),
+    ),
+    "found": table(("found|known|there|recognized|recognised|registered | on file", constant(""))),
+    "refused": table(
+        ("[{answerer}] {failing}", lambda failing: failing),
+        ("[,|:|-|=] {payload}", lambda payload: payload),
+    ),
     "guardwhole": table(*_WHOLE),
     "canonly": table(
         ("can|may|must|should only [ever] be {pastverb}", lambda pastverb: pastverb),
