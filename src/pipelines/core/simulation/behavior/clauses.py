@@ -5,7 +5,7 @@ world.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipelines.core.simulation.behavior.meaning import IT, Amount, Condition, Field, Outcome, Thing, Who
+from pipelines.core.simulation.behavior.meaning import IT, Amount, Condition, Duration, Field, Outcome, Thing, Who
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class Round:
 class Cap:
     most: int
     is_page: bool = False
+    unless: Field | None = None  # the argument that says how many instead
     who: Who = IT
 
 
@@ -107,7 +108,7 @@ class Step:
     """The call adds to (or takes from) a number."""
 
     field: Field
-    by: Amount
+    by: Amount | Duration
     sign: Literal["+", "-"]
     when: Condition | None = None
     who: Who = IT

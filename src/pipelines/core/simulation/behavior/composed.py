@@ -13,7 +13,11 @@ from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, t
 from pipelines.core.simulation.behavior.meaning import (
     IT,
     Allowed,
+    WHEN,
     Always,
+    Compare,
+    Field,
+    Now,
     Any_,
     Condition,
     Not,
@@ -24,7 +28,9 @@ from pipelines.core.simulation.behavior.meaning import (
     both,
     negated,
 )
+from pipelines.core.simulation.behavior.phrases import lexicon_of
 from pipelines.core.simulation.behavior.sayings import about
+from pipelines.core.simulation.reading.words import tokens as words_of
 
 Polarity: TypeAlias = Literal["may", "only", "not"]
 
@@ -37,6 +43,7 @@ class Act:
     verb: str | None = None
     object: Thing | None = None  # of an active verb: `cannot book a doctor`
     is_active: bool = False
+    needs: Condition | None = None  # `must have a reason`: what is asked for instead of a verb
     outcome: Outcome | None = None
 
 
@@ -46,6 +53,7 @@ class Subject:
 
     thing: Thing | None = None
     who: Who | None = None
+    part: str | None = None  # `the limit of a card`: what of the thing
     says: Literal["", "no", "only"] = ""
 
 
@@ -55,6 +63,9 @@ class Adjunct(NamedTuple):
     how: Literal["if", "until", "unless", "times"]
     condition: Condition | int
     is_only: bool = False
+
+
+AGAIN = Adjunct("times", 2)
 
 
 # -- what they mean together
@@ -71,6 +82,8 @@ def _when_it_applies(adjuncts: tuple[Adjunct, ...], noun: str | None) -> Iterato
 def _who_of(subject: Subject, act: Act) -> Who:
     if subject.who is not None:
         return replace(subject.who, condition=None)
+    if subject.part is not None:
+        return Who(verb=act.verb, noun=words_of(subject.part)[-1])
     if act.verb is None:
         return IT if subject.thing is None or subject.thing.noun else WHOEVER_TAKES_IT
     noun = act.object.noun if act.is_active and act.object else None
@@ -93,10 +106,16 @@ def composed(
     if any(one.is_only for one in adjuncts) or (subject.says == "only" and polarity == "may"):
         polarity = "only"
     who = _who_of(subject, act)
+    premised = any((of_subject, of_object, *(one.how != "times" for one in adjuncts)))
+    # "an order that was moved twice cannot be moved again": the condition says how often already.
+    adjuncts = tuple(one for one in adjuncts if not (premised and one == AGAIN))
     times = [one.condition for one in adjuncts if one.how == "times"]
     if times:
         return _at_most(times, polarity, both(of_subject, of_object), who, outcome, len(adjuncts))
     said = tuple(_when_it_applies(adjuncts, noun))
+    if act.needs is not None:
+        whole = both(of_subject, of_object, *said)
+        return Guard(_under(whole, about(act.needs, noun)), outcome, who)
     need = _needed(subject, polarity, (of_subject, of_object), said, adjuncts, outcome)
     if need is None:
         return None
@@ -171,9 +190,23 @@ def _leads(matcher: Matcher, at: int) -> Iterator[Found]:
 def sentence(matcher: Matcher, at: int) -> Iterator[Found]:
     for start, lead in _leads(matcher, at):
         for middle, subject in matcher.piece("subjectof", start):
-            for end, act in matcher.piece("tooldoes" if subject.who is not None else "act", middle):
-                for last, following in matcher.piece("adjuncts", end):
-                    yield from _with_results(matcher, last, subject, act, (*lead, *following))
+            spans = matcher.piece("span", middle) if subject.who is not None else []
+            for between, span in [(middle, ()), *spans]:
+                for end, act in _acts_of(matcher, subject, between):
+                    for last, following in matcher.piece("adjuncts", end):
+                        yield from _with_results(matcher, last, subject, act, (*lead, *span, *following))
+
+
+def _acts_of(matcher: Matcher, subject: Subject, at: int) -> Iterator[Found]:
+    if subject.who is None:
+        yield from matcher.piece("act", at)
+        return
+    yield from matcher.piece("tooldoes", at)
+    lexicon = lexicon_of(matcher)
+    named = {*subject.who.names, *lexicon.tools_doing(subject.who.verb or "", subject.who.noun)}
+    for end, act in matcher.piece("act", at):  # damage claims cannot be filed: both words are the tool's
+        if act.verb is not None and named & set(lexicon.tools_doing(act.verb, None)):
+            yield end, replace(act, verb=None, is_active=False)
 
 
 def _with_results(
@@ -275,15 +308,27 @@ PIECES: dict[str, Piece] = {
     ),
     "subjectof": table(
         ("{who}", lambda who: Subject(None, who)),
-        ("no {thing}", lambda thing: Subject(thing, None, "no")),
-        ("none of {thing}", lambda thing: Subject(thing, None, "no")),
-        ("neither {thing}", lambda thing: Subject(thing, None, "no")),
-        ("only {thing}", lambda thing: Subject(thing, None, "only")),
+        ("neither {toolnames:first} nor {toolnames:second}", lambda first, second: Subject(None, Who((*first, *second)), None, "no")),
+        ("{field:part} of {thing}", lambda part, thing: Subject(thing, None, part.name)),
+        ("{field:part}", lambda part: Subject(Thing(part.owner or ""), None, part.name)),
+        ("you", lambda: Subject(Thing("user"))),
+        ("no {thing}", lambda thing: Subject(thing, None, None, "no")),
+        ("none of {thing}", lambda thing: Subject(thing, None, None, "no")),
+        ("neither {thing}", lambda thing: Subject(thing, None, None, "no")),
+        ("only {thing}", lambda thing: Subject(thing, None, None, "only")),
         ("{thing}", lambda thing: Subject(thing)),
-        ("(nobody | no one) {person:thing}", lambda thing: Subject(thing, None, "no")),
+        ("(nobody | no one) {person:thing}", lambda thing: Subject(thing, None, None, "no")),
         ("(anyone|anybody|everyone|everybody|someone|those) {person:thing}", lambda thing: Subject(thing)),
     ),
-    "person": table(("who {thingverb:clause}", lambda clause: Thing("user", about(clause, "user")))),
+    "person": table(
+        ("who {thingverb:clause}", lambda clause: Thing("user", about(clause, "user"))),
+        ("{relative:clause}", lambda clause: Thing("user", about(clause, "user"))),
+    ),
+    "span": table(
+        ("{late:condition}", lambda condition: (Adjunct("if", condition),)),
+        ("in the past", lambda: (Adjunct("if", Compare(Field(WHEN), "<", Now())),)),
+        ("in the future", lambda: (Adjunct("if", Compare(Field(WHEN), ">", Now())),)),
+    ),
     "act": table(
         *_acts(
             f"{_AUX} <> be {{pastverb:verb}} {_TO_WHAT}",
@@ -300,10 +345,10 @@ PIECES: dict[str, Piece] = {
         ),  # type: ignore[arg-type]
         ("{be} too old|late|big|large|small|new|heavy|early to [be] {baseverb:verb}", lambda verb: Act("not", verb)),
         ("{be} too old|late|big|large|small|new|heavy|early to be {pastverb:verb}", lambda verb: Act("not", verb)),
-        ("{failing:outcome}", lambda outcome: Act("not", None, None, False, outcome)),
+        ("{failing:outcome}", lambda outcome: Act("not", outcome=outcome)),
     ),
     "tooldoes": table(
-        ("{failing:outcome}", lambda outcome: Act("not", None, None, False, outcome)),
+        ("{failing:outcome}", lambda outcome: Act("not", outcome=outcome)),
         ("{onlyok}", lambda: Act("only")),
         ("{ok}", lambda: Act("may")),
         (f"{_AUX} {_NOT} (be used|called|made|invoked|done | happen|succeed|proceed)", lambda: Act("not")),
@@ -321,6 +366,7 @@ PIECES: dict[str, Piece] = {
         ("with [a|an] {fields}", lambda fields: Adjunct("if", present(fields))),
         ("by {role:condition}", lambda condition: Adjunct("if", condition)),
         ("by {role:condition} and [by] (no one | nobody) else", lambda condition: Adjunct("if", condition, True)),
+        ("(for|to|by|on|of|in) (them|it|him|her | their|its name | that {noun})", lambda: Adjunct("if", Always())),
         ("(through|via|using|with|in|by) this|the|our api|system|tool|backend|app|endpoint", lambda: Adjunct("if", Always())),
         ("by {othercaller}", lambda: Adjunct("if", Not(Owns(None)))),
         ("by anyone|anybody (other than | but|except) {role:condition}", lambda condition: Adjunct("unless", condition)),

@@ -1,6 +1,7 @@
 """Conditions in English: what is said of a field, of a thing, and how such statements are joined."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
@@ -46,6 +47,8 @@ _SIMPLE = table(
     ("{caller} is [a|an|the] {callerkind}", lambda callerkind: CallerIs(callerkind)),
     ("{caller} is not [a|an|the] {callerkind}", lambda callerkind: Not(CallerIs(callerkind))),
     ("no {field} {be} {given}", lambda field: Not(Present(field))),
+    ("no {field} filter {be} {given}", lambda field: Not(Present(field))),
+    ("{caller} filter~|ask~|search~ [by|for|on] {field}", lambda field: Present(replace(field, is_argument=True))),
     ("[the] {flag} [ledger] flag {be} {flagset}", lambda flag, flagset: flagset(flag)),
     ("[the] flag {flag} {be} {flagset}", lambda flag, flagset: flagset(flag)),
     (
@@ -86,6 +89,7 @@ _THING_VERB = table(
     ("belong~ to {caller}", lambda: Owns(None)),
     ("does|do not belong to {caller}", lambda: Not(Owns(None))),
     ("belong~ to {othercaller}", lambda: Not(Owns(None))),
+    ("belong~ to {field} [given|passed|named|sent] [in [the] call|request]", lambda field: Owns(None, field.name)),
 )
 
 # Without a subject: "only while pending", "unless shipped", "if older than 30 days".

@@ -71,6 +71,13 @@ _ACTIVE = (
     ("add~|award~|grant~|give~|credit~ {number} {new_field:field} [to|on|for {a} {noun}]", _points),
     ("award~|grant~|give~ {a} {noun} {number} {new_field:field}", _points),
     ("deduct~|subtract~|remove~ {number} {new_field:field} [from {a} {noun}]", _points_away),
+    ("take~ {by} off [of] {target:field}", _step("-")),
+    ("use~ up {number} {new_field:field}", _points_away),
+    (
+        "move~|extend~|push~|shift~|postpone~|advance~ {target:field} [out|back|forward] [by] {duration} "
+        "[later|forward|back|out|ahead]",
+        lambda field, duration: Step(replace(field, is_new=True), duration, "+"),
+    ),
     ("record~|store~|save~|keep~|log~|persist~ {argument} [on|in|with|against {thing}]", Keepsake),
     (
         "record~|store~|save~|keep~|log~|persist~ {argument} as|under|in {new_field:under} [on|of {thing}]",

@@ -101,6 +101,10 @@ PIECES: dict[str, Piece] = {
     "percentage": _percentage_rows(),
     "operand": table(
         ("{percent} of {operand}", lambda percent, operand: Sum("*", (operand, Literal_(percent)))),
+        (
+            "{number} (per | for each|every) {field}",
+            lambda number, field: Sum("*", (Literal_(number), field)),
+        ),
         ("{number}", lambda number: Literal_(number)),
         ("{date}", lambda date: date),
         ("{now}", lambda now: now),

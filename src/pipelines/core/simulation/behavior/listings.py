@@ -27,7 +27,7 @@ def _left_out(thing: Thing) -> Keep | None:
     return None if thing.condition is None else Keep(negated(thing.condition), thing.noun or None)
 
 
-_GIVES = "return~|list~|show~|give~|yield~|display~|include~|fetch~|produce~"
+_GIVES = "return~|list~|show~|give~|yield~|display~|include~|fetch~|produce~ [back]"
 _FROM = (
     "[from|in|by|of] [the|its|their|any] [search] "
     "[result|results|response|responses|reply|replies|output|list|listing|listings]"
@@ -39,6 +39,11 @@ _VERB_PHRASES = (
     (f"{_GIVES} [only] [the] {{order}} {{number}} {{listed}}", _cap),
     (f"{_GIVES} [only] [the] {{number}} {{order}} {{listed}}", _cap),
     (f"{_GIVES} [only] [the] first|top {{number}} {{listed}} [[,] {{order}}]", _cap),
+    (
+        f"{_GIVES} [at most] {{number}} {{listed}} [by default] unless {{field}} says|asks|is|asks|wants|given "
+        f"[otherwise|given|for more|set]",
+        lambda number, field: Cap(int(number), False, field),
+    ),
     (f"{_GIVES} {{order}}", lambda order: order),
     (f"{_GIVES} [all] [the|its] {{listed}} [,] [in] {{order}}", lambda order: order),
     (
@@ -97,17 +102,17 @@ def _kept_in(thing: Thing, who: Who | None) -> Keep | None:
 _WHOLE = (
     (
         "{listed} [from|of|in {tools:who}] is|are limited|capped|restricted to|at {number} [{listed}]",
-        lambda number, who=EVERYONE: Cap(int(number), False, who),
+        lambda number, who=EVERYONE: Cap(int(number), False, None, who),
     ),
     ("{listed} [from|of|in {tools:who}] is|are {order}", lambda order, who=None: _ordered(order, who)),
     ("{tools:who} ['s] results|items|output|responses|listings is|are {order}", _ordered),
     (
         "{tools:who} ['s] results|items|output|responses|listings is|are limited|capped to|at {number}",
-        lambda number, who: Cap(int(number), False, who),
+        lambda number, who: Cap(int(number), False, None, who),
     ),
     (
         "[the] page size [of|for {tools:who}] is {number}",
-        lambda number, who=EVERYONE: Cap(int(number), True, who),
+        lambda number, who=EVERYONE: Cap(int(number), True, None, who),
     ),
     (
         f"{{thing}} is|are excluded|hidden|omitted|filtered|left [out] {_FROM} [of {{tools:who}}]",
@@ -115,6 +120,10 @@ _WHOLE = (
     ),
     (
         f"{{thing}} is|are never|not returned|shown|listed|included|displayed {_FROM} [by|in {{tools:who}}]",
+        lambda thing, who=None: _left_out_of(thing, who),
+    ),
+    (
+        "{thing} {notlisted} {tools:who}",
         lambda thing, who=None: _left_out_of(thing, who),
     ),
     (
@@ -224,8 +233,14 @@ PIECES: dict[str, Piece] = {
             "[sorted|ordered] [with] [the] most expensive [first] | highest price|priced first",
             lambda: _extreme(True, "price"),
         ),
-        ("highest|largest {field} first", lambda field: Order(field, True)),
-        ("lowest|smallest {field} first", lambda field: Order(field, False)),
+        ("highest|largest|newest|latest|biggest {field} first", lambda field: Order(field, True)),
+        ("lowest|smallest|oldest|earliest {field} first", lambda field: Order(field, False)),
+    ),
+    "notlisted": table(
+        ("stay~|are|is kept|left out of", constant("")),
+        ("stay~ out of | are|is left out of | are|is kept out of | are|is missing from", constant("")),
+        ("do|does|must|shall|will|should|can|may {not} (appear|show [up]|turn up|be shown|listed|returned) in", constant("")),
+        ("never (appear~|show~|turn~) [up] in", constant("")),
     ),
     "butlast": table(
         (

@@ -20,7 +20,7 @@ from pipelines.core.simulation.behavior.meaning import (
     both,
     negated,
 )
-from pipelines.core.simulation.behavior.phrases import constant
+from pipelines.core.simulation.behavior.phrases import constant, lexicon_of
 from pipelines.core.simulation.behavior.sayings import ZERO, about, any_state, happened, said_of
 
 
@@ -41,6 +41,9 @@ _ADJECTIVES = table(
 
 _RELATIVE = table(
     ("that|which|who {thingverb}", lambda thingverb: thingverb),
+    ("on|in|of|with|at|from [a|an|the] {knownvalue:value} {field}", lambda value, field: OneOf(field, (value,))),
+    ("born (after|since) {moment}", lambda moment: Compare(Field("birth date"), ">", moment)),
+    ("born before {moment}", lambda moment: Compare(Field("birth date"), "<", moment)),
     ("whose {condition}", lambda condition: condition),
     ("where|for which {condition}", lambda condition: condition),
     ("with|having {thinghas}", lambda thinghas: thinghas),
@@ -89,6 +92,13 @@ _SUBJECT = table(
 )
 
 
+def known_value(matcher: Matcher, at: int) -> Iterator[Found]:
+    """A value that some field of the world has: `child` before `tier`."""
+    for end, value in matcher.piece("value", at):
+        if isinstance(value, str) and lexicon_of(matcher).is_value(value):
+            yield end, value
+
+
 def states(matcher: Matcher, at: int, depth: int = 0) -> Iterator[Found]:
     for end, first in matcher.piece("state", at):
         after = end + (matcher.low(end) == ",")
@@ -106,5 +116,6 @@ PIECES: dict[str, Piece] = {
     "relative": _RELATIVE,
     "thing": _THING,
     "subject": _SUBJECT,
+    "knownvalue": known_value,
     "states": states,
 }

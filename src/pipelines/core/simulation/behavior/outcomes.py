@@ -287,7 +287,8 @@ PIECES: dict[str, Piece] = {
                 "bigger|larger|higher|greater|smaller|lower|longer|shorter|later|earlier|further|more "
                 "[ones|values|amounts|requests|attempts|{noun}|{action}]",
                 "any|every|a|the [further|later|second|third|other] {noun}|{action}|one",
-                "{gerund} [it|them|one|{a} {noun}] [again|twice]",
+                "{gerund} [it | them | [yet] another [one] | {a} {ordinal} [one|{noun}] | {a} {noun}] [again|twice]",
+                "{a} {ordinal} {action}|{noun}|one|attempt|request|call",
                 "[the] tool|call|request|operation|api|backend|system|server|attempt",
                 "{who}",
                 "anything|everything else | [all|any] others | any|all|every other {noun} | any|all "
@@ -298,6 +299,9 @@ PIECES: dict[str, Piece] = {
         )
     ),
     # What follows a rule that says when a call succeeds.
+    "ordinal": table(
+        ("second|third|fourth|fifth|sixth|next|further|later|additional|extra|new|repeat|repeated", constant("")),
+    ),
     "else": table(
         ("[{sep}] {otherwise} [{answerer}] {failing}", lambda failing: failing),
         ("[{sep}] {otherwise} {payload}", lambda payload: payload),

@@ -174,12 +174,15 @@ def field(matcher: Matcher, at: int) -> Iterator[Found]:
     is_argument = matcher.low(at) in GIVEN
     at += is_argument
     owner = None
+    lexicon = lexicon_of(matcher)
     for length in (2, 1):
         noun = words_at(matcher, at, length)
         if noun and matcher.low(at + length) == "'s":
             owner, at = noun, at + length + 1
             break
     for end, name in _field_names(matcher, at, owner):
+        if matcher.low(end) in lexicon.verbs and matcher.low(end).endswith(("ed", "paid", "sent")):
+            yield end + 1, Field(name, owner, is_argument)  # the amount claimed
         end += matcher.low(end) in ("field", "argument", "parameter", "attribute", "value")
         if owner is None and matcher.low(end) in ("of", "on", "in"):
             after = end + 1 + (matcher.low(end + 1) in DETERMINERS)

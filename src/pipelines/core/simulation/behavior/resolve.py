@@ -15,11 +15,11 @@ from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.permissions import NO
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field, within
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
 from pipelines.core.simulation.behavior.states import done_before
 from pipelines.core.simulation.behavior.things import switch_of
 from pipelines.core.simulation.behavior.truth import truth
-from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake, stem
+from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
 from pipelines.core.simulation.reading.words import participle, singular
 from pipelines.core.simulation.reading.words import tokens as words_of
 
@@ -223,21 +223,11 @@ def _implied(target: Ref, value: Text) -> Resolved:
 
 
 def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
-    """How often it was done is a number named after the verb: `renewals`, `reschedule_count`."""
-    kind = scope.kind_named(None)
-    fields = kind.fields if kind is not None else {}
-    counts = [
-        path
-        for path, one in fields.items()
-        if "number" in one.kinds and stem(scope.tool.verb) in {stem(word) for word in words_of(path[-1])}
-    ]
-    if kind is None or len(counts) != 1:
-        raise Unresolved(f"nothing counts how often {scope.tool.name} was done")
-    need = text("default(", within(scope.base(kind.name), counts[0]), f", 0) < {clause.most}")
-    answer = answer_of(clause.outcome, RuleKind.GUARD, need, kind.name)
-    counter = Ref(kind.name, counts[0])
+    counter = scope.counter(scope.tool.verb, None).refs()[-1]
+    need = text("default(", counter, f", 0) < {clause.most}")
+    answer = answer_of(clause.outcome, RuleKind.GUARD, need, counter.root)
     return [
-        Resolved(RuleKind.GUARD, r.Require(need, answer, kind.name)),
+        Resolved(RuleKind.GUARD, r.Require(need, answer, counter.root)),
         _implied(counter, text("default(", counter, ", 0) + 1")),
     ]
 

@@ -7,7 +7,7 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field, written_value
 from pipelines.core.simulation.behavior.states import OPPOSITES, may_be_a_status
 from pipelines.core.simulation.behavior.things import Kind, find_field, has_value, switch_of
 from pipelines.core.simulation.behavior.truth import amount_of, truth
@@ -86,12 +86,24 @@ def _is_value_of(word: str, target: Ref, scope: Scope) -> bool:
 
 def step(clause: c.Step, scope: Scope) -> list[Resolved]:
     target = target_of(clause.field, scope)
+    if isinstance(clause.by, m.Duration):
+        return [Resolved(RuleKind.EFFECT, r.Write(target, _later(target, clause.by), _when(clause.when, scope)))]
     by = amount_of(clause.by, scope)
     value = text("default(", target, f", 0) {clause.sign} ", by)
     given = [ref for ref in by.refs() if ref.root == ARGUMENTS]
     if given:
         value = text("default(", target, f", 0) {clause.sign} default(", by, ", 0)")
     return [Resolved(RuleKind.EFFECT, r.Write(target, value, _when(clause.when, scope)))]
+
+
+def _later(target: Ref, span: m.Duration) -> Text:
+    function, each = {
+        "minute": ("add_minutes", 1), "hour": ("add_minutes", 60), "day": ("add_days", 1),
+        "week": ("add_days", 7), "month": ("add_months", 1), "year": ("add_months", 12),
+    }.get(span.unit, ("", 0))  # fmt: skip
+    if not function:
+        raise Unresolved("seconds are not counted")
+    return text(f"{function}(", target, f", {written_value(span.amount * each)})")
 
 
 def become(clause: c.Become, scope: Scope) -> list[Resolved]:

@@ -168,6 +168,7 @@ class Put:
 class Take:
     most: int
     page: bool = False
+    unless: str | None = None  # the argument that says how many instead
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Op,
     Owns,
     Present,
+    Times,
     Unique,
 )
 from pipelines.core.simulation.behavior.phrases import constant
@@ -43,7 +44,7 @@ def said_of(meaning: Any, field: Field) -> Any:
 
 def about(meaning: Any, noun: str | None) -> Any:
     """The same statement about this thing, where it does not name one itself."""
-    if isinstance(meaning, (Is, Age, Measure, Owns)) and not meaning.noun and noun:
+    if isinstance(meaning, (Is, Age, Times, Measure, Owns)) and not meaning.noun and noun:
         meaning = replace(meaning, noun=noun)
     if isinstance(meaning, Compare):  # what it is compared with may be an argument
         return replace(meaning, left=about(meaning.left, noun))
@@ -163,6 +164,7 @@ def _valued(field: Field, values: tuple[Any, ...]) -> Condition:
 
 _SAID_OF_THING = table(
     ("{states}", any_state),
+    ("{measured:field} than {amount}", lambda field, amount: Compare(field[0], field[1], amount)),
     ("past [its|their|the] {field}", lambda field: Compare(field, "<", Now())),
     ("neither {states}", lambda states: Not(any_state(states))),
     ("in [a|an|the] {values} status|state|stage|phase", in_status),
@@ -193,6 +195,7 @@ _SAID_OF_THING = table(
 )
 
 _THING_HAS = table(
+    ("been {event} {times}", lambda event, times: Times(event, ">=", times)),
     ("been {states}", lambda states: _done(states)),
     ("passed|exceeded|reached [its|their|the] {field}", lambda field: Compare(field, "<", Now())),
     ("{cmp} {amount} in|of {field}", lambda cmp, amount, field: Compare(field, cmp, amount)),
@@ -221,6 +224,16 @@ _THING_HAS = table(
     ("a|an|the {field} {fieldsaid}", lambda field, fieldsaid: said_of(fieldsaid, field)),
 )
 
+# What a comparative measures, and the two directions of it.
+_DIMENSIONS = (
+    ("weight", "heavier", "lighter"),
+    ("length", "longer", "shorter"),
+    ("height", "taller higher", "lower"),
+    ("price", "dearer costlier pricier", "cheaper"),
+    ("size", "bigger larger", "smaller"),
+    ("distance", "farther further", "nearer closer"),
+)
+
 PIECES: dict[str, Piece] = {
     "fieldsaid": _SAID_OF_FIELD,
     "fielddoes": _FIELD_DOES,
@@ -229,6 +242,14 @@ PIECES: dict[str, Piece] = {
     "ormore": table(
         ("more|higher|greater|above|over", constant(">=")),
         ("less|lower|fewer|below|under", constant("<=")),
+    ),
+    "measured": table(
+        *(
+            (word, constant((Field(dimension), op)))
+            for dimension, more, less in _DIMENSIONS
+            for words_, op in ((more, ">"), (less, "<"))
+            for word in words_.split()
+        )
     ),
     "sign": table(*((sign, constant(sign)) for sign in (">", "<", ">=", "<="))),
     "money": table(("{number}", lambda number: Literal_(number))),

@@ -10,6 +10,7 @@ from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.meaning import (
     MONEY,
     SOLE,
+    WHEN,
     Amount,
     Choice,
     Field,
@@ -141,6 +142,8 @@ class Scope:
         """Where the value of a spoken field is, or Unresolved."""
         if spoken.name == MONEY:
             return self.worth(spoken.owner)
+        if spoken.name == WHEN:
+            return self._when()
         if spoken.name == SOLE:
             return self._sole_argument()
         owner, name = self._parted(spoken)
@@ -149,6 +152,10 @@ class Scope:
         ):
             return self._argument(name)
         kind = self.kind_named(owner) if owner is not None else None
+        if kind is not None and self.prefers_arguments and not self.tool.reads:
+            given = find_argument(self.tool, name)
+            if given is not None and find_field(kind.fields, name) is not None:
+                return self._argument(given)
         if kind is not None:
             return self._in_kind(kind, name, is_loose=spoken.is_new or _is_name(name))
         if owner is not None and owner not in GENERIC_NOUNS:
@@ -280,6 +287,25 @@ class Scope:
                 if any(word.startswith(start) for word in words_of(path[-1])):
                     return path
         raise Unresolved(f"no {kind.name} says how old it is")
+
+    def counter(self, verb: str, noun: str | None) -> Text:
+        """How often something was done is a number named after the verb: `renewals`, `reschedule_count`."""
+        kind = self.kind_named(noun or None)
+        counts = [
+            path
+            for path, one in (kind.fields if kind is not None else {}).items()
+            if "number" in one.kinds and stem(verb) in {stem(word) for word in words_of(path[-1])}
+        ]
+        if kind is None or len(counts) != 1:
+            raise Unresolved(f"nothing counts how often it was {verb}")
+        return within(self.base(kind.name), counts[0])
+
+    def _when(self) -> Place:
+        """The one moment that the tool is given."""
+        named = [name for name in self.tool.arguments if is_date(name, shapes.Field(name=name))]
+        if len(named) != 1:
+            raise Unresolved(f"{self.tool.name} is given no one moment")
+        return self._argument(named[0])
 
     def owner(self, kind: Kind, named: str | None) -> Text:
         """The field of a thing that says whose it is."""

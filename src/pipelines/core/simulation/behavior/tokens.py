@@ -63,6 +63,7 @@ _CONTRACTIONS = {
     "it's": "it is",
     "that's": "that is",
 }
+_SUBJECT_WORDS = ("that", "it", "who", "there", "which", "what", "he", "she")
 _QUOTES = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "×": "*", "≥": "\x01", "≤": "\x02",
      "→": ":", "⇒": ":"}
@@ -159,6 +160,9 @@ def _tokens_of(match: re.Match[str]) -> list[Token]:
         case "word":
             return _of_word(text)
         case "possessive":
+            before = match.string[: match.start()].rpartition(" ")[2].lower()
+            if before in _SUBJECT_WORDS:  # that's, it's, who's
+                return [Token(kind=Kind.WORD, text="is", low="is")]
             return [Token(kind=Kind.MARK, text=text, low="'s")]
         case "mark":
             return _of_mark(_MARKS.get(text, text), match)

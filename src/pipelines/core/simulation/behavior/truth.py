@@ -30,6 +30,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Owns,
     Percent,
     Present,
+    Times,
     Unique,
 )
 from pipelines.core.simulation.behavior.permissions import caller_is, owns
@@ -77,6 +78,8 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return state_of(scope, noun, word, done)
         case Age():
             return _aged(condition, scope)
+        case Times(verb, op, than, noun):
+            return text("default(", scope.counter(verb, noun), f", 0) {op} {than}")
         case Measure(noun, op, right):
             return text(scope.worth(noun).value, f" {op} ", scope.amount(right))
         case Exists(noun):

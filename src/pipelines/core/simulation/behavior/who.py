@@ -53,9 +53,7 @@ def verb(matcher: Matcher, at: int, forms: str) -> Iterator[Found]:
         low, length = f"{low} {matcher.low(at + 1)}", 2
     if low not in lexicon_of(matcher).verbs:
         return
-    is_past = low.partition(" ")[0].endswith(
-        ("ed", "en", "sent", "paid", "bought", "sold", "made", "seen", "held", "put", "set", "read")
-    )
+    is_past = low.partition(" ")[0].endswith(("ed", "en")) or low.partition(" ")[0] in words.PASTS
     is_gerund = low.partition(" ")[0].endswith("ing")
     fits = {
         "past": is_past,

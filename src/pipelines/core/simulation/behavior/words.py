@@ -39,6 +39,8 @@ IRREGULAR_PAST = {
     "write": ("wrote", "written"),
 }
 
+PASTS = frozenset(form for forms in IRREGULAR_PAST.values() for form in forms)
+
 IRREGULAR_NOUNS = {
     "apply": ("application",),
     "cancel": ("cancellation",),
@@ -84,7 +86,7 @@ NUMBER_WORDS = {
 
 SAME_VERBS = (
     word_set("delete remove erase"),
-    word_set("update modify change edit amend alter"),
+    word_set("update modify change edit amend alter set adjust"),
     word_set("get fetch retrieve view read see access show lookup"),
     word_set("list search find browse query"),
     word_set("create add make open place register submit"),
