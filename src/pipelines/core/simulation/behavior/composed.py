@@ -16,6 +16,8 @@ from pipelines.core.simulation.behavior.meaning import (
     WHEN,
     Always,
     Compare,
+    Literal_,
+    Measure,
     Field,
     Now,
     Any_,
@@ -41,8 +43,10 @@ class Act:
 
     polarity: Polarity
     verb: str | None = None
+    part: str | None = None  # `change the limit of a card`: what of the object
     object: Thing | None = None  # of an active verb: `cannot book a doctor`
     is_active: bool = False
+    who: Who | None = None  # `to rent a car`: what it is needed for
     needs: Condition | None = None  # `must have a reason`: what is asked for instead of a verb
     outcome: Outcome | None = None
 
@@ -82,8 +86,11 @@ def _when_it_applies(adjuncts: tuple[Adjunct, ...], noun: str | None) -> Iterato
 def _who_of(subject: Subject, act: Act) -> Who:
     if subject.who is not None:
         return replace(subject.who, condition=None)
-    if subject.part is not None:
-        return Who(verb=act.verb, noun=words_of(subject.part)[-1])
+    if act.who is not None:
+        return replace(act.who, condition=None)
+    part = subject.part or act.part
+    if part is not None:
+        return Who(verb=act.verb, noun=words_of(part)[-1])
     if act.verb is None:
         return IT if subject.thing is None or subject.thing.noun else WHOEVER_TAKES_IT
     noun = act.object.noun if act.is_active and act.object else None
@@ -241,8 +248,8 @@ def _acts(*patterns: str, is_active: bool = False) -> list[tuple[str, object]]:
 
 
 def _act(polarity: Polarity, is_active: bool) -> object:
-    def means(verb: str, object: Thing | None = None) -> Act:
-        return Act(polarity, verb, object, is_active)
+    def means(verb: str, object: Thing | None = None, part: Field | None = None) -> Act:
+        return Act(polarity, verb, part.name if part else None, object, is_active)
 
     return means
 
@@ -294,6 +301,10 @@ PIECES: dict[str, Piece] = {
             lambda field, value: Default(field, value, _EVERYONE),
         ),
         (
+            "{thing} {be} [{event}] {number:value} {field} [long] unless [{field}|it|one|another] [{be}] [{given}] [otherwise]",
+            lambda field, value: Default(field, Literal_(value), _EVERYONE),
+        ),
+        (
             "{field} {be} {newvalue:value} unless [{field}|it|one|another|something] [{be}] [{given}|stated|asked|else|different|otherwise] [otherwise|for]",
             lambda field, value: Default(field, value, _EVERYONE),
         ),
@@ -312,6 +323,7 @@ PIECES: dict[str, Piece] = {
         ("{field:part} of {thing}", lambda part, thing: Subject(thing, None, part.name)),
         ("{field:part}", lambda part: Subject(Thing(part.owner or ""), None, part.name)),
         ("you", lambda: Subject(Thing("user"))),
+        ("no [more|further] {who}", lambda who: Subject(None, who, None, "no")),
         ("no {thing}", lambda thing: Subject(thing, None, None, "no")),
         ("none of {thing}", lambda thing: Subject(thing, None, None, "no")),
         ("neither {thing}", lambda thing: Subject(thing, None, None, "no")),
@@ -332,6 +344,7 @@ PIECES: dict[str, Piece] = {
     "act": table(
         *_acts(
             f"{_AUX} <> be {{pastverb:verb}} {_TO_WHAT}",
+            f"{_AUX} <> be {{pastverb:verb}} in|into|for|on|to|up|from",
             f"{_BE} <> {{pastverb:verb}} {_TO_WHAT}",
             f"{_BE} <> {_ENABLED} to be {{pastverb:verb}} {_TO_WHAT}",
             f"{_BE} <> {{ableverb:verb}}",
@@ -340,17 +353,35 @@ PIECES: dict[str, Piece] = {
         ),  # type: ignore[arg-type]
         *_acts(
             f"{_AUX} <> {{baseverb:verb}} [{{thing:object}}|it|them]",
+            f"{_AUX} <> {{baseverb:verb}} {{field:part}} of {{thing:object}}",
             f"{_BE} <> {_ENABLED} to {{baseverb:verb}} [{{thing:object}}|it|them]",
             is_active=True,
         ),  # type: ignore[arg-type]
         ("{be} too old|late|big|large|small|new|heavy|early to [be] {baseverb:verb}", lambda verb: Act("not", verb)),
         ("{be} too old|late|big|large|small|new|heavy|early to be {pastverb:verb}", lambda verb: Act("not", verb)),
         ("{failing:outcome}", lambda outcome: Act("not", outcome=outcome)),
+        ("{asks:needs}", lambda needs: Act("only", needs=needs)),
+        ("{asks:needs} {purpose:who}", lambda needs, who: Act("only", needs=needs, who=who)),
+        ("{asks:needs} {forwho:who}", lambda needs, who: Act("only", needs=needs, who=who)),
+    ),
+    "asks": table(
+        ("{needing} {fields}", lambda fields: present(fields)),
+        ("{needing} {thinghas:said}", lambda said: said),
+        ("{must} be {thingsaid:said}", lambda said: said),
+    ),
+    "needing": table(
+        ("need~|require~ [to have|give|provide|include|supply]", lambda: ""),
+        ("{must} [always] (have|give|provide|include|supply|state|carry|name | come with | be accompanied by | be given)", lambda: ""),
     ),
     "tooldoes": table(
         ("{failing:outcome}", lambda outcome: Act("not", outcome=outcome)),
         ("{onlyok}", lambda: Act("only")),
         ("{ok}", lambda: Act("may")),
+        ("{asks:needs}", lambda needs: Act("only", needs=needs)),
+        (
+            "{be} capped|limited at|to {amount} | {must} not exceed {amount} | can|may|must not be {cmp} {amount}",
+            lambda amount, cmp="<=": Act("only", needs=Not(Measure(None, cmp, amount)) if cmp != "<=" else Measure(None, "<=", amount)),
+        ),
         (f"{_AUX} {_NOT} (be used|called|made|invoked|done | happen|succeed|proceed)", lambda: Act("not")),
     ),
     "adjuncts": adjuncts,
@@ -362,6 +393,7 @@ PIECES: dict[str, Piece] = {
         ("(unless | except when|if|where|while | other than when|if) {condition}", lambda condition: Adjunct("unless", condition)),
         ("{notice:condition}", lambda condition: Adjunct("if", condition, True)),
         ("{late:condition}", lambda condition: Adjunct("if", condition)),
+        ("after {number} {field}", lambda number, field: Adjunct("if", Compare(field, ">=", Literal_(number)))),
         ("without [a|an|any|giving|providing] [a|an|any] {fields}", lambda fields: Adjunct("if", Not(present(fields)))),
         ("with [a|an] {fields}", lambda fields: Adjunct("if", present(fields))),
         ("by {role:condition}", lambda condition: Adjunct("if", condition)),

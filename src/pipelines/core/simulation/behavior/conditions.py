@@ -15,6 +15,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Exists,
     Field,
     Flagged,
+    HasSome,
     Not,
     Owns,
     Present,
@@ -59,6 +60,12 @@ _SIMPLE = table(
         "there is|are (not enough | insufficient) {field}",
         lambda field: Compare(field, "<", Field("quantity", None, True)),
     ),
+    ("there {be} no {field} [left|available|remaining]", lambda field: Not(HasSome(field))),
+    ("there {be} [any|some] {field} left|available|remaining", lambda field: HasSome(field)),
+    (
+        "there {be} [only] {cmp} {amount} {field} [left|available|remaining]",
+        lambda cmp, amount, field: Compare(field, cmp, amount),
+    ),
     (
         "there is|are (enough|sufficient) {field}",
         lambda field: Compare(field, ">=", Field("quantity", None, True)),
@@ -71,6 +78,7 @@ _FIELD_VERB = table(
     ("{be} {not} {fieldsaid}", lambda fieldsaid: negated(fieldsaid)),
     ("{fielddoes}", lambda fielddoes: fielddoes),
     ("does|do|did not {fielddoes}", lambda fielddoes: negated(fielddoes)),
+    ("has|have {fielddoes}", lambda fielddoes: fielddoes),
     ("has|have been {fieldsaid}", lambda fieldsaid: fieldsaid),
     ("has|have not been {fieldsaid}", lambda fieldsaid: negated(fieldsaid)),
 )

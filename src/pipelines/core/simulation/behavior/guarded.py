@@ -290,17 +290,18 @@ _ID = "[id|ids|number|numbers]"
 
 PIECES: dict[str, Piece] = {
     "unknown": table(
-        ("{who} [for|of|with|on] {nosuch:noun} {refused:outcome}", lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None))),
+        ("[asking|calling|querying] {who} [for|of|with|on] {nosuch:noun} {refused:outcome}", lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None))),
         ("{who} {refused:outcome} for|on|when|if|with|given [given] {nosuch:noun} [{be} given|passed|used|asked|supplied]", lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None))),
         ("[for|with|asking|looking|requesting] [for|up] {nosuch:noun} [,] {refused:outcome}", lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE)),
     ),
+    "system": table(("it | we | the system|backend|tool|api|server", constant(""))),
     "nosuch": table(
         (f"{{a}} {_NO_SUCH} {{noun}} {_ID}", lambda noun: noun),
         (f"{{a}} {_NO_SUCH} id|ids|number|numbers", lambda: ""),
         (f"{{a}} {{noun}} {_ID} that|which does|do not exist", lambda noun: noun),
         (f"{{a}} {{noun}} {_ID} that|which {{be}} not {{found}}", lambda noun: noun),
-        (f"{{a}} {{noun}} {_ID} [that|which] (it|the system|the backend|we) does|do not know", lambda noun: noun),
-        ("{a} id|ids [that|which] (it|the system|the backend|we) does|do not know", lambda: ""),
+        (f"{{a}} {{noun}} {_ID} [that|which] {{system}} does|do not know", lambda noun: noun),
+        ("{a} id|ids [that|which] {system} does|do not know", lambda: ""),
         ("{a} id|ids that|which does|do not exist", lambda: ""),
         ("no {noun} (has|with) [that|the|this|such] [a|an] [given] id", lambda noun: noun),
     ),

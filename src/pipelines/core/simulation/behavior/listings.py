@@ -40,8 +40,8 @@ _VERB_PHRASES = (
     (f"{_GIVES} [only] [the] {{number}} {{order}} {{listed}}", _cap),
     (f"{_GIVES} [only] [the] first|top {{number}} {{listed}} [[,] {{order}}]", _cap),
     (
-        f"{_GIVES} [at most] {{number}} {{listed}} [by default] unless {{field}} says|asks|is|asks|wants|given "
-        f"[otherwise|given|for more|set]",
+        f"{_GIVES} [at most] {{number}} {{listed}} [by default] unless {{field}} says|asks|is|wants "
+        f"[otherwise | given | for more | set | passed]",
         lambda number, field: Cap(int(number), False, field),
     ),
     (f"{_GIVES} {{order}}", lambda order: order),
@@ -178,6 +178,7 @@ PIECES: dict[str, Piece] = {
     ),
     "listed": table(
         ("{a} [matching|search|found|relevant] {noun}", constant("")),
+        ("{a} [matching|search|found|relevant] {field}", constant("")),
         (
             "{a} [matching|search] results|result|items|records|entries|rows|matches|hits|elements",
             constant(""),

@@ -15,7 +15,7 @@ DETERMINERS = word_set("a an the any all every each this that these those such s
 GIVEN = word_set("given requested provided supplied specified submitted passed input")
 GENERIC_NOUNS = word_set(
     "record records entity entities entry entries result results row rows object objects element "
-    "elements match matches item items request requests call calls"
+    "elements match matches item items request requests call calls ones"
 )
 # Words of the grammar itself: never a field, a value or a state.
 STOP = DETERMINERS | word_set(
@@ -40,7 +40,7 @@ STATES = word_set(
     "pending open closed active inactive new paid unpaid sent draft final void lost overdue expired "
     "processing complete incomplete live available unavailable empty free negative positive zero public "
     "private internal premium gold silver bronze platinum vip basic standard admin frozen stale "
-    "discontinued"
+    "discontinued full"
 )
 PHRASED_STATES = (
     "out of stock",
@@ -50,6 +50,7 @@ PHRASED_STATES = (
     "in progress",
     "past due",
     "sold out",
+    "fully booked",
     "on sale",
 )
 
@@ -152,7 +153,8 @@ def _listed(matcher: Matcher, at: int, piece: str, depth: int = 0) -> Iterator[t
         after += matcher.low(after) in ("or", "and", "nor", "/")
         if after > end and depth < 12:
             for last, rest in _listed(matcher, after, piece, depth + 1):
-                yield last, (first, *rest)
+                if not isinstance(rest[0], bool):  # "verified, no account …" goes on with another clause
+                    yield last, (first, *rest)
         yield end, (first,)
 
 

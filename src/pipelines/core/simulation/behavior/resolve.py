@@ -202,7 +202,7 @@ def _unknown(clause: c.Unknown, scope: Scope) -> list[Resolved]:
 def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     """Done before is what the record says: its status, a switch or a date named after the verb."""
     done = participle(scope.tool.verb)
-    kind = scope.kind_named(None)
+    kind = scope.kind_named(clause.who.noun) or scope.kind_named(None)
     if kind is None:
         raise Unresolved(f"nothing says whether it was {done}")
     spellings = sorted({done, *past_forms(scope.tool.verb)})
@@ -223,7 +223,7 @@ def _implied(target: Ref, value: Text) -> Resolved:
 
 
 def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
-    counter = scope.counter(scope.tool.verb, None).refs()[-1]
+    counter = scope.counter(scope.tool.verb, clause.who.noun).refs()[-1]
     need = text("default(", counter, f", 0) < {clause.most}")
     answer = answer_of(clause.outcome, RuleKind.GUARD, need, counter.root)
     return [

@@ -209,6 +209,10 @@ class Scope:
         path = find_field(kind.fields, name)
         if path is not None:
             return self._at(kind, path)
+        # The author's `delivered_at` may be a field of what the thing is linked with.
+        elsewhere = self._elsewhere(name) if kind.fields and _is_name(name) else None
+        if elsewhere is not None:
+            return elsewhere
         if name == "id":
             return self._at(kind, ("id",))
         if is_loose or (not kind.fields and name in USUAL_FIELDS):

@@ -132,7 +132,7 @@ def _what_is_left(kind: Kind) -> Path | None:
 
 
 def _special(kind: Kind, base: Text, word: str) -> Text | None:
-    if word in ("out of stock", "in stock", "sold out"):
+    if word in ("out of stock", "in stock", "sold out", "full", "fully booked"):
         stock = find_field(kind.fields, "stock") or _what_is_left(kind)
         if stock is None:
             return None
