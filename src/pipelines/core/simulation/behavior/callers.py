@@ -6,6 +6,7 @@ from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import Allowed, CallerIs, Compare, Condition, Field, Owns
 from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.words import PERSONS
+from pipelines.core.simulation.reading.words import plural
 
 OWNERS = (
     "user_id",
@@ -33,6 +34,9 @@ _OWNERSHIP = (
     "owner|buyer|purchaser|customer|user|creator|author|"
     "requester|holder|poster|sender|reporter|one|" + "|".join(sorted(PERSONS))
 )
+
+
+_PERSONS = "|".join(sorted({"caller", "callers", "people"} | PERSONS | {plural(word) for word in PERSONS}))
 
 
 def _matching(left: Field, right: Field) -> Condition | None:
@@ -74,6 +78,7 @@ PIECES: dict[str, Piece] = {
             f"{_OWNERSHIP} of|on {{thing}}|it|them [‹ {{matching}} ›]",
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),
+        (f"the {_PERSONS} it|they belongs|belong to", lambda: Owns(None)),
         (
             f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote|{{event}}) "
             f"{{thing}}|it|them [‹ {{matching}} ›]",
@@ -123,17 +128,7 @@ PIECES: dict[str, Piece] = {
         ("{thing}", lambda thing: None if thing.condition is None else Allowed(thing.condition)),
     ),
     "callers": table(
-        (
-            "{a} "
-            "user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|"
-            "account|accounts holder|holders",
-            constant("callers"),
-        ),
-        (
-            "{a} "
-            "user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|employees|employee",
-            constant("callers"),
-        ),
+        (f"{{a}} {_PERSONS} [holder|holders]", constant("callers")),
     ),
     "othersown": table(
         (

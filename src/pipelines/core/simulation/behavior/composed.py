@@ -254,7 +254,7 @@ def _act(polarity: Polarity, is_active: bool) -> object:
     return means
 
 
-_ENABLED = "allowed|permitted|able|eligible|entitled"
+_ENABLED = "allowed|permitted|able|eligible|entitled|possible|legal"
 _TO_WHAT = "[(to|for|with|on|at|by|from|in) {thing:object}]"
 
 _EVERYONE = Who(everyone=True)
@@ -323,6 +323,7 @@ PIECES: dict[str, Piece] = {
         ("{field:part} of {thing}", lambda part, thing: Subject(thing, None, part.name)),
         ("{field:part}", lambda part: Subject(Thing(part.owner or ""), None, part.name)),
         ("you", lambda: Subject(Thing("user"))),
+        ("it", lambda: Subject(Thing(""))),
         ("no [more|further] {who}", lambda who: Subject(None, who, None, "no")),
         ("no {thing}", lambda thing: Subject(thing, None, None, "no")),
         ("none of {thing}", lambda thing: Subject(thing, None, None, "no")),
@@ -337,6 +338,7 @@ PIECES: dict[str, Piece] = {
         ("{relative:clause}", lambda clause: Thing("user", about(clause, "user"))),
     ),
     "span": table(
+        ("without [a|an|any] {fields}", lambda fields: (Adjunct("if", Not(present(fields))),)),
         ("{late:condition}", lambda condition: (Adjunct("if", condition),)),
         ("in the past", lambda: (Adjunct("if", Compare(Field(WHEN), "<", Now())),)),
         ("in the future", lambda: (Adjunct("if", Compare(Field(WHEN), ">", Now())),)),
@@ -367,7 +369,7 @@ PIECES: dict[str, Piece] = {
     "asks": table(
         ("{needing} {fields}", lambda fields: present(fields)),
         ("{needing} {thinghas:said}", lambda said: said),
-        ("{must} be {thingsaid:said}", lambda said: said),
+        ("{must} be called|used|made|sent|filed|placed with [a|an|the] {fields}", lambda fields: present(fields)),
     ),
     "needing": table(
         ("need~|require~ [to have|give|provide|include|supply]", lambda: ""),
@@ -381,6 +383,10 @@ PIECES: dict[str, Piece] = {
         (
             "{be} capped|limited at|to {amount} | {must} not exceed {amount} | can|may|must not be {cmp} {amount}",
             lambda amount, cmp="<=": Act("only", needs=Not(Measure(None, cmp, amount)) if cmp != "<=" else Measure(None, "<=", amount)),
+        ),
+        (
+            "{rejected} to {baseverb:verb} {thing:object} | refuse~|decline~ to {baseverb:verb} {thing:object}",
+            lambda verb, object: Act("not", verb, None, object, who=Who(verb=verb, noun=object.noun or None)),
         ),
         (f"{_AUX} {_NOT} (be used|called|made|invoked|done | happen|succeed|proceed)", lambda: Act("not")),
     ),
@@ -397,6 +403,11 @@ PIECES: dict[str, Piece] = {
         ("without [a|an|any|giving|providing] [a|an|any] {fields}", lambda fields: Adjunct("if", Not(present(fields)))),
         ("with [a|an] {fields}", lambda fields: Adjunct("if", present(fields))),
         ("by {role:condition}", lambda condition: Adjunct("if", condition)),
+        ("by (nobody | no one) (but|except | other than) {role:condition}", lambda condition: Adjunct("if", condition, True)),
+        (
+            "(for|on|with|to|against|in|from | in case of) {thing}",
+            lambda thing: None if thing.condition is None else Adjunct("if", thing.condition),
+        ),
         ("by {role:condition} and [by] (no one | nobody) else", lambda condition: Adjunct("if", condition, True)),
         ("(for|to|by|on|of|in) (them|it|him|her | their|its name | that {noun})", lambda: Adjunct("if", Always())),
         ("(through|via|using|with|in|by) this|the|our api|system|tool|backend|app|endpoint", lambda: Adjunct("if", Always())),
@@ -419,7 +430,11 @@ PIECES: dict[str, Piece] = {
         ("{else:outcome}", lambda outcome: outcome),
         ("{with:outcome}", lambda outcome: outcome),
         ("[{sep}] [{thereupon}] [{answerer}] [then] {failing:outcome}", lambda outcome: outcome),
-        ("[{sep}] the|its answer|reply|response|result|error is {payload:outcome}", lambda outcome: outcome),
+        (
+            "[{sep}] [{otherwise}] (the|its answer|reply|response|result|error | it | this | {answerer}) is|are|means "
+            "{failure:outcome}",
+            lambda outcome: outcome,
+        ),
         ("[,|;|:|-] {payload:outcome}", lambda outcome: outcome),
     ),
     "thereupon": table(

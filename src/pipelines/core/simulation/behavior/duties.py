@@ -74,6 +74,7 @@ PIECES: dict[str, Piece] = {
         ("for {subject} to be {pastverb}", lambda pastverb: Who(verb=pastverb)),
         ("before {subject} can be {pastverb}", lambda pastverb: Who(verb=pastverb)),
         ("before being {pastverb}", lambda pastverb: Who(verb=pastverb)),
+        ("[in order] to {baseverb}", lambda baseverb: Who(verb=baseverb)),
         (
             "[in order] to {baseverb} {thing}",
             lambda baseverb, thing: Who(verb=baseverb, noun=thing.noun or None),

@@ -11,6 +11,7 @@ from pipelines.core.simulation.behavior.clauses import (
     Clause,
     Compute,
     Erase,
+    Keep,
     Keepsake,
     Raise,
     Restock,
@@ -19,12 +20,16 @@ from pipelines.core.simulation.behavior.clauses import (
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     Amount,
+    Any_,
     Condition,
     Field,
     Literal_,
+    Not,
     Now,
+    Present,
     Sum,
     Thing,
+    negated,
 )
 from pipelines.core.simulation.behavior.phrases import constant
 
@@ -55,8 +60,7 @@ _ACTIVE = (
     ("set~|change~|update~ {target:field} from {value} to {newvalue:value}", _assign),
     ("set~|change~|update~ {assignments}", lambda assignments: assignments),
     ("set~ {target:field} = {newvalue:value}", _assign),
-    ("mark~|flag~|label~ {thing} as {state}", lambda thing, state: _become(thing, state)),
-    ("mark~ {thing} {state}", lambda thing, state: _become(thing, state)),
+    ("mark~|flag~|label~|make~|turn~ {thing}|it [as] {state} [again]", lambda state, thing=None: _become(thing, state)),
     (
         "move~|transition~|change~|set~|put~|switch~ {thing} [in] to {state} [status|state]",
         lambda thing, state: _become(thing, state),
@@ -78,7 +82,7 @@ _ACTIVE = (
         "[later|forward|back|out|ahead]",
         lambda field, duration: Step(replace(field, is_new=True), duration, "+"),
     ),
-    ("record~|store~|save~|keep~|log~|persist~ {argument} [on|in|with|against {thing}]", Keepsake),
+    ("record~|store~|save~|keep~|log~|persist~ {argument} [on|in|with|against {thing}|it]", Keepsake),
     (
         "record~|store~|save~|keep~|log~|persist~ {argument} as|under|in {new_field:under} [on|of {thing}]",
         Keepsake,
@@ -106,7 +110,9 @@ _ACTIVE = (
 )
 
 
-def _become(thing: Thing, word: str) -> Become | None:
+def _become(thing: Thing | None, word: str) -> Become | None:
+    if thing is None:
+        return Become(None, word)
     return None if thing.condition is not None else Become(thing.noun or None, word)
 
 
@@ -152,7 +158,19 @@ def conditional(clause: Any, condition: Condition) -> Clause | None:
     """The clause, only when the condition holds; None where that makes no sense."""
     if isinstance(clause, (Assign, Step, Become, Raise, Compute)) and clause.when is None:
         return replace(clause, when=condition)
+    if isinstance(clause, Keep):  # "… unless status is given": what is asked for, not what each thing has
+        return replace(clause, condition=Any_((negated(_asked(condition)), clause.condition)))
     return None
+
+
+def _asked(condition: Condition) -> Condition:
+    match condition:
+        case Present(field):
+            return Present(replace(field, is_argument=True))
+        case Not(part):
+            return Not(_asked(part))
+        case _:
+            return condition
 
 
 def assignments(matcher: Matcher, at: int) -> Iterator[Found]:

@@ -151,6 +151,11 @@ _CLAUSE = table(
         lambda condition, who, clauses: _both(condition, who, clauses),
     ),
     ("{doings:clauses} {when} {condition}", _only_when),
+    (
+        "{who} {vps:clauses} unless {condition}",
+        lambda condition, who, clauses: _both(negated(condition), who, clauses),
+    ),
+    ("unless {condition} [,] {shown:clauses}", lambda condition, clauses: _only_when(negated(condition), _several(clauses))),
     ("{vps}", lambda vps: vps),
 )
 

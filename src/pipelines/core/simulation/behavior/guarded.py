@@ -246,6 +246,7 @@ _WHOLE = (
         "{subject} own|owns|placed|created|{event} [{result:outcome}]",
         _own,
     ),
+    ("{callers} can|may {baseverb:verb} only their|its|his|her own {noun} [{result:outcome}]", _own),
     ("{callers} can|may not {baseverb:verb} {othersown:noun} [{result:outcome}]", _own),
     (
         "{thing} {canonly:verb} by {callers} who|that own~|placed|created {subject} [{result:outcome}]",

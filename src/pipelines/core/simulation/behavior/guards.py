@@ -161,7 +161,8 @@ PIECES: dict[str, Piece] = {
                 "[will|can|may|should|must] succeed~|work~|proceed~|apply|applies|function~|happen~",
                 "[will|can|may] go|goes through",
                 "[is|are|be] "
-                "allowed|permitted|possible|accepted|available|valid|enabled|honored|processed|executed|supported",
+                "allowed|permitted|possible|accepted|available|valid|enabled|honored|processed|executed|supported|given|"
+                "issued|granted|offered|open|made",
                 "[can|may|must|should] be "
                 "called|used|invoked|run|executed|performed|made|done|requested|processed|issued",
             )

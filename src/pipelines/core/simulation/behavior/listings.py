@@ -35,7 +35,7 @@ _FROM = (
 
 _VERB_PHRASES = (
     (f"{_GIVES} {{most}} {{number}} {{listed}} [[,] {{order}}]", _cap),
-    (f"{_GIVES} {{most}} {{number}} [[,] {{order}}]", _cap),
+    (f"{_GIVES} {{most}} {{number}} [{{field}}] [[,] {{order}}]", _cap),
     (f"{_GIVES} [only] [the] {{order}} {{number}} {{listed}}", _cap),
     (f"{_GIVES} [only] [the] {{number}} {{order}} {{listed}}", _cap),
     (f"{_GIVES} [only] [the] first|top {{number}} {{listed}} [[,] {{order}}]", _cap),
@@ -178,7 +178,6 @@ PIECES: dict[str, Piece] = {
     ),
     "listed": table(
         ("{a} [matching|search|found|relevant] {noun}", constant("")),
-        ("{a} [matching|search|found|relevant] {field}", constant("")),
         (
             "{a} [matching|search] results|result|items|records|entries|rows|matches|hits|elements",
             constant(""),
@@ -234,6 +233,8 @@ PIECES: dict[str, Piece] = {
             "[sorted|ordered] [with] [the] most expensive [first] | highest price|priced first",
             lambda: _extreme(True, "price"),
         ),
+        ("[the] newest|latest {listed} first", _newest),
+        ("[the] oldest|earliest {listed} first", lambda: Order(None, False)),
         ("highest|largest|newest|latest|biggest {field} first", lambda field: Order(field, True)),
         ("lowest|smallest|oldest|earliest {field} first", lambda field: Order(field, False)),
     ),

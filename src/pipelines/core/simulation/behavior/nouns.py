@@ -104,9 +104,10 @@ def states(matcher: Matcher, at: int, depth: int = 0) -> Iterator[Found]:
         after = end + (matcher.low(end) == ",")
         after += matcher.low(after) in ("or", "nor", "and")
         if after > end and depth < 8:
-            after += matcher.low(after) == "not" and False
+            is_comma_only = matcher.low(after - 1) == ","
             for last, rest in states(matcher, after, depth + 1):
-                yield last, (first, *rest)
+                if len(rest) > 1 or not is_comma_only:  # "is cancelled, booking it …" is no list
+                    yield last, (first, *rest)
         yield end, (first,)
 
 

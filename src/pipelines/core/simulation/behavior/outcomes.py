@@ -124,6 +124,10 @@ def _hear(matcher: Matcher, at: int, token: Token, heard: _Heard) -> tuple[int, 
     named = _named_status(matcher, at)
     if named and heard.error is None:
         return at + len(named.split()), replace(heard, error=snake(named))
+    following = matcher.low(at + 1)
+    if heard.status and heard.error is None and token.kind is Kind.WORD and following in ("", ")", ";", ","):
+        if token.low not in _BEFORE | _AFTER | _SAYING | _NOT_A_WORD:
+            return at + 1, replace(heard, error=token.low)
     if token.low in ("error", "exception", "failure"):
         return at + 1, replace(heard, is_error=True)
     if token.low in _BEFORE | _AFTER | _SAYING or _joins(matcher, at, token, heard):
@@ -243,7 +247,7 @@ PIECES: dict[str, Piece] = {
                 "[will] reject~|refuse~|deny|denies|decline~|block~ [it|them | the "
                 "request|call|operation | such requests|calls]",
                 "is|are not allowed|permitted|possible|accepted|processed|honored|supported|available|valid",
-                "is|are invalid|impossible|unavailable",
+                "is|are invalid|impossible|unavailable|closed|over|off",
                 "does|do|will not work|succeed|go through",
                 "can|may|must not be "
                 "called|used|invoked|executed|processed|performed|made|done|completed|accepted",
@@ -274,6 +278,8 @@ PIECES: dict[str, Piece] = {
                 "if {subject} is|are not [,]",
                 "if this|that|the condition is not met|so|satisfied [,]",
                 "in that case [,]",
+                "(later|earlier|sooner|more|less) than that [,] | after|beyond|past|before that [,]",
+                "in|for any|all|every other state|status|case|{noun} [,] | for anything|everything else [,]",
                 "when it is|does not [,]",
             )
         )

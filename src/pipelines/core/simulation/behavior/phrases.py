@@ -173,6 +173,7 @@ def words_at(matcher: Matcher, at: int, length: int) -> str:
 def field(matcher: Matcher, at: int) -> Iterator[Found]:
     """A field or argument: `status`, `the order's status`, `the total of the order`, `order.user_id`."""
     at += matcher.low(at) in DETERMINERS
+    at += 2 if matcher.low(at) == "number" and matcher.low(at + 1) == "of" else 0
     is_argument = matcher.low(at) in GIVEN
     at += is_argument
     owner = None

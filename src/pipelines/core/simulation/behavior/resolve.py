@@ -17,9 +17,10 @@ from pipelines.core.simulation.behavior.permissions import NO
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
 from pipelines.core.simulation.behavior.states import done_before
-from pipelines.core.simulation.behavior.things import switch_of
+from pipelines.core.simulation.behavior.things import find_field, switch_of
 from pipelines.core.simulation.behavior.truth import truth
 from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
+from pipelines.core.simulation.reading.verbs import word_set
 from pipelines.core.simulation.reading.words import participle, singular
 from pipelines.core.simulation.reading.words import tokens as words_of
 
@@ -258,7 +259,11 @@ def _below(path: tuple[str, ...]) -> tuple[str, ...]:
 def _makes(scope: Scope, noun: str, kind: str) -> bool:
     tool = scope.tool
     is_named = tool.kind == kind or tool.name in scope.lexicon.verbs.get(singular(noun), ())
-    return not tool.reads and is_named and scope.lexicon.id_argument(tool, kind) is None
+    is_new = scope.lexicon.id_argument(tool, kind) is None or tool.verb in _HANDING_OUT
+    return not tool.reads and is_named and is_new
+
+
+_HANDING_OUT = word_set("assign allocate give lend rent issue grant attach")
 
 
 def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
@@ -266,7 +271,14 @@ def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
     argument = scope.place(replace(clause.field, owner=None, is_argument=True))
     if scope.tool.reads or argument.name in scope.tool.required:
         raise Unresolved(f"{scope.tool.name} keeps no {argument.name}, or always has it")
-    target = effects.target_of(m.Field(argument.name, None, False, True), scope)
+    holders = [kind for kind in scope.lexicon.kinds.values() if find_field(kind.fields, argument.name)]
+    own = [kind for kind in holders if kind.name == scope.kind] or [
+        kind for kind in holders if _makes(scope, kind.name, kind.name)
+    ]
+    path = find_field(own[0].fields, argument.name) if len(own) == 1 else None
+    if path is None:
+        raise Unresolved(f"nothing that {scope.tool.name} makes has {argument.name}")
+    target = Ref(own[0].name, path)
     value = effects.new_value(clause.value, target, scope)
     return [Resolved(RuleKind.EFFECT, r.Write(target, value, text(argument.value, " == null")))]
 

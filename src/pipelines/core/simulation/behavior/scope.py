@@ -257,6 +257,10 @@ class Scope:
             if argument is not None and self.in_list is None:
                 return self._argument(argument)
         kind = self.kind_named(noun)
+        if kind is not None and kind.fields and singular(words_of(kind.name)[-1]) in PERSONS:
+            if ("age",) not in kind.fields:
+                raise Unresolved(f"what a {kind.name} counts for is not said")
+            return self._at(kind, ("age",))  # members under 18
         for name in WORTH:
             if kind is not None and (name,) in kind.fields and "number" in kind.fields[(name,)].kinds:
                 return self._at(kind, (name,))

@@ -94,7 +94,7 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
             return hits[0]
     if len(spoken) > 1 and spoken[0] in _ADJECTIVES:
         return find_field(fields, " ".join(spoken[1:]), similar)
-    if len(spoken) > 1 and spoken[-1] == "number":  # the phone number
+    if len(spoken) > 1 and spoken[-1] in ("number", "count"):  # the phone number
         return find_field(fields, " ".join(spoken[:-1]), similar)
     for said, written in words.SAME_FIELDS if similar else ():
         if joined(spoken) in said:

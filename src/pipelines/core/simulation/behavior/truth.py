@@ -143,6 +143,13 @@ def _same(left: Place, right: Place) -> Text:
 
 def _compared(condition: Compare, scope: Scope) -> Text:
     left, op, right = condition.left, condition.op, condition.right
+    if isinstance(right, Field) and right.owner is None:
+        scope_of_right = scope
+    else:  # what it is measured against is a record's, where the sentence names the record
+        scope_of_right = replace(scope, prefers_arguments=False)
+    if isinstance(left, Field) and isinstance(right, Field):
+        if scope.place(left).value == scope_of_right.place(right).value:
+            raise Unresolved("a value is compared with itself")
     if isinstance(left, Field):
         place = scope.place(left)
         if isinstance(right, Percent):
@@ -153,14 +160,14 @@ def _compared(condition: Compare, scope: Scope) -> Text:
             or place.is_date
         )
         if is_moment and op in ("<", "<=", ">", ">="):
-            return _dated(place.value, op, scope.amount(right))
+            return _dated(place.value, op, scope_of_right.amount(right))
         if isinstance(right, Field) and op in ("==", "!="):
-            same = _same(place, scope.place(right))
+            same = _same(place, scope_of_right.place(right))
             return same if op == "==" else text("not (", same, ")")
         if place.about is not None and place.about.keeps is not None:
-            return text("len(", place.value, f") {op} ", scope.amount(right))
-        return text(place.value, f" {op} ", scope.amount(right))
-    return text(scope.amount(left), f" {op} ", scope.amount(right))
+            return text("len(", place.value, f") {op} ", scope_of_right.amount(right))
+        return text(place.value, f" {op} ", scope_of_right.amount(right))
+    return text(scope.amount(left), f" {op} ", scope_of_right.amount(right))
 
 
 def _share_of(place: Place, share: Percent, scope: Scope) -> str:
