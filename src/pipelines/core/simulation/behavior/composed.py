@@ -12,6 +12,7 @@ from pipelines.core.simulation.behavior.guards import WHOEVER_TAKES_IT, fuller, 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     IT,
+    All,
     Allowed,
     WHEN,
     Always,
@@ -25,6 +26,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Not,
     Outcome,
     Owns,
+    Present,
     Thing,
     Who,
     both,
@@ -269,6 +271,12 @@ def _per(most: Decimal, counted: Thing, noun: str, outcome: Outcome | None = Non
     return _quota(Thing(noun), most, counted, outcome) if noun else None
 
 
+def _there_and(said: Condition) -> Condition:
+    """What has to be so has to be there."""
+    field = said.left if isinstance(said, Compare) else None
+    return All((Present(field), said)) if isinstance(field, Field) else said
+
+
 _HAVE = "have|hold|own|keep|carry|book|take|make|place|open|file|create|be"
 _ATATIME = "[(at a|any [one|given] time | at once | at the same time | in total | in all | on file | on record)]"
 
@@ -368,7 +376,7 @@ PIECES: dict[str, Piece] = {
     ),
     "asks": table(
         ("{needing} {fields}", lambda fields: present(fields)),
-        ("{needing} {thinghas:said}", lambda said: said),
+        ("{needing} {thinghas:said}", _there_and),
         ("{must} be called|used|made|sent|filed|placed with [a|an|the] {fields}", lambda fields: present(fields)),
     ),
     "needing": table(

@@ -2,7 +2,7 @@
 there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -89,20 +89,27 @@ def _about(expression: Text, scope: Scope) -> str | None:
 
 def _if_given(need: m.Condition, expression: Text, scope: Scope) -> Text:
     """A rule about an optional argument binds only calls that give it, unless it asks for it."""
-    if isinstance(need, (m.Present, m.All)) and _asks_for(need):
-        return expression
+    asked = {scope.place(field).name for field in _asked_for(need)}
     optional = dict.fromkeys(
-        ref for ref in expression.refs() if ref.root == ARGUMENTS and ref.path[0] not in scope.tool.required
+        ref
+        for ref in expression.refs()
+        if ref.root == ARGUMENTS and ref.path[0] not in scope.tool.required and ref.path[0] not in asked
     )
     if not optional:
         return expression
     return text("(", *(part for ref in optional for part in (ref, " == null or ")), expression, ")")
 
 
-def _asks_for(need: m.Condition) -> bool:
-    return isinstance(need, m.Present) or (
-        isinstance(need, m.All) and all(_asks_for(part) for part in need.parts)
-    )
+def _asked_for(need: m.Condition) -> Iterator[m.Field]:
+    """The fields that have to be there, where the condition as a whole is to hold."""
+    match need:
+        case m.Present(field) if not field.is_new:
+            yield field
+        case m.All(parts) | m.Any_(parts):
+            for part in parts:
+                yield from _asked_for(part)
+        case m.Allowed(part):
+            yield from _asked_for(part)
 
 
 _STATUS = {RuleKind.PERMISSION: 403, RuleKind.ARGUMENT: 422, RuleKind.NOT_FOUND: 404}

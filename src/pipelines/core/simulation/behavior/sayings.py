@@ -9,6 +9,7 @@ from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     Age,
     All,
+    MONEY,
     Amount,
     Any_,
     Compare,
@@ -26,6 +27,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Op,
     Owns,
     Present,
+    Sum,
     Times,
     Unique,
 )
@@ -184,7 +186,10 @@ _SAID_OF_THING = table(
     ),
     ("{cmp} {money}", lambda cmp, money: Measure(None, cmp, money)),
     ("of {cmp} {amount} [in value]", lambda cmp, amount: Measure(None, cmp, amount)),
-    ("[over] {cmp} {amount} in value", lambda cmp, amount: Measure(None, cmp, amount)),
+    (
+        "[over] {cmp} {amount} in value",
+        lambda cmp, amount: Compare(Sum("abs", (Field(MONEY),)), cmp, amount),
+    ),
     ("of {amount} or {ormore}", lambda amount, ormore: Measure(None, ormore, amount)),
     ("[{cmp}] {number} [years] old|of age", lambda number, cmp="==": Compare(Field("age"), cmp, Literal_(number))),
     ("older than {number}", lambda number: Compare(Field("age"), ">", Literal_(number))),
