@@ -5,7 +5,16 @@ world.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipelines.core.simulation.behavior.meaning import IT, Amount, Condition, Duration, Field, Outcome, Thing, Who
+from pipelines.core.simulation.behavior.meaning import (
+    IT,
+    Amount,
+    Condition,
+    Duration,
+    Field,
+    Outcome,
+    Thing,
+    Who,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,9 @@ def composed(
     """The rule that these features make, or None where they take nothing away from anybody."""
     outcome = fuller(act.outcome, outcome)
     noun = subject.thing.noun if subject.thing else (subject.who.noun if subject.who else None)
-    of_subject = subject.thing.condition if subject.thing else (subject.who.condition if subject.who else None)
+    of_subject = (
+        subject.thing.condition if subject.thing else (subject.who.condition if subject.who else None)
+    )
     of_object = act.object.condition if act.object else None
     polarity: Polarity = act.polarity
     if subject.says == "no":
@@ -278,17 +280,37 @@ def _there_and(said: Condition) -> Condition:
 
 
 _HAVE = "have|hold|own|keep|carry|book|take|make|place|open|file|create|be"
-_ATATIME = "[(at a|any [one|given] time | at once | at the same time | in total | in all | on file | on record)]"
+_ATATIME = (
+    "[(at a|any [one|given] time | at once | at the same time | in total | in all | on file | on record)]"
+)
 
 PIECES: dict[str, Piece] = {
     "composed": sentence,
     "quota": table(
-        (f"{{thing:owner}} {_AUX} [only] {_HAVE} {{atmost}} {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
-        (f"{{thing:owner}} {_AUX} [only] {_HAVE} {{number:most}} {{thing:counted}} at most {_ATATIME} [{{result:outcome}}]", _quota),
-        (f"{{thing:owner}} {_AUX} {_NOT} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
-        (f"no {{thing:owner}} {_AUX} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
-        (f"{{thing:owner}} is|are limited|restricted to {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]", _quota),
-        (f"[there can|may be] [at most | no more than | only | up to] {{number:most}} {{thing:counted}} [is|are] [allowed|permitted|accepted] (per | for each|every) {{noun}} {_ATATIME} [{{result:outcome}}]", _per),
+        (
+            f"{{thing:owner}} {_AUX} [only] {_HAVE} {{atmost}} {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]",
+            _quota,
+        ),
+        (
+            f"{{thing:owner}} {_AUX} [only] {_HAVE} {{number:most}} {{thing:counted}} at most {_ATATIME} [{{result:outcome}}]",
+            _quota,
+        ),
+        (
+            f"{{thing:owner}} {_AUX} {_NOT} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]",
+            _quota,
+        ),
+        (
+            f"no {{thing:owner}} {_AUX} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]",
+            _quota,
+        ),
+        (
+            f"{{thing:owner}} is|are limited|restricted to {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]",
+            _quota,
+        ),
+        (
+            f"[there can|may be] [at most | no more than | only | up to] {{number:most}} {{thing:counted}} [is|are] [allowed|permitted|accepted] (per | for each|every) {{noun}} {_ATATIME} [{{result:outcome}}]",
+            _per,
+        ),
     ),
     "atmost": table(
         ("at most | no more than | not more than | up to | a maximum of | a most of | only", lambda: ""),
@@ -319,7 +341,10 @@ PIECES: dict[str, Piece] = {
     ),
     "defaulted": table(
         ("it|they default~ to | {a} {noun} default~ to | {field} default~ to", lambda: ""),
-        ("(it|{field}|{a} [new] {noun}) is|are|becomes|gets [set|created|opened|made|booked|sent|placed] [to|as|with|in|by]", lambda: ""),
+        (
+            "(it|{field}|{a} [new] {noun}) is|are|becomes|gets [set|created|opened|made|booked|sent|placed] [to|as|with|in|by]",
+            lambda: "",
+        ),
     ),
     "missing": table(
         ("{be} (missing|omitted|absent|blank|empty | left out|blank|empty|off | not {given})", lambda: ""),
@@ -327,7 +352,10 @@ PIECES: dict[str, Piece] = {
     ),
     "subjectof": table(
         ("{who}", lambda who: Subject(None, who)),
-        ("neither {toolnames:first} nor {toolnames:second}", lambda first, second: Subject(None, Who((*first, *second)), None, "no")),
+        (
+            "neither {toolnames:first} nor {toolnames:second}",
+            lambda first, second: Subject(None, Who((*first, *second)), None, "no"),
+        ),
         ("{field:part} of {thing}", lambda part, thing: Subject(thing, None, part.name)),
         ("{field:part}", lambda part: Subject(Thing(part.owner or ""), None, part.name)),
         ("you", lambda: Subject(Thing("user"))),
@@ -367,8 +395,14 @@ PIECES: dict[str, Piece] = {
             f"{_BE} <> {_ENABLED} to {{baseverb:verb}} [{{thing:object}}|it|them]",
             is_active=True,
         ),  # type: ignore[arg-type]
-        ("{be} too old|late|big|large|small|new|heavy|early to [be] {baseverb:verb}", lambda verb: Act("not", verb)),
-        ("{be} too old|late|big|large|small|new|heavy|early to be {pastverb:verb}", lambda verb: Act("not", verb)),
+        (
+            "{be} too old|late|big|large|small|new|heavy|early to [be] {baseverb:verb}",
+            lambda verb: Act("not", verb),
+        ),
+        (
+            "{be} too old|late|big|large|small|new|heavy|early to be {pastverb:verb}",
+            lambda verb: Act("not", verb),
+        ),
         ("{failing:outcome}", lambda outcome: Act("not", outcome=outcome)),
         ("{asks:needs}", lambda needs: Act("only", needs=needs)),
         ("{asks:needs} {purpose:who}", lambda needs, who: Act("only", needs=needs, who=who)),
@@ -377,11 +411,17 @@ PIECES: dict[str, Piece] = {
     "asks": table(
         ("{needing} {fields}", lambda fields: present(fields)),
         ("{needing} {thinghas:said}", _there_and),
-        ("{must} be called|used|made|sent|filed|placed with [a|an|the] {fields}", lambda fields: present(fields)),
+        (
+            "{must} be called|used|made|sent|filed|placed with [a|an|the] {fields}",
+            lambda fields: present(fields),
+        ),
     ),
     "needing": table(
         ("need~|require~ [to have|give|provide|include|supply]", lambda: ""),
-        ("{must} [always] (have|give|provide|include|supply|state|carry|name | come with | be accompanied by | be given)", lambda: ""),
+        (
+            "{must} [always] (have|give|provide|include|supply|state|carry|name | come with | be accompanied by | be given)",
+            lambda: "",
+        ),
     ),
     "tooldoes": table(
         ("{failing:outcome}", lambda outcome: Act("not", outcome=outcome)),
@@ -390,7 +430,9 @@ PIECES: dict[str, Piece] = {
         ("{asks:needs}", lambda needs: Act("only", needs=needs)),
         (
             "{be} capped|limited at|to {amount} | {must} not exceed {amount} | can|may|must not be {cmp} {amount}",
-            lambda amount, cmp="<=": Act("only", needs=Not(Measure(None, cmp, amount)) if cmp != "<=" else Measure(None, "<=", amount)),
+            lambda amount, cmp="<=": Act(
+                "only", needs=Not(Measure(None, cmp, amount)) if cmp != "<=" else Measure(None, "<=", amount)
+            ),
         ),
         (
             "{rejected} to {baseverb:verb} {thing:object} | refuse~|decline~ to {baseverb:verb} {thing:object}",
@@ -402,25 +444,55 @@ PIECES: dict[str, Piece] = {
     "adjunct": table(
         ("only {adjunct:inner}", lambda inner: inner._replace(is_only=True)),
         ("{when} {condition}", lambda condition: Adjunct("if", condition)),
-        ("[and] (once|after | as soon as | from the moment) {condition}", lambda condition: Adjunct("if", condition)),
-        ("(until|before|till | prior to | up until) {condition}", lambda condition: Adjunct("until", condition)),
-        ("(unless | except when|if|where|while | other than when|if) {condition}", lambda condition: Adjunct("unless", condition)),
+        (
+            "[and] (once|after | as soon as | from the moment) {condition}",
+            lambda condition: Adjunct("if", condition),
+        ),
+        (
+            "(until|before|till | prior to | up until) {condition}",
+            lambda condition: Adjunct("until", condition),
+        ),
+        (
+            "(unless | except when|if|where|while | other than when|if) {condition}",
+            lambda condition: Adjunct("unless", condition),
+        ),
         ("{notice:condition}", lambda condition: Adjunct("if", condition, True)),
         ("{late:condition}", lambda condition: Adjunct("if", condition)),
-        ("after {number} {field}", lambda number, field: Adjunct("if", Compare(field, ">=", Literal_(number)))),
-        ("without [a|an|any|giving|providing] [a|an|any] {fields}", lambda fields: Adjunct("if", Not(present(fields)))),
+        (
+            "after {number} {field}",
+            lambda number, field: Adjunct("if", Compare(field, ">=", Literal_(number))),
+        ),
+        (
+            "without [a|an|any|giving|providing] [a|an|any] {fields}",
+            lambda fields: Adjunct("if", Not(present(fields))),
+        ),
         ("with [a|an] {fields}", lambda fields: Adjunct("if", present(fields))),
         ("by {role:condition}", lambda condition: Adjunct("if", condition)),
-        ("by (nobody | no one) (but|except | other than) {role:condition}", lambda condition: Adjunct("if", condition, True)),
+        (
+            "by (nobody | no one) (but|except | other than) {role:condition}",
+            lambda condition: Adjunct("if", condition, True),
+        ),
         (
             "(for|on|with|to|against|in|from | in case of) {thing}",
             lambda thing: None if thing.condition is None else Adjunct("if", thing.condition),
         ),
-        ("by {role:condition} and [by] (no one | nobody) else", lambda condition: Adjunct("if", condition, True)),
-        ("(for|to|by|on|of|in) (them|it|him|her | their|its name | that {noun})", lambda: Adjunct("if", Always())),
-        ("(through|via|using|with|in|by) this|the|our api|system|tool|backend|app|endpoint", lambda: Adjunct("if", Always())),
+        (
+            "by {role:condition} and [by] (no one | nobody) else",
+            lambda condition: Adjunct("if", condition, True),
+        ),
+        (
+            "(for|to|by|on|of|in) (them|it|him|her | their|its name | that {noun})",
+            lambda: Adjunct("if", Always()),
+        ),
+        (
+            "(through|via|using|with|in|by) this|the|our api|system|tool|backend|app|endpoint",
+            lambda: Adjunct("if", Always()),
+        ),
         ("by {othercaller}", lambda: Adjunct("if", Not(Owns(None)))),
-        ("by anyone|anybody (other than | but|except) {role:condition}", lambda condition: Adjunct("unless", condition)),
+        (
+            "by anyone|anybody (other than | but|except) {role:condition}",
+            lambda condition: Adjunct("unless", condition),
+        ),
         ("{times}", lambda times: Adjunct("times", times)),
     ),
     "times": table(
@@ -430,7 +502,10 @@ PIECES: dict[str, Piece] = {
         ("more than once", lambda: 2),
         ("more than twice", lambda: 3),
         ("more than {number} times", lambda number: int(number) + 1),
-        ("(at most | no more than | not more than | up to | a maximum of) {number} times", lambda number: int(number)),
+        (
+            "(at most | no more than | not more than | up to | a maximum of) {number} times",
+            lambda number: int(number),
+        ),
         ("(at most | no more than | not more than | up to) once", lambda: 1),
         ("(at most | no more than | not more than | up to) twice", lambda: 2),
     ),
@@ -446,6 +521,9 @@ PIECES: dict[str, Piece] = {
         ("[,|;|:|-] {payload:outcome}", lambda outcome: outcome),
     ),
     "thereupon": table(
-        ("[and] (after|in which [case] | then|afterwards|thereafter | after that | in that case) [,]", lambda: ""),
+        (
+            "[and] (after|in which [case] | then|afterwards|thereafter | after that | in that case) [,]",
+            lambda: "",
+        ),
     ),
 }

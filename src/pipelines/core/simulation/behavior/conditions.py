@@ -24,6 +24,7 @@ from pipelines.core.simulation.behavior.meaning import (
 from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.sayings import about, happened, in_status, said_of
 
+
 def _of_field(field: Field, said: Condition) -> Condition:
     return said_of(said, field)  # type: ignore[no-any-return]
 
@@ -49,7 +50,10 @@ _SIMPLE = table(
     ("{caller} is not [a|an|the] {callerkind}", lambda callerkind: Not(CallerIs(callerkind))),
     ("no {field} {be} {given}", lambda field: Not(Present(field))),
     ("no {field} filter {be} {given}", lambda field: Not(Present(field))),
-    ("{caller} filter~|ask~|search~ [by|for|on] {field}", lambda field: Present(replace(field, is_argument=True))),
+    (
+        "{caller} filter~|ask~|search~ [by|for|on] {field}",
+        lambda field: Present(replace(field, is_argument=True)),
+    ),
     ("[the] {flag} [ledger] flag {be} {flagset}", lambda flag, flagset: flagset(flag)),
     ("[the] flag {flag} {be} {flagset}", lambda flag, flagset: flagset(flag)),
     (
@@ -97,7 +101,10 @@ _THING_VERB = table(
     ("belong~ to {caller}", lambda: Owns(None)),
     ("does|do not belong to {caller}", lambda: Not(Owns(None))),
     ("belong~ to {othercaller}", lambda: Not(Owns(None))),
-    ("belong~ to {field} [given|passed|named|sent] [in [the] call|request]", lambda field: Owns(None, field.name)),
+    (
+        "belong~ to {field} [given|passed|named|sent] [in [the] call|request]",
+        lambda field: Owns(None, field.name),
+    ),
 )
 
 # Without a subject: "only while pending", "unless shipped", "if older than 30 days".
@@ -165,7 +172,10 @@ PIECES: dict[str, Piece] = {
     "thingverb": _THING_VERB,
     "not": table(("not|never | no longer | not yet", constant(""))),
     "given": table(
-        ("given|provided|supplied|specified|present|set|passed|included|sent|named|entered|filled", constant("")),
+        (
+            "given|provided|supplied|specified|present|set|passed|included|sent|named|entered|filled",
+            constant(""),
+        ),
     ),
     "condition": condition,
     "flag": flag,

@@ -60,7 +60,10 @@ _ACTIVE = (
     ("set~|change~|update~ {target:field} from {value} to {newvalue:value}", _assign),
     ("set~|change~|update~ {assignments}", lambda assignments: assignments),
     ("set~ {target:field} = {newvalue:value}", _assign),
-    ("mark~|flag~|label~|make~|turn~ {thing}|it [as] {state} [again]", lambda state, thing=None: _become(thing, state)),
+    (
+        "mark~|flag~|label~|make~|turn~ {thing}|it [as] {state} [again]",
+        lambda state, thing=None: _become(thing, state),
+    ),
     (
         "move~|transition~|change~|set~|put~|switch~ {thing} [in] to {state} [status|state]",
         lambda thing, state: _become(thing, state),

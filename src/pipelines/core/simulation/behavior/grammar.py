@@ -155,7 +155,10 @@ _CLAUSE = table(
         "{who} {vps:clauses} unless {condition}",
         lambda condition, who, clauses: _both(negated(condition), who, clauses),
     ),
-    ("unless {condition} [,] {shown:clauses}", lambda condition, clauses: _only_when(negated(condition), _several(clauses))),
+    (
+        "unless {condition} [,] {shown:clauses}",
+        lambda condition, clauses: _only_when(negated(condition), _several(clauses)),
+    ),
     ("{vps}", lambda vps: vps),
 )
 
@@ -191,7 +194,9 @@ PIECES: dict[str, Piece] = {
     "vps": _chain("vp", "vps"),
     "doing_": _first_of("passive", "computed", "effect", "computes"),
     "doings": _chain("doing_", "doings"),
-    "whole": _first_of("composed", "quota", "default", "unknown", "guardwhole", "passive", "computed", "shown"),
+    "whole": _first_of(
+        "composed", "quota", "default", "unknown", "guardwhole", "passive", "computed", "shown"
+    ),
     "normal": _NORMAL,
     "clause": _CLAUSE,
     "said": said,

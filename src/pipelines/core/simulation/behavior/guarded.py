@@ -181,8 +181,14 @@ _WHOLE = (
     ("only {thing} is|are eligible for [a|an] {action:verb} [{result:outcome}]", _only_things),
     ("{thing} is|are {ableverb:verb} only {when} {condition} [{result:outcome}]", _can_only),
     ("{thing} is|are only {ableverb:verb} {when} {condition} [{result:outcome}]", _can_only),
-    ("{thing} is|are eligible for [a|an] {action:verb} only {when} {condition} [{result:outcome}]", _can_only),
-    ("{thing} is|are only eligible for [a|an] {action:verb} {when} {condition} [{result:outcome}]", _can_only),
+    (
+        "{thing} is|are eligible for [a|an] {action:verb} only {when} {condition} [{result:outcome}]",
+        _can_only,
+    ),
+    (
+        "{thing} is|are only eligible for [a|an] {action:verb} {when} {condition} [{result:outcome}]",
+        _can_only,
+    ),
     (
         "{thing} is|are [only] eligible for [a|an] {action:verb} {agewithout:condition} [{result:outcome}]",
         _can_only,
@@ -229,7 +235,10 @@ _WHOLE = (
         "[{result:outcome}]",
         _role_does,
     ),
-    ("only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} [{result:outcome}]", _role_does),
+    (
+        "only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} [{result:outcome}]",
+        _role_does,
+    ),
     (
         "only {role} can|may|is|are [allowed|permitted|able] [to] call|use|invoke {tools:who} "
         "[{result:outcome}]",
@@ -291,9 +300,18 @@ _ID = "[id|ids|number|numbers]"
 
 PIECES: dict[str, Piece] = {
     "unknown": table(
-        ("[asking|calling|querying] {who} [for|of|with|on] {nosuch:noun} {refused:outcome}", lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None))),
-        ("{who} {refused:outcome} for|on|when|if|with|given [given] {nosuch:noun} [{be} given|passed|used|asked|supplied]", lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None))),
-        ("[for|with|asking|looking|requesting] [for|up] {nosuch:noun} [,] {refused:outcome}", lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE)),
+        (
+            "[asking|calling|querying] {who} [for|of|with|on] {nosuch:noun} {refused:outcome}",
+            lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None)),
+        ),
+        (
+            "{who} {refused:outcome} for|on|when|if|with|given [given] {nosuch:noun} [{be} given|passed|used|asked|supplied]",
+            lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None)),
+        ),
+        (
+            "[for|with|asking|looking|requesting] [for|up] {nosuch:noun} [,] {refused:outcome}",
+            lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE),
+        ),
     ),
     "system": table(("it | we | the system|backend|tool|api|server", constant(""))),
     "nosuch": table(

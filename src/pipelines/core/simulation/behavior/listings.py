@@ -241,7 +241,10 @@ PIECES: dict[str, Piece] = {
     "notlisted": table(
         ("stay~|are|is kept|left out of", constant("")),
         ("stay~ out of | are|is left out of | are|is kept out of | are|is missing from", constant("")),
-        ("do|does|must|shall|will|should|can|may {not} (appear|show [up]|turn up|be shown|listed|returned) in", constant("")),
+        (
+            "do|does|must|shall|will|should|can|may {not} (appear|show [up]|turn up|be shown|listed|returned) in",
+            constant(""),
+        ),
         ("never (appear~|show~|turn~) [up] in", constant("")),
     ),
     "butlast": table(

@@ -41,7 +41,10 @@ _ADJECTIVES = table(
 
 _RELATIVE = table(
     ("that|which|who {thingverb}", lambda thingverb: thingverb),
-    ("on|in|of|with|at|from [a|an|the] {knownvalue:value} {field}", lambda value, field: OneOf(field, (value,))),
+    (
+        "on|in|of|with|at|from [a|an|the] {knownvalue:value} {field}",
+        lambda value, field: OneOf(field, (value,)),
+    ),
     ("born (after|since) {moment}", lambda moment: Compare(Field("birth date"), ">", moment)),
     ("born before {moment}", lambda moment: Compare(Field("birth date"), "<", moment)),
     ("whose {condition}", lambda condition: condition),

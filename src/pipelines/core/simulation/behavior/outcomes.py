@@ -306,7 +306,10 @@ PIECES: dict[str, Piece] = {
     ),
     # What follows a rule that says when a call succeeds.
     "ordinal": table(
-        ("second|third|fourth|fifth|sixth|next|further|later|additional|extra|new|repeat|repeated", constant("")),
+        (
+            "second|third|fourth|fifth|sixth|next|further|later|additional|extra|new|repeat|repeated",
+            constant(""),
+        ),
     ),
     "else": table(
         ("[{sep}] {otherwise} [{answerer}] {failing}", lambda failing: failing),

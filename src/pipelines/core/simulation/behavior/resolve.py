@@ -252,11 +252,15 @@ def _quota(clause: c.Quota, scope: Scope) -> list[Resolved]:
     if clause.counted.condition is not None:
         others = replace(scope, bases={**scope.bases, counted.name: text("other")})
         said.append(truth(clause.counted.condition, others))
-    every = text(f"len([other for other in entities({r.literal(counted.name)}) if ", r.joined(said, " and "), "])")
+    every = text(
+        f"len([other for other in entities({r.literal(counted.name)}) if ", r.joined(said, " and "), "])"
+    )
     need = text(every, f" < {clause.most}")
     if clause.owner.condition is not None:
         need = text("(", r.opposite(truth(clause.owner.condition, scope)), " or ", need, ")")
-    return [Resolved(RuleKind.GUARD, r.Require(need, answer_of(clause.outcome, RuleKind.GUARD, None, None), None))]
+    return [
+        Resolved(RuleKind.GUARD, r.Require(need, answer_of(clause.outcome, RuleKind.GUARD, None, None), None))
+    ]
 
 
 def _below(path: tuple[str, ...]) -> tuple[str, ...]:

@@ -87,7 +87,9 @@ def _is_value_of(word: str, target: Ref, scope: Scope) -> bool:
 def step(clause: c.Step, scope: Scope) -> list[Resolved]:
     target = target_of(clause.field, scope)
     if isinstance(clause.by, m.Duration):
-        return [Resolved(RuleKind.EFFECT, r.Write(target, _later(target, clause.by), _when(clause.when, scope)))]
+        return [
+            Resolved(RuleKind.EFFECT, r.Write(target, _later(target, clause.by), _when(clause.when, scope)))
+        ]
     if target.path not in scope.lexicon.kinds[target.root].fields and scope.lexicon.kinds[target.root].fields:
         raise Unresolved(f"no {target.root} has {target.path[-1]} to count")
     by = amount_of(clause.by, scope)

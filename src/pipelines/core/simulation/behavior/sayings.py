@@ -191,7 +191,10 @@ _SAID_OF_THING = table(
         lambda cmp, amount: Compare(Sum("abs", (Field(MONEY),)), cmp, amount),
     ),
     ("of {amount} or {ormore}", lambda amount, ormore: Measure(None, ormore, amount)),
-    ("[{cmp}] {number} [years] old|of age", lambda number, cmp="==": Compare(Field("age"), cmp, Literal_(number))),
+    (
+        "[{cmp}] {number} [years] old|of age",
+        lambda number, cmp="==": Compare(Field("age"), cmp, Literal_(number)),
+    ),
     ("older than {number}", lambda number: Compare(Field("age"), ">", Literal_(number))),
     ("younger than {number}", lambda number: Compare(Field("age"), "<", Literal_(number))),
     ("{cmp} {number} years of age|old", lambda cmp, number: Compare(Field("age"), cmp, Literal_(number))),

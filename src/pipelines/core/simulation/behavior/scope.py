@@ -322,7 +322,9 @@ class Scope:
             path = find_field(kind.fields, last) or find_field(kind.fields, f"{last}_id")
             return within(self.base(kind.name), path or (last,))
         for name in OWNERS:
-            path = next((path for path in kind.fields if loose(path[-1]) == loose(name) and len(path) == 1), None)
+            path = next(
+                (path for path in kind.fields if loose(path[-1]) == loose(name) and len(path) == 1), None
+            )
             if path is not None:
                 return within(self.base(kind.name), path)
         persons = [path for path in kind.fields if len(path) == 1 and _names_person(path[0])]
@@ -338,7 +340,7 @@ class Scope:
         """
         names = [*([named] if named is not None and not is_target else ()), *_CALLERS]
         names += () if is_target else OWNERS
-        spelled = {joined_words(words_of(name)): name for name in reversed(self.tool.arguments)}
+        spelled = {joined_words(words_of(name)): name for name in reversed([*self.tool.arguments])}
         known = (spelled.get(joined_words(words_of(name))) for name in names)
         argument = next((name for name in known if name is not None), self._acting(is_target))
         session = self._session()
@@ -440,9 +442,7 @@ def _with_kind(lexicon: Lexicon, name: str, fields: Mapping[Path, shapes.Field])
 def _named(value: Text, name: str) -> Text:
     """The elements of a sum by a name of their own."""
     parts = (
-        text(dotted(name, part.path))
-        if isinstance(part, Ref) and part.root == EACH
-        else text(part)
+        text(dotted(name, part.path)) if isinstance(part, Ref) and part.root == EACH else text(part)
         for part in value.parts
     )
     return text(*parts)

@@ -146,15 +146,31 @@ def _what_is_left(kind: Kind) -> Path | None:
 def _by_room(kind: Kind, base: Text) -> Text | None:
     """Full is what holds as many as it has room for: `booked` of `capacity`."""
     counts = [path for path, one in kind.fields.items() if "number" in one.kinds and len(path) == 1]
-    room = [path for path in counts if {"capacity", "seats", "max", "size", "limit"} & set(words.parts(path[-1]))]
-    taken = [path for path in counts if {"booked", "enrolled", "taken", "sold", "used", "occupied"} & set(words.parts(path[-1]))]
+    room = [
+        path for path in counts if {"capacity", "seats", "max", "size", "limit"} & set(words.parts(path[-1]))
+    ]
+    taken = [
+        path
+        for path in counts
+        if {"booked", "enrolled", "taken", "sold", "used", "occupied"} & set(words.parts(path[-1]))
+    ]
     if len(room) != 1 or len(taken) != 1 or room == taken:
         return None
     return text("default(", within(base, taken[0]), ", 0) >= ", within(base, room[0]))
 
 
 # How these come out is worked out from other fields, so that no status says it unless it is seen to.
-_WORKED_OUT = ("full", "fully booked", "sold out", "out of stock", "in stock", "empty", "free", "overdue", "past due")
+_WORKED_OUT = (
+    "full",
+    "fully booked",
+    "sold out",
+    "out of stock",
+    "in stock",
+    "empty",
+    "free",
+    "overdue",
+    "past due",
+)
 
 
 def _special(kind: Kind, base: Text, word: str) -> Text | None:

@@ -65,8 +65,19 @@ _CONTRACTIONS = {
 }
 _SUBJECT_WORDS = ("that", "it", "who", "there", "which", "what", "he", "she")
 _QUOTES = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "×": "*", "≥": "\x01", "≤": "\x02",
-     "→": ":", "⇒": ":"}
+    {
+        "‘": "'",
+        "’": "'",
+        "“": '"',
+        "”": '"',
+        "–": "-",
+        "—": "-",
+        "×": "*",
+        "≥": "\x01",
+        "≤": "\x02",
+        "→": ":",
+        "⇒": ":",
+    }
 )
 
 _SCAN = re.compile(
@@ -137,7 +148,16 @@ def _without_fillers(found: list[Token]) -> list[Token]:
     kept: list[Token] = []
     at = 0
     while at < len(found):
-        fills = (lows[at], lows[at + 1]) in _FILLERS and lows[at + 2] in ("", ",", ";", ":", "(", "and", "if", "when")
+        fills = (lows[at], lows[at + 1]) in _FILLERS and lows[at + 2] in (
+            "",
+            ",",
+            ";",
+            ":",
+            "(",
+            "and",
+            "if",
+            "when",
+        )
         kept += [] if fills else [found[at]]
         at += 2 if fills else 1
     return kept

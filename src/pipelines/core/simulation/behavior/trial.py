@@ -4,6 +4,7 @@ there, or refuses everything, is told.
 A rule that refuses every entity of a small world is still applied: such a world may be a refusal's own.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -47,8 +48,8 @@ def tried(behavior: Behavior, lexicon: Lexicon, world: World) -> Tried:
     whole = tuple(rule for rule in kept if rule.sentence not in misplaced)
     reported = tuple(f"{sentence} ({why})" for sentence, why in misplaced.items())
     found = Behavior(rules=whole, not_understood=(*behavior.not_understood, *reported))
-    told = tuple(f"{sentence} ({why})" for sentence, why in idle.items() if sentence not in misplaced)
-    return Tried(found, told)
+    changes_nothing = (f"{one} ({why})" for one, why in idle.items() if one not in misplaced)
+    return Tried(found, tuple(changes_nothing))
 
 
 # -- no place
@@ -101,7 +102,7 @@ def _without_difference(rule: Rule, tool: ToolWords, lexicon: Lexicon, world: Wo
         says = ("it leaves no {} of the world out", "it leaves every {} of the world out")
     else:
         return None
-    if kind is None or {ARGUMENTS, REPLY} & one.roots() or "now" in "".join(filter(_is_text, one.parts)):
+    if kind is None or {ARGUMENTS, REPLY} & one.roots() or _looks_at_clock(one):
         return None
     found = _outcomes(kind, one, lexicon, world)
     if len(found) < FEWEST or len(set(found)) > 1:
@@ -109,8 +110,8 @@ def _without_difference(rule: Rule, tool: ToolWords, lexicon: Lexicon, world: Wo
     return says[0 if found[0] else 1].format(kind)
 
 
-def _is_text(part: object) -> bool:
-    return isinstance(part, str)
+def _looks_at_clock(one: Text) -> bool:
+    return any(isinstance(part, str) and re.search(r"\bnow\b", part) for part in one.parts)
 
 
 def _kind_of(need: Text, tool: ToolWords, lexicon: Lexicon) -> str | None:

@@ -34,7 +34,16 @@ from pipelines.core.simulation.behavior.meaning import (
     Unique,
 )
 from pipelines.core.simulation.behavior.permissions import caller_is, owns
-from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, bracketed, dotted, literal, opposite, text
+from pipelines.core.simulation.behavior.rules import (
+    ARGUMENTS,
+    Ref,
+    Text,
+    bracketed,
+    dotted,
+    literal,
+    opposite,
+    text,
+)
 from pipelines.core.simulation.behavior.scope import (
     Place,
     Scope,
