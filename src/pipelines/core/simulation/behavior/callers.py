@@ -53,26 +53,15 @@ def _matching(left: Field, right: Field) -> Condition | None:
 PIECES: dict[str, Piece] = {
     "caller": table(
         ("[the] caller|requester|requestor|customer|user|buyer|client|member", constant("caller")),
-        (
-            "[the] calling|requesting|current|authenticated|signed|logged [in] user|customer|account",
-            constant("caller"),
-        ),
-        ("[the] user|customer|person (making | who makes) [the] request|call", constant("caller")),
-        ("them|themselves|him|her", constant("caller")),
     ),
     "othercaller": table(
         ("someone|somebody|anyone else", constant("other")),
-        (
-            "(another|other | a different) user|users|customer|customers|person|people|account|accounts",
-            constant("other"),
-        ),
     ),
     "ownership": table(
         (
             "[the|its|their] {relation} [of {thing}]",
             lambda relation, thing=None: Owns(thing.noun if thing else None, None, relation),
         ),
-        ("[the] {noun} 's {relation}", lambda noun, relation: Owns(noun or None, None, f"{noun}.{relation}")),
         (f"{_OWNERSHIP} [‹ {{matching}} ›]", lambda matching=None: matching or Owns(None)),
         (
             f"{_OWNERSHIP} of|on {{thing}}|it|them [‹ {{matching}} ›]",
@@ -111,11 +100,6 @@ PIECES: dict[str, Piece] = {
     ),
     "callerkind": table(
         ("admin|admins|administrator|administrators", constant("admin")),
-        ("manager|managers", constant("manager")),
-        ("moderator|moderators", constant("moderator")),
-        ("supervisor|supervisors", constant("supervisor")),
-        ("staff|employees [members]", constant("staff")),
-        ("agents", constant("agent")),
         (
             "{state} [tier|level|status] "
             "user|users|customer|customers|member|members|account|accounts|subscriber|subscribers|buyer|buyers|shoppers",
@@ -136,8 +120,5 @@ PIECES: dict[str, Piece] = {
             "[user|users|customer|customers|people|person] 's {noun}",
             lambda noun: noun,
         ),
-        ("{noun} (of | belonging to | owned by) {othercaller}", lambda noun: noun),
-        ("{noun} that|which do|does not belong to them|him|her", lambda noun: noun),
-        ("{noun} they do not own", lambda noun: noun),
     ),
 }

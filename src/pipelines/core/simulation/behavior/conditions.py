@@ -9,13 +9,11 @@ from pipelines.core.simulation.behavior.meaning import (
     Age,
     All,
     Any_,
-    CallerIs,
     Compare,
     Condition,
     Exists,
     Field,
     Flagged,
-    HasSome,
     Not,
     Owns,
     Present,
@@ -37,25 +35,13 @@ _SIMPLE = table(
     ("{matching}", lambda matching: matching),
     ("{field} {fieldverb:said}", _of_field),
     ("{subject} {thingverb:said}", _of_thing),
-    ("{subject} exist~", lambda subject: Exists(subject)),
     ("{subject} does|do not exist", lambda subject: Not(Exists(subject))),
-    ("({subject} {be} not found | {subject} can not be found)", lambda subject: Not(Exists(subject))),
     ("there is|are no such {noun} | no {noun} exists|matches", lambda noun: Not(Exists(noun))),
-    ("no {noun} (has|with) [that|the|this|such] [a|an] [given] id", lambda noun: Not(Exists(noun))),
-    ("{caller} own~ {thing}", lambda thing: Owns(thing.noun)),
-    ("{caller} does|do not own {thing}", lambda thing: Not(Owns(thing.noun))),
-    ("{caller} is {ownership}", lambda ownership: ownership),
-    ("{caller} is not {ownership}", lambda ownership: Not(ownership)),
-    ("{caller} is [a|an|the] {callerkind}", lambda callerkind: CallerIs(callerkind)),
-    ("{caller} is not [a|an|the] {callerkind}", lambda callerkind: Not(CallerIs(callerkind))),
     ("no {field} {be} {given}", lambda field: Not(Present(field))),
-    ("no {field} filter {be} {given}", lambda field: Not(Present(field))),
     (
         "{caller} filter~|ask~|search~ [by|for|on] {field}",
         lambda field: Present(replace(field, is_argument=True)),
     ),
-    ("[the] {flag} [ledger] flag {be} {flagset}", lambda flag, flagset: flagset(flag)),
-    ("[the] flag {flag} {be} {flagset}", lambda flag, flagset: flagset(flag)),
     (
         "{agecmp} {duration} has|have passed|elapsed since {eventfield}",
         lambda agecmp, duration, eventfield: Age(eventfield, agecmp, duration),
@@ -64,16 +50,6 @@ _SIMPLE = table(
         "there is|are (not enough | insufficient) {field}",
         lambda field: Compare(field, "<", Field("quantity", None, True)),
     ),
-    ("there {be} no {field} [left|available|remaining]", lambda field: Not(HasSome(field))),
-    ("there {be} [any|some] {field} left|available|remaining", lambda field: HasSome(field)),
-    (
-        "there {be} [only] {cmp} {amount} {field} [left|available|remaining]",
-        lambda cmp, amount, field: Compare(field, cmp, amount),
-    ),
-    (
-        "there is|are (enough|sufficient) {field}",
-        lambda field: Compare(field, ">=", Field("quantity", None, True)),
-    ),
 )
 
 # What is said of a field, and of a thing, as a whole verb phrase: the one place where it is denied.
@@ -81,10 +57,6 @@ _FIELD_VERB = table(
     ("{be} {fieldsaid}", lambda fieldsaid: fieldsaid),
     ("{be} {not} {fieldsaid}", lambda fieldsaid: negated(fieldsaid)),
     ("{fielddoes}", lambda fielddoes: fielddoes),
-    ("does|do|did not {fielddoes}", lambda fielddoes: negated(fielddoes)),
-    ("has|have {fielddoes}", lambda fielddoes: fielddoes),
-    ("has|have been {fieldsaid}", lambda fieldsaid: fieldsaid),
-    ("has|have not been {fieldsaid}", lambda fieldsaid: negated(fieldsaid)),
 )
 
 _THING_VERB = table(
@@ -92,15 +64,8 @@ _THING_VERB = table(
     ("{be} {not} {thingsaid}", lambda thingsaid: negated(thingsaid)),
     ("has|have|had|owe~|hold~ {thinghas}", lambda thinghas: thinghas),
     ("has|have|had {not} {thinghas}", lambda thinghas: negated(thinghas)),
-    ("does|do not have {thinghas}", lambda thinghas: negated(thinghas)),
     ("{event} {age}", happened),
-    (
-        "{eventverb} in {agecmp} {duration}",
-        lambda eventverb, agecmp, duration: Age(eventverb, agecmp, duration, None, True),
-    ),
-    ("belong~ to {caller}", lambda: Owns(None)),
     ("does|do not belong to {caller}", lambda: Not(Owns(None))),
-    ("belong~ to {othercaller}", lambda: Not(Owns(None))),
     (
         "belong~ to {field} [given|passed|named|sent] [in [the] call|request]",
         lambda field: Owns(None, field.name),
@@ -110,8 +75,6 @@ _THING_VERB = table(
 # Without a subject: "only while pending", "unless shipped", "if older than 30 days".
 _ELLIPTIC = table(
     ("{thingsaid}", lambda thingsaid: thingsaid),
-    ("not {thingsaid}", lambda thingsaid: negated(thingsaid)),
-    ("{thingverb}", lambda thingverb: thingverb),
     ("status|state {values}", in_status),
     ("{eventfield} {be} {age}", lambda eventfield, age: Age(eventfield, *age)),
     ("{agewithout}", lambda agewithout: agewithout),
@@ -181,6 +144,5 @@ PIECES: dict[str, Piece] = {
     "flag": flag,
     "flagset": table(
         ("set|raised|on|active|up|true", lambda: _flag_is(True)),
-        ("not set|raised|on|active|up | off|unset|cleared|false", lambda: _flag_is(False)),
     ),
 }

@@ -135,7 +135,6 @@ _CLAUSE = table(
     ("{whole:meaning}", _several),
     ("{normal:meaning}", _several),
     ("{otherwise} [{answerer}] {failing}", lambda failing: (Otherwise(failing),)),
-    ("{otherwise} {payload}", lambda payload: (Otherwise(payload),)),
     ("{allothers} {failing}", lambda failing: (Otherwise(failing),)),
     ("{forwho:who} [,|:] {said:clauses}", _spoken_of),
     ("{tools:who} : {said:clauses}", _spoken_of),
@@ -159,7 +158,6 @@ _CLAUSE = table(
         "unless {condition} [,] {shown:clauses}",
         lambda condition, clauses: _only_when(negated(condition), _several(clauses)),
     ),
-    ("{vps}", lambda vps: vps),
 )
 
 
@@ -201,9 +199,7 @@ PIECES: dict[str, Piece] = {
     "clause": _CLAUSE,
     "said": said,
     "allothers": table(
-        ("anything|everything else", constant("")),
         ("[all|any|every] other|others [{noun}|status|statuses|state|states|value|values]", constant("")),
-        ("such {noun}", constant("")),
     ),
     "onevent": table(
         (
@@ -211,17 +207,9 @@ PIECES: dict[str, Piece] = {
             lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
         ),
         (
-            "when|after|once|whenever|if {subject} has|have been {pastverb}",
-            lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
-        ),
-        (
             f"when|after|once|whenever|upon|on|if|during [a|an|the|every|each] [successful] {{who}} "
             f"{_HAPPENS}",
             lambda who: who,
-        ),
-        (
-            "every|each time {subject} is|are {pastverb}",
-            lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
         ),
     ),
 }

@@ -1,6 +1,6 @@
 """Sentences that say when a call goes through, and what it answers when it does not."""
 
-from pipelines.core.simulation.behavior.clauses import Guard, Once
+from pipelines.core.simulation.behavior.clauses import Guard
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     IT,
@@ -14,9 +14,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Outcome,
     Present,
     Thing,
-    Unchanged,
     Who,
-    both,
     negated,
 )
 from pipelines.core.simulation.behavior.phrases import constant
@@ -58,7 +56,6 @@ _VERB_PHRASES = (
         "{onlyok} {until} {condition} [{result:outcome}]",
         lambda condition, outcome=None: refuse(condition, outcome),
     ),
-    ("{onlyok} once|after {condition} [{result:outcome}]", need),
     ("{onlyok} {agewithout:condition} [{result:outcome}]", need),
     ("{onlyok} for|by|to {role:condition} [{result:outcome}]", need),
     ("{onlyok} (for|on|with|to|against | in case of) {thing} [{result:outcome}]", _need_thing),
@@ -68,10 +65,6 @@ _VERB_PHRASES = (
         lambda condition, outcome=None: refuse(condition, outcome),
     ),
     ("{ok} {when} {condition} {else:outcome}", need),
-    ("{ok} {when} {condition} and {failing:outcome} otherwise", need),
-    ("{ok} unless {condition} [{result:outcome}]", refuse),
-    ("{ok} unless {condition} {else:outcome}", refuse),
-    ("{ok} except when|if {condition} [{result:outcome}]", refuse),
     (
         "{failing:first} {when} {condition} [{result:outcome}]",
         lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
@@ -81,68 +74,27 @@ _VERB_PHRASES = (
         lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
     ),
     (
-        "{failing:first} before {condition} [{result:outcome}]",
-        lambda first, condition, outcome=None: need(condition, fuller(first, outcome)),
-    ),
-    (
         "{failing:first} unless {condition} [{result:outcome}]",
         lambda first, condition, outcome=None: need(condition, fuller(first, outcome)),
     ),
     ("{failing:first} (for|on | in case of) {thing} [{result:outcome}]", _refuse_thing),
-    (
-        "{failing:first} {late:condition} [{result:outcome}]",
-        lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
-    ),
     ("{rejecting} {thing} [{result:outcome}]", _refuse_thing),
-    (
-        "{rejecting} {thing} {when} {condition} [{result:outcome}]",
-        lambda thing, condition, outcome=None: refuse(both(thing.condition, condition), outcome),
-    ),
-    (
-        "{rejecting} {thing} unless {condition} [{result:outcome}]",
-        lambda thing, condition, outcome=None: need(unless(thing, condition), outcome),
-    ),
     ("{accepting} {thing} [{result:outcome}]", _need_thing),
-    (
-        "{accepting} {thing} {when} {condition} [{result:outcome}]",
-        lambda thing, condition, outcome=None: need(both(thing.condition, condition) or condition, outcome),
-    ),
     ("require~|need~ {requirement:condition} [{result:outcome}]", need),
-    ("require~|need~ {requirement:condition} {sep} {failing:outcome} without it|one|them", need),
     ("{checking} [that|whether|if] {condition} [{result:outcome}]", need),
     ("{checking} [that|whether|if] {condition} {sep} {failing:outcome}", need),
-    ("{checking} [that|whether|if] {mustcond:condition} [{result:outcome}]", need),
     ("is|are restricted|limited|reserved to|for {role:condition} [{result:outcome}]", need),
     ("require~ [the] {caller} to be [a|an] {role:condition} [{result:outcome}]", need),
     (
         "require~ {role:condition} [permission|permissions|rights|privileges|access|role] [{result:outcome}]",
         need,
     ),
-    (
-        "{failing:first} without [a|an|any] {fields} [{result:outcome}]",
-        lambda first, fields, outcome=None: need(present(fields), fuller(first, outcome)),
-    ),
-    ("is|are idempotent", lambda: Once(Unchanged())),
     ("always {failing:outcome}", lambda outcome: Guard(NEVER, outcome)),
-    (
-        "{failing:outcome} every time | {failing:outcome} on every call | {failing:outcome} for every call",
-        lambda outcome: Guard(NEVER, outcome),
-    ),
     ("never succeed~|work~ [{result:outcome}]", lambda outcome=None: Guard(NEVER, outcome)),
     ("never succeed~|work~ for|on {thing} [{result:outcome}]", _refuse_thing),
-    ("never succeed~|work~ {when} {condition} [{result:outcome}]", refuse),
     (
         "is|are [always] {down} [{result:outcome}]",
         lambda outcome=None: Guard(NEVER, outcome or Fail(503, "service_unavailable")),
-    ),
-    (
-        "can|may [only] be called|used|done|made|performed [only|at most] once [per|for|on {noun}] "
-        "[{result:outcome}]",
-        lambda outcome=None: Once(outcome),
-    ),
-    (
-        "{onlyok} once [per|for|on [each|every|a|an] {noun}] [{result:outcome}]",
-        lambda outcome=None: Once(outcome),
     ),
 )
 
@@ -206,11 +158,8 @@ PIECES: dict[str, Piece] = {
     ),
     "checking": table(
         ("check~|verify|verifies|ensure~|validate~|enforce~|confirm~", constant("")),
-        ("make~ sure", constant("")),
     ),
     "down": table(
         ("disabled|unavailable|down|offline|broken|inoperative|blocked", constant("")),
-        ("out of service|order | turned off | switched off | not available|supported|enabled", constant("")),
-        ("under maintenance", constant("")),
     ),
 }

@@ -13,15 +13,12 @@ from pipelines.core.simulation.behavior.meaning import (
     Measure,
     Not,
     OneOf,
-    Owns,
-    Present,
     Thing,
     Unique,
     both,
-    negated,
 )
 from pipelines.core.simulation.behavior.phrases import constant, lexicon_of
-from pipelines.core.simulation.behavior.sayings import ZERO, about, any_state, happened, said_of
+from pipelines.core.simulation.behavior.sayings import ZERO, about, any_state, said_of
 
 
 def _thing(noun: str, adjectives: Condition | None = None, clause: Condition | None = None) -> Thing:
@@ -46,16 +43,10 @@ _RELATIVE = table(
         lambda value, field: OneOf(field, (value,)),
     ),
     ("born (after|since) {moment}", lambda moment: Compare(Field("birth date"), ">", moment)),
-    ("born before {moment}", lambda moment: Compare(Field("birth date"), "<", moment)),
     ("whose {condition}", lambda condition: condition),
-    ("where|for which {condition}", lambda condition: condition),
     ("with|having {thinghas}", lambda thinghas: thinghas),
     ("without [a|an|any] {field}", lambda field: Not(HasSome(field))),
-    ("not {thingsaid}", lambda thingsaid: negated(thingsaid)),
     ("{thingsaid}", lambda thingsaid: thingsaid),
-    ("(of | belonging to | owned by) {othercaller}", lambda: Not(Owns(None))),
-    ("they|{caller} own~", lambda: Owns(None)),
-    ("from [the] last|past {duration}", lambda duration: Age(None, "<=", duration)),
     (
         "placed|made|created from|in|within [the] last|past {duration}",
         lambda duration: Age(None, "<=", duration),
@@ -64,10 +55,6 @@ _RELATIVE = table(
 
 _THING = table(
     ("{a} {adjectives} {noun}", lambda adjectives, noun: _thing(noun, adjectives)),
-    (
-        "{a} {adjectives} {noun} {relative:clause}",
-        lambda adjectives, noun, clause: _thing(noun, adjectives, clause),
-    ),
     ("{a} {noun}", lambda noun: _thing(noun)),
     ("{a} {noun} {relative:clause}", lambda noun, clause: _thing(noun, None, clause)),
     # An argument as a thing: "amounts over 500", "a negative quantity".
@@ -77,10 +64,6 @@ _THING = table(
     ),
     ("{a} {field} of|= {values}", lambda field, values: Thing("", OneOf(field, values))),
     ("{a} negative {field}", lambda field: Thing("", Compare(field, "<", ZERO))),
-    ("{a} {field} other than {values}", lambda field, values: Thing("", Not(OneOf(field, values)))),
-    ("{a} missing|blank|empty {field}", lambda field: Thing("", Not(Present(field)))),
-    ("{a} {field} that|which {fielddoes}", lambda field, fielddoes: Thing("", said_of(fielddoes, field))),
-    ("{a} zero|non positive {field}", lambda field: Thing("", Compare(field, "<=", ZERO))),
     ("{a} {action} [of] {cmp} {amount}", lambda cmp, amount: Thing("", Measure(None, cmp, amount))),
     ("the {field} {values}", lambda field, values: Thing("", OneOf(field, values))),
     ("{a} value|values {fieldsaid}", lambda fieldsaid: Thing("", said_of(fieldsaid, Field(SOLE)))),
@@ -91,7 +74,6 @@ _THING = table(
 _SUBJECT = table(
     ("{a} {noun}", lambda noun: noun),
     ("it|they|that", lambda: ""),
-    ("{a} {noun} in question", lambda noun: noun),
 )
 
 

@@ -281,20 +281,12 @@ def constant(meaning: object) -> Callable[[], object]:
 
 def _comparisons() -> Piece:
     rows: tuple[tuple[str, Op], ...] = (
-        ("greater|more|larger|higher|bigger than or equal to", ">="),
         ("greater|more|larger|higher|bigger than", ">"),
         ("above|over|exceeding|beyond|>", ">"),
-        ("in excess of", ">"),
         ("at least | >=", ">="),
-        ("no|not less|lower|fewer|smaller than | a minimum of | min|minimum", ">="),
-        ("less|fewer|lower|smaller than or equal to", "<="),
         ("less|fewer|lower|smaller than", "<"),
         ("below|under|<", "<"),
-        ("at most | up to | no|not more|greater|higher|larger than | a maximum of | max|maximum | <=", "<="),
-        ("no|not above|over|exceeding", "<="),
-        ("no|not below|under", ">="),
         ("equal to | exactly | =", "=="),
-        ("not equal to | different from | !=", "!="),
     )
     return table(*((pattern, constant(op)) for pattern, op in rows))
 

@@ -142,11 +142,6 @@ PIECES: dict[str, Piece] = {
         (f"[the|both|either|all | each of] {{toolnames}} [{_TOOL}]", lambda toolnames: Who(names=toolnames)),
         (f"[the] {{spelled}} {_TOOL}", lambda spelled: Who(names=spelled)),
         (
-            f"[the|any|all|every] call|calls|calling|request|requests|using|invoking [to|of] [the] "
-            f"{{toolnames}} [{_TOOL}]",
-            lambda toolnames: Who(names=toolnames),
-        ),
-        (
             "all|every|any|each [of] [the] [other] [simulated] "
             "tool|tools|call|calls|endpoint|endpoints|operation|operations|request|requests",
             lambda: Who(everyone=True),
