@@ -287,19 +287,23 @@ PIECES: dict[str, Piece] = {
     "composed": sentence,
     "quota": table(
         (
-            f"{{thing:owner}} {_AUX} [only] {_HAVE} {{atmost}} {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]",
+            f"{{thing:owner}} {_AUX} [only] {_HAVE} {{atmost}} {{number:most}} {{thing:counted}} {_ATATIME} "
+            "[{result:outcome}]",
             _quota,
         ),
         (
-            f"{{thing:owner}} {_AUX} {_NOT} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]",
+            f"{{thing:owner}} {_AUX} {_NOT} {_HAVE} more than {{number:most}} {{thing:counted}} {_ATATIME} "
+            "[{result:outcome}]",
             _quota,
         ),
         (
-            f"{{thing:owner}} is|are limited|restricted to {{number:most}} {{thing:counted}} {_ATATIME} [{{result:outcome}}]",
+            f"{{thing:owner}} is|are limited|restricted to {{number:most}} {{thing:counted}} {_ATATIME} "
+            "[{result:outcome}]",
             _quota,
         ),
         (
-            f"[there can|may be] [at most | no more than | only | up to] {{number:most}} {{thing:counted}} [is|are] [allowed|permitted|accepted] (per | for each|every) {{noun}} {_ATATIME} [{{result:outcome}}]",
+            "[there may be] [at most | no more than | only | up to] {number:most} {thing:counted} [is|are] "
+            f"[allowed|permitted|accepted] (per | for each|every) {{noun}} {_ATATIME} [{{result:outcome}}]",
             _per,
         ),
     ),
@@ -309,7 +313,8 @@ PIECES: dict[str, Piece] = {
     "default": table(
         ("{field} default~ to {newvalue:value}", lambda field, value: Default(field, value, _EVERYONE)),
         (
-            "{when} no {field} {be} {given} [,] [{defaulted}] {newvalue:value} [is used|assumed|applied|taken|set]",
+            "{when} no {field} {be} {given} [,] [{defaulted}] {newvalue:value} "
+            "[is used|assumed|applied|taken|set]",
             lambda field, value: Default(field, value, _EVERYONE),
         ),
         (
@@ -317,13 +322,15 @@ PIECES: dict[str, Piece] = {
             lambda field, value: Default(field, value, _EVERYONE),
         ),
         (
-            "{thing} {be} [{event}] {number:value} {field} [long] unless [{field}|it|one|another] [{be}] [{given}] [otherwise]",
+            "{thing} {be} [{event}] {number:value} {field} [long] unless [{field}|it|one|another] [{be}] "
+            "[{given}] [otherwise]",
             lambda field, value: Default(field, Literal_(value), _EVERYONE),
         ),
     ),
     "defaulted": table(
         (
-            "(it|{field}|{a} [new] {noun}) is|are|becomes|gets [set|created|opened|made|booked|sent|placed] [to|as|with|in|by]",
+            "(it|{field}|{a} [new] {noun}) is|are|becomes|gets "
+            "[set|created|opened|made|booked|sent|placed] [to|as|with|in|by]",
             lambda: "",
         ),
     ),
@@ -387,7 +394,7 @@ PIECES: dict[str, Piece] = {
     "needing": table(
         ("need~|require~ [to have|give|provide|include|supply]", lambda: ""),
         (
-            "{must} [always] (have|give|provide|include|supply|state|carry|name | come with | be accompanied by | be given)",
+            "{must} [always] (have|give|provide|include|supply|state|carry|name | come with | be given)",
             lambda: "",
         ),
     ),
@@ -397,10 +404,8 @@ PIECES: dict[str, Piece] = {
         ("{ok}", lambda: Act("may")),
         ("{asks:needs}", lambda needs: Act("only", needs=needs)),
         (
-            "{be} capped|limited at|to {amount} | {must} not exceed {amount} | can|may|must not be {cmp} {amount}",
-            lambda amount, cmp="<=": Act(
-                "only", needs=Not(Measure(None, cmp, amount)) if cmp != "<=" else Measure(None, "<=", amount)
-            ),
+            "{be} capped|limited at|to {amount} | {must} not exceed {amount}",
+            lambda amount: Act("only", needs=Measure(None, "<=", amount)),
         ),
     ),
     "adjuncts": adjuncts,
@@ -468,8 +473,8 @@ PIECES: dict[str, Piece] = {
         ("{with:outcome}", lambda outcome: outcome),
         ("[{sep}] [{thereupon}] [{answerer}] [then] {failing:outcome}", lambda outcome: outcome),
         (
-            "[{sep}] [{otherwise}] (the|its answer|reply|response|result|error | it | this | {answerer}) is|are|means "
-            "{failure:outcome}",
+            "[{sep}] [{otherwise}] (the|its answer|reply|response|result|error | it | this | {answerer}) "
+            "is|are|means {failure:outcome}",
             lambda outcome: outcome,
         ),
         ("[,|;|:|-] {payload:outcome}", lambda outcome: outcome),

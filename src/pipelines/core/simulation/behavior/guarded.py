@@ -230,7 +230,8 @@ PIECES: dict[str, Piece] = {
             lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None)),
         ),
         (
-            "{who} {refused:outcome} for|on|when|if|with|given [given] {nosuch:noun} [{be} given|passed|used|asked|supplied]",
+            "{who} {refused:outcome} for|on|when|if|with|given [given] {nosuch:noun} "
+            "[{be} given|passed|used|asked|supplied]",
             lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None)),
         ),
         (

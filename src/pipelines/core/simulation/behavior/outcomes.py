@@ -125,9 +125,9 @@ def _hear(matcher: Matcher, at: int, token: Token, heard: _Heard) -> tuple[int, 
     if named and heard.error is None:
         return at + len(named.split()), replace(heard, error=snake(named))
     following = matcher.low(at + 1)
-    if heard.status and heard.error is None and token.kind is Kind.WORD and following in ("", ")", ";", ","):
-        if token.low not in _BEFORE | _AFTER | _SAYING | _NOT_A_WORD:
-            return at + 1, replace(heard, error=token.low)
+    is_last = token.kind is Kind.WORD and following in ("", ")", ";", ",")
+    if is_last and heard.status and heard.error is None and token.low not in _NO_CODE:
+        return at + 1, replace(heard, error=token.low)
     if token.low in ("error", "exception", "failure"):
         return at + 1, replace(heard, is_error=True)
     if token.low in _BEFORE | _AFTER | _SAYING or _joins(matcher, at, token, heard):
@@ -174,6 +174,8 @@ def _hear_plain_words(matcher: Matcher, at: int, heard: _Heard) -> tuple[int, _H
 
 
 _NOT_A_WORD = word_set("and or if when unless otherwise it returns return the a an any no not is are with")
+
+_NO_CODE = _BEFORE | _AFTER | _SAYING | _NOT_A_WORD
 
 PIECES: dict[str, Piece] = {
     "failure": failure,
@@ -266,7 +268,8 @@ PIECES: dict[str, Piece] = {
                 "bigger|larger|higher|greater|smaller|lower|longer|shorter|later|earlier|further|more "
                 "[ones|values|amounts|requests|attempts|{noun}|{action}]",
                 "any|every|a|the [further|later|second|third|other] {noun}|{action}|one",
-                "{gerund} [it | them | [yet] another [one] | {a} {ordinal} [one|{noun}] | {a} {noun}] [again|twice]",
+                "{gerund} [it | them | [yet] another [one] | {a} {ordinal} [one|{noun}] | {a} {noun}] "
+                "[again|twice]",
                 "{a} {ordinal} {action}|{noun}|one|attempt|request|call",
                 "[the] tool|call|request|operation|api|backend|system|server|attempt",
                 "{who}",

@@ -156,9 +156,9 @@ def _compared(condition: Compare, scope: Scope) -> Text:
         scope_of_right = scope
     else:  # what it is measured against is a record's, where the sentence names the record
         scope_of_right = replace(scope, prefers_arguments=False)
-    if isinstance(left, Field) and isinstance(right, Field):
-        if scope.place(left).value == scope_of_right.place(right).value:
-            raise Unresolved("a value is compared with itself")
+    are_fields = isinstance(left, Field) and isinstance(right, Field)
+    if are_fields and scope.amount(left) == scope_of_right.amount(right):
+        raise Unresolved("a value is compared with itself")
     if isinstance(left, Field):
         place = scope.place(left)
         if isinstance(right, Percent):
