@@ -11,8 +11,8 @@ STATE: JsonObject = {
         "m2": {"name": "Bo", "plan": "gold", "status": "frozen", "balance": -5, "age": 17},
     },
     "class": {
-        "c1": {"title": "Yoga", "capacity": 10, "booked": 3, "starts_at": "2026-11-20T10:00:00Z", "level": "easy"},
-        "c2": {"title": "Spin", "capacity": 2, "booked": 2, "starts_at": "2026-11-10T10:00:00Z", "level": "hard"},
+        "c1": {"title": "Yoga", "capacity": 10, "booked": 3, "starts_at": "2026-11-20", "level": "easy"},
+        "c2": {"title": "Spin", "capacity": 2, "booked": 2, "starts_at": "2026-11-10", "level": "hard"},
     },
     "booking": {
         "b1": {"member_id": "m1", "class_id": "c1", "status": "active", "guests": 0},

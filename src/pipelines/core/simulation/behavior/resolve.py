@@ -59,7 +59,7 @@ def _guard(clause: c.Guard, scope: Scope) -> list[Resolved]:
     answer = answer_of(clause.outcome, nature, expression, about)
     note = None
     if nature is RuleKind.PERMISSION and NO.parts[0] in expression.parts:
-        note = f"{scope.tool.name} has no argument that says who calls, so every call is refused"
+        note = f"{scope.tool.name} has no argument that says who calls, so the rule is not applied"
     return [Resolved(nature, r.Require(expression, answer, about), note)]
 
 
@@ -183,7 +183,7 @@ def _own_only(clause: c.Guard, scope: Scope) -> list[Resolved]:
     keep = truth(need, replace(scope, in_list=kind.name))
     if NO.parts[0] in keep.parts:
         answer = answer_of(clause.outcome, RuleKind.PERMISSION, keep, kind.name)
-        note = f"{scope.tool.name} has no argument that says who calls, so every call is refused"
+        note = f"{scope.tool.name} has no argument that says who calls, so the rule is not applied"
         return [Resolved(RuleKind.PERMISSION, r.Require(keep, answer, kind.name), note)]
     return [Resolved(RuleKind.LIST, r.Filter(keep))]
 
