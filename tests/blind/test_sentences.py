@@ -1,4 +1,4 @@
-"""What the reader of behaviour texts reaches on the blind sentences. The figures only ever go the good way."""
+"""What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
 
 import pytest
 from sentence_scores import DEV_TRADES, Scored, scored

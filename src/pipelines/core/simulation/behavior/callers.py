@@ -54,9 +54,6 @@ PIECES: dict[str, Piece] = {
     "caller": table(
         ("[the] caller|requester|requestor|customer|user|buyer|client|member", constant("caller")),
     ),
-    "othercaller": table(
-        ("someone|somebody|anyone else", constant("other")),
-    ),
     "ownership": table(
         (
             "[the|its|their] {relation} [of {thing}]",

@@ -16,7 +16,6 @@ from pipelines.core.simulation.behavior.meaning import (
     Literal_,
     Sum,
     Thing,
-    negated,
 )
 
 ZERO = Literal_(Decimal(0))
@@ -72,10 +71,6 @@ def _either(
 ) -> Compute | None:
     when = condition if thing is None else thing.condition
     return None if when is None else _compute(field, Choice(when, first, second))
-
-
-def _either_not(field: Field, first: Amount, second: Amount, condition: Condition) -> Compute | None:
-    return _either(field, first, second, negated(condition))
 
 
 _LABEL = "[sales|service|handling|processing|delivery|shipping|convenience|import|booking]"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
@@ -13,14 +12,13 @@ from pipelines.core.simulation.behavior.meaning import (
     Condition,
     Exists,
     Field,
-    Flagged,
     Not,
     Owns,
     Present,
     negated,
 )
 from pipelines.core.simulation.behavior.phrases import constant
-from pipelines.core.simulation.behavior.sayings import about, happened, in_status, said_of
+from pipelines.core.simulation.behavior.sayings import about, happened, said_of
 
 
 def _of_field(field: Field, said: Condition) -> Condition:
@@ -75,8 +73,6 @@ _THING_VERB = table(
 # Without a subject: "only while pending", "unless shipped", "if older than 30 days".
 _ELLIPTIC = table(
     ("{thingsaid}", lambda thingsaid: thingsaid),
-    ("status|state {values}", in_status),
-    ("{eventfield} {be} {age}", lambda eventfield, age: Age(eventfield, *age)),
     ("{agewithout}", lambda agewithout: agewithout),
 )
 
@@ -124,10 +120,6 @@ def flag(matcher: Matcher, at: int) -> Iterator[Found]:
         yield at + 1, token.text
 
 
-def _flag_is(value: bool) -> Any:
-    return (lambda name: Flagged(name)) if value else (lambda name: Not(Flagged(name)))
-
-
 PIECES: dict[str, Piece] = {
     "simple": _SIMPLE,
     "elliptic": _ELLIPTIC,
@@ -142,7 +134,4 @@ PIECES: dict[str, Piece] = {
     ),
     "condition": condition,
     "flag": flag,
-    "flagset": table(
-        ("set|raised|on|active|up|true", lambda: _flag_is(True)),
-    ),
 }

@@ -49,10 +49,6 @@ def _points(number: Decimal, field: Field, noun: str | None = None) -> Step:
     return Step(Field(field.name, noun or field.owner, False, True), Literal_(number), "+")
 
 
-def _points_away(number: Decimal, field: Field, noun: str | None = None) -> Step:
-    return replace(_points(number, field, noun), sign="-")
-
-
 _ACTIVE = (
     ("set~|change~|update~|switch~|turn~ {target:field} to|as {newvalue:value}", _assign),
     ("set~|change~|update~ {target:field} from {value} to {newvalue:value}", _assign),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
-from pipelines.core.simulation.behavior.meaning import Amount, Field, Literal_, Percent, Sum, Total
+from pipelines.core.simulation.behavior.meaning import Amount, Literal_, Percent, Sum, Total
 from pipelines.core.simulation.behavior.tokens import Kind
 from pipelines.core.simulation.reading.verbs import word_set
 
@@ -108,9 +108,6 @@ PIECES: dict[str, Piece] = {
             "[all] [each] [of] [the|its] {field:over}",
             Total,
         ),
-    ),
-    "listing": table(
-        ("item", lambda: Field("items")), ("items", lambda: Field("items")), ("{field}", lambda field: field)
     ),
     "rounding": table(
         ("{number} decimals|digits | {number} decimal places|place|digits", lambda number: int(number)),

@@ -9,15 +9,12 @@ from pipelines.core.simulation.behavior.guards import (
     EVERYONE,
     WHOEVER_TAKES_IT,
     fuller,
-    need,
-    present,
     refuse,
     unless,
 )
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     IT,
-    Allowed,
     Any_,
     Compare,
     Condition,
@@ -51,38 +48,6 @@ def _cannot(
     return refuse(said, outcome, _done(verb, thing))
 
 
-def _cannot_unless(thing: Thing, verb: str, condition: Condition, outcome: Outcome | None = None) -> Guard:
-    return _can_only(thing, verb, condition, outcome)
-
-
-def _only_things(thing: Thing, verb: str, outcome: Outcome | None = None) -> Guard | None:
-    if thing.condition is None:
-        return None
-    return Guard(thing.condition, outcome, _done(verb, thing))
-
-
-def _only_to(thing: Thing, verb: str, object: Thing, outcome: Outcome | None = None) -> Guard | None:
-    """`tickets can only be assigned to active agents`."""
-    return (
-        None
-        if object.condition is None
-        else Guard(unless(thing, object.condition), outcome, _done(verb, thing))
-    )
-
-
-def _may_not(thing: Thing, verb: str, object: Thing, outcome: Outcome | None = None) -> Guard | None:
-    """`inactive employees cannot request leave`: the thing spoken of is the one who acts."""
-    said = both(thing.condition, object.condition)
-    if thing.condition is None or said is None:
-        return None
-    return Guard(Allowed(negated(said)), outcome, Who(verb=verb, noun=object.noun or None))
-
-
-def _must_be(thing: Thing, said: Condition, purpose: Who, outcome: Outcome | None = None) -> Guard:
-    who = purpose if purpose.names or purpose.noun else Who(verb=purpose.verb, noun=thing.noun or None)
-    return Guard(unless(thing, about(said, thing.noun)), outcome, who)
-
-
 def _aimed(condition: Condition, outcome: Outcome | None = None, who: Who | None = None) -> Guard:
     return Guard(condition, outcome, who or WHOEVER_TAKES_IT)
 
@@ -97,10 +62,6 @@ def _thing_fails(
     )
 
 
-def _who_fails(condition: Condition, who: Who, outcome: Outcome) -> Guard | None:
-    return refuse(both(condition, who.condition), outcome, Who(who.names, who.verb, who.noun, who.everyone))
-
-
 def _own(verb: str, noun: str, outcome: Outcome | None = None) -> Guard:
     return Guard(Owns(noun or None), outcome, Who(verb=verb, noun=noun or None))
 
@@ -112,10 +73,6 @@ def _role_does(
     return Guard(about(need, thing.noun if thing else None), outcome, _done(verb, thing))
 
 
-def _who_does(who: Who, role: Condition, outcome: Outcome | None = None) -> Guard:
-    return Guard(about(role, who.noun), outcome, who)
-
-
 _ZERO = Literal_(Decimal(0))
 
 
@@ -124,72 +81,17 @@ def _stays(field: Field, op: Any = ">=", amount: Any = _ZERO) -> Invariant:
 
 
 _WHOLE = (
-    ("{thing} {canonly:verb} {when} {condition} [{result:outcome}]", _can_only),
-    ("{thing} {canonly:verb} {agewithout:condition} [{result:outcome}]", _can_only),
-    ("{thing} {canonly:verb} by {role:condition} [{result:outcome}]", _can_only),
-    (
-        "{thing} {canonly:verb} once [{result:outcome}]",
-        lambda thing, verb, outcome=None: Once(outcome, _done(verb, thing)),
-    ),
-    (
-        "{thing} {canonly:verb} one time [{result:outcome}]",
-        lambda thing, verb, outcome=None: Once(outcome, _done(verb, thing)),
-    ),
-    ("{thing} {cannot:verb} [{result:outcome}]", _cannot),
-    ("{thing} {cannot:verb} once|after {condition} [{result:outcome}]", _cannot),
-    ("{thing} {cannot:verb} {late:condition} [{result:outcome}]", _cannot),
-    ("{thing} {cannot:verb} unless {condition} [{result:outcome}]", _cannot_unless),
-    (
-        "{thing} {cannot:verb} more than once | {thing} {cannot:verb} twice | {thing} {cannot:verb} again",
-        lambda thing, verb: Once(None, _done(verb, thing)),
-    ),
-    (
-        "{thing} {cannot:verb} without [a|an|any] {fields} [{result:outcome}]",
-        lambda thing, verb, fields, outcome=None: Guard(
-            unless(thing, present(fields)), outcome, _done(verb, thing)
-        ),
-    ),
-    ("{thing} {canonly:verb} to|for|with {thing:object} [{result:outcome}]", _only_to),
-    (
-        "{thing} {cannot:verb} to|for|with {thing:object} [{result:outcome}]",
-        lambda thing, verb, object, outcome=None: _cannot(thing, verb, object.condition, outcome),
-    ),
-    ("{thing} can|may|must not {baseverb:verb} {thing:object} [{result:outcome}]", _may_not),
-    ("{thing} can|may be {pastverb:verb} {notice:condition} [{result:outcome}]", _can_only),
-    ("only {thing} can|may be {pastverb:verb} [{result:outcome}]", _only_things),
-    ("{thing} is|are {ableverb:verb} only {when} {condition} [{result:outcome}]", _can_only),
-    ("neither {thing} can|may be {pastverb:verb} [{result:outcome}]", _cannot),
-    ("{thing} {must} be {thingsaid:said} {purpose} [{result:outcome}]", _must_be),
     ("{purpose:who} [,] {mustcond:condition} [{result:outcome}]", _aimed),
     ("{mustcond:condition} {purpose:who} [{result:outcome}]", _aimed),
     ("{mustcond:condition} {forwho:who} [{result:outcome}]", _aimed),
     ("{forwho:who} [,|:] {mustcond:condition} [{result:outcome}]", _aimed),
     ("{mustcond:condition} [{result:outcome}]", _aimed),
-    ("{when} {condition} [,] [then] {who} {failing:outcome}", _who_fails),
-    (
-        "{when} {condition} [,] [then] {answerer} {failing:outcome}",
-        lambda condition, outcome: refuse(condition, outcome),
-    ),
-    (
-        "unless {condition} [,] {who} {failing:outcome}",
-        lambda condition, who, outcome: need(condition, outcome, who),
-    ),
-    (
-        "{who} {failing:outcome}",
-        lambda who, outcome: refuse(who.condition, outcome, Who(who.names, who.verb, who.noun)),
-    ),
     ("{thing} {failing:first} by {tools:who} [{result:outcome}]", _thing_fails),
-    ("{thing} {failing:first} [{result:outcome}]", _thing_fails),
     (
         "only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} {thing}|it|them "
         "[{result:outcome}]",
         _role_does,
     ),
-    (
-        "only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} [{result:outcome}]",
-        _role_does,
-    ),
-    ("{who} is|are only allowed|permitted|possible|available for|to|by {role} [{result:outcome}]", _who_does),
     (
         "{callers} can|may|is|are only [allowed|able] [to] {baseverb:verb} their|its|his|her own "
         "{noun} [{result:outcome}]",
@@ -198,17 +100,8 @@ _WHOLE = (
     ("{callers} can|may {baseverb:verb} only their|its|his|her own {noun} [{result:outcome}]", _own),
     ("{callers} can|may not {baseverb:verb} {othersown:noun} [{result:outcome}]", _own),
     (
-        "{field} {never} be|go|become|drop|fall|get negative | {field} {never} be|go|drop|fall "
-        "below|under zero",
-        _stays,
-    ),
-    (
         "{field} {never} be|go|drop|fall|get below|under {amount}",
         lambda field, amount: _stays(field, ">=", amount),
-    ),
-    (
-        "{field} {never} exceed|surpass {amount} | {field} {never} go|rise above|over {amount}",
-        lambda field, amount: _stays(field, "<=", amount),
     ),
     (
         "{a} second|repeated|duplicate {action} [of|on the same {noun}] {failing:outcome}",
@@ -252,14 +145,7 @@ PIECES: dict[str, Piece] = {
         ("[,|:|-|=] {payload}", lambda payload: payload),
     ),
     "guardwhole": table(*_WHOLE),
-    "canonly": table(
-        ("can|may|must|should only [ever] be {pastverb}", lambda pastverb: pastverb),
-        ("can|may|must|should be {pastverb} only", lambda pastverb: pastverb),
-    ),
-    "cannot": table(
-        ("can|may|must|should not be {pastverb}", lambda pastverb: pastverb),
-        ("can|may|must|should|will never be {pastverb}", lambda pastverb: pastverb),
-    ),
+    "cannot": table(),
     "never": table(
         ("can|may|must|should|will|shall never", constant("")), ("can|may|must|should not", constant(""))
     ),

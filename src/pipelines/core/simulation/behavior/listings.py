@@ -81,10 +81,6 @@ def _left_out_of(thing: Thing, who: Who | None) -> Keep | None:
     return None if kept is None else Keep(kept.condition, kept.noun, who or EVERYONE)
 
 
-def _kept_in(thing: Thing, who: Who | None) -> Keep | None:
-    return None if thing.condition is None else Keep(thing.condition, thing.noun or None, who or EVERYONE)
-
-
 _WHOLE = (
     ("{listed} [from|of|in {tools:who}] is|are {order}", lambda order, who=None: _ordered(order, who)),
     (
@@ -117,10 +113,6 @@ def _by(field: Field, way: bool = False) -> Order:
 
 def _newest() -> Order:
     return Order(None, True)
-
-
-def _extreme(descending: bool, field: str) -> Order:
-    return Order(Field(field, None, False, True), descending)
 
 
 PIECES: dict[str, Piece] = {

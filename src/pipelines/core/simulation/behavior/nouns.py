@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     SOLE,
-    Age,
     Compare,
     Condition,
     Field,
     HasSome,
-    Measure,
     Not,
     OneOf,
     Thing,
@@ -33,7 +31,6 @@ def _not_any(states: tuple[str, ...]) -> Condition:
 _ADJECTIVES = table(
     ("{states}", any_state),
     ("non|not|un {states}", _not_any),
-    ("{value} {field}", lambda value, field: OneOf(field, (value,))),
 )
 
 _RELATIVE = table(
@@ -47,10 +44,6 @@ _RELATIVE = table(
     ("with|having {thinghas}", lambda thinghas: thinghas),
     ("without [a|an|any] {field}", lambda field: Not(HasSome(field))),
     ("{thingsaid}", lambda thingsaid: thingsaid),
-    (
-        "placed|made|created from|in|within [the] last|past {duration}",
-        lambda duration: Age(None, "<=", duration),
-    ),
 )
 
 _THING = table(
@@ -58,14 +51,7 @@ _THING = table(
     ("{a} {noun}", lambda noun: _thing(noun)),
     ("{a} {noun} {relative:clause}", lambda noun, clause: _thing(noun, None, clause)),
     # An argument as a thing: "amounts over 500", "a negative quantity".
-    (
-        "{a} {field} [that|which is|are] {cmp} {amount}",
-        lambda field, cmp, amount: Thing("", Compare(field, cmp, amount)),
-    ),
-    ("{a} {field} of|= {values}", lambda field, values: Thing("", OneOf(field, values))),
     ("{a} negative {field}", lambda field: Thing("", Compare(field, "<", ZERO))),
-    ("{a} {action} [of] {cmp} {amount}", lambda cmp, amount: Thing("", Measure(None, cmp, amount))),
-    ("the {field} {values}", lambda field, values: Thing("", OneOf(field, values))),
     ("{a} value|values {fieldsaid}", lambda fieldsaid: Thing("", said_of(fieldsaid, Field(SOLE)))),
     ("{a} {field} {fieldsaid}", lambda field, fieldsaid: Thing("", said_of(fieldsaid, field))),
     ("{a} duplicate {field}", lambda field: Thing("", Not(Unique(field)))),

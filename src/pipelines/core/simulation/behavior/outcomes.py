@@ -292,20 +292,10 @@ PIECES: dict[str, Piece] = {
         ("[{sep}] {otherwise} {payload}", lambda payload: payload),
         ("[{sep}] or [{answerer}] {failing}", lambda failing: failing),
         ("[{sep}] [and|or] [{answerer}] {failing} {otherwise}", lambda failing: failing),
-        ("[{sep}] anything|everything else {failing}", lambda failing: failing),
-        ("[{sep}] [and|all] other|others [{noun}] {failing}", lambda failing: failing),
-        ("[{sep}] {otherwise} [{answerer}] {rejected} with {failure}", lambda failure: failure),
     ),
     # What follows a rule that says when a call fails.
     "with": table(
-        (
-            "[{sep}] (with|using|returning|giving|raising|throwing | by returning) {payload}",
-            lambda payload: payload,
-        ),
-        ("[{sep}] [and] {answering} {payload}", lambda payload: payload),
-        ("[{sep}] [and] {answerer} {failing}", lambda failing: failing),
         ("‹ {payload} ›", lambda payload: payload),
-        (": {failure}", lambda failure: failure),
     ),
     "sep": table((",|;|-|:", constant("")), (", and|but", constant("")), ("and|but", constant(""))),
 }

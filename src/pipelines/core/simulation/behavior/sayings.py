@@ -76,8 +76,6 @@ def _unless_one_value(values: tuple[Any, ...]) -> Condition:
 
 _SAID_OF_FIELD = table(
     ("one|any of [:] {values}", _unless_one_value),
-    ("true|on|enabled", lambda: OneOf(IT, (True,))),
-    ("missing|blank|empty|null|absent|unset|omitted|unknown", lambda: Not(Present(IT))),
     ("given|provided|supplied|specified|present|set|included|known|passed", lambda: Present(IT)),
     ("negative | below|under zero | less than zero", lambda: Compare(IT, "<", ZERO)),
     ("positive", lambda: Compare(IT, ">", ZERO)),
@@ -90,15 +88,12 @@ _SAID_OF_FIELD = table(
     ("in the past", lambda: Compare(IT, "<", Now())),
     ("in the future", lambda: Compare(IT, ">", Now())),
     ("(before | earlier than | prior to) {moment}", lambda moment: Compare(IT, "<", moment)),
-    ("(after | later than) {moment}", lambda moment: Compare(IT, ">", moment)),
     ("{values}", _unless_one_value),
 )
 
 _FIELD_DOES = table(
     ("exceed~|surpass~ {amount}", lambda amount: Compare(IT, ">", amount)),
-    ("equal~|match~ {amount}", lambda amount: Compare(IT, "==", amount)),
     ("= {values}", _unless_one_value),
-    ("(fall~|drop~|go~) (below|under) {amount}", lambda amount: Compare(IT, "<", amount)),
 )
 
 
@@ -126,13 +121,8 @@ def _valued(field: Field, values: tuple[Any, ...]) -> Condition:
 _SAID_OF_THING = table(
     ("{states}", any_state),
     ("past [its|their|the] {field}", lambda field: Compare(field, "<", Now())),
-    ("of|with|having status|state {values}", in_status),
     ("{agewords}", lambda agewords: Age(None, *agewords)),
     ("{event} {age}", happened),
-    (
-        "{event} (before | prior to) {moment}",
-        lambda event, moment: Compare(Field(event, None, False, True), "<", moment),
-    ),
     (
         "{event} (after|since) {moment}",
         lambda event, moment: Compare(Field(event, None, False, True), ">", moment),
@@ -143,7 +133,6 @@ _SAID_OF_THING = table(
         lambda cmp, amount: Compare(Sum("abs", (Field(MONEY),)), cmp, amount),
     ),
     ("of {amount} or {ormore}", lambda amount, ormore: Measure(None, ormore, amount)),
-    ("older than {number}", lambda number: Compare(Field("age"), ">", Literal_(number))),
     ("[{a}] {ownership}", lambda ownership: ownership),
 )
 
@@ -152,7 +141,6 @@ _THING_HAS = table(
     ("been {states}", lambda states: _done(states)),
     ("{cmp} {amount} in|of {field}", lambda cmp, amount, field: Compare(field, cmp, amount)),
     ("{state}", lambda state: Is(state, None, True)),
-    ("status|state {values}", in_status),
     ("no {field}", lambda field: Not(HasSome(field))),
     ("a|an|any|its|their {field}", lambda field: HasSome(field)),
     ("[a|an] non zero {field} | [a|an] nonzero {field}", lambda field: Compare(field, "!=", ZERO)),
@@ -169,14 +157,6 @@ _THING_HAS = table(
 )
 
 # What a comparative measures, and the two directions of it.
-_DIMENSIONS = (
-    ("weight", "heavier", "lighter"),
-    ("length", "longer", "shorter"),
-    ("height", "taller higher", "lower"),
-    ("price", "dearer costlier pricier", "cheaper"),
-    ("size", "bigger larger", "smaller"),
-    ("distance", "farther further", "nearer closer"),
-)
 
 PIECES: dict[str, Piece] = {
     "fieldsaid": _SAID_OF_FIELD,
@@ -186,15 +166,6 @@ PIECES: dict[str, Piece] = {
     "ormore": table(
         ("more|higher|greater|above|over", constant(">=")),
     ),
-    "measured": table(
-        *(
-            (word, constant((Field(dimension), op)))
-            for dimension, more, less in _DIMENSIONS
-            for words_, op in ((more, ">"), (less, "<"))
-            for word in words_.split()
-        )
-    ),
-    "sign": table(*((sign, constant(sign)) for sign in (">", "<", ">=", "<="))),
     "money": table(("{number}", lambda number: Literal_(number))),
     "amount": table(("{operand}", lambda operand: operand)),
 }

@@ -40,7 +40,6 @@ PIECES: dict[str, Piece] = {
         ("{agecmp} {duration} old", lambda agecmp, duration: (agecmp, duration)),
         ("older than {duration}", lambda duration: (">", duration)),
     ),
-    "sinceage": table(("in [the] last|past {duration}", lambda duration: ("<=", duration))),
     "back": table(("ago|old|earlier|back | before {now} | prior to {now} | in the past", constant("back"))),
     "ahead": table(
         ("{agecmp} {duration} from {now}", lambda agecmp, duration, now: (agecmp, duration)),
