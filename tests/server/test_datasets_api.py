@@ -232,6 +232,18 @@ async def test_behaviour_that_is_not_understood_is_a_warning_with_its_row(org: O
     assert [(warning["row"], warning["column"]) for warning in made["warnings"]] == [(2, "behavior")]
 
 
+async def test_behaviour_without_effect_in_its_world_is_a_warning_with_its_row(org: Org) -> None:
+    agent = await org.agent()
+    state = {"order": {one: {"status": "paid", "total": 5} for one in ("1", "2")}}
+    row = TASK | {"state": state, "behavior": "Frozen orders cannot be cancelled."}
+    made = await org.dataset(row, agent_id=agent["id"])
+    told = [warning["message"] for warning in made["warnings"] if warning.get("column") == "behavior"]
+    assert told == [
+        "without effect in the world of this row: Frozen orders cannot be cancelled. "
+        "(every order of the world passes)"
+    ]
+
+
 BAD_FORMS: dict[str, Any] = {
     "no file": {"data": {"name": "x"}, "files": {"name": (None, "x")}},
     "an empty file": {"files": {"file": ("a.csv", b"")}},

@@ -177,17 +177,28 @@ def _plan_findings(
         return
     best: dict[str, ToolPlan] = {}
     sentences: dict[str, list[int]] = {}
+    idle: dict[str, int] = {}  # how many worlds a sentence changes nothing in
+    worlds = 0
     for row, simulator in _simulators(tools, schema, seeds):
         for name, plan in simulator.plans.items():
             if name not in best or plan.confidence > best[name].confidence:
                 best[name] = plan
         for sentence in simulator.not_understood:
             sentences.setdefault(sentence, []).append(row)
+        for sentence in simulator.without_effect:
+            idle[sentence] = idle.get(sentence, 0) + 1
+        worlds += 1
     yield from _by_tool(best)
     for sentence, rows in list(sentences.items())[:MOST_SENTENCES]:
         seen = f"row {rows[0]}, not understood and so not enforced: “{sentence}”"
         yield doubt(
             PLANS, seen, "say it in other words (docs/reference/behavior.md), or write a `simulation`"
+        )
+    for sentence in [one for one, seen_in in idle.items() if seen_in == worlds][:MOST_SENTENCES]:
+        yield doubt(
+            PLANS,
+            f"without effect in every world: “{sentence}”",
+            "see in the plan how it was read, and seed something on either side of it",
         )
 
 

@@ -29,6 +29,8 @@ def print_plans(
         typer.echo(_section(name, simulator))
     for sentence in simulator.not_understood:
         typer.echo(f"# not understood, so not enforced: {sentence}")
+    for sentence in simulator.without_effect:
+        typer.echo(f"# without effect in this world: {sentence}")
 
 
 def _state(path: Path | None) -> JsonObject:

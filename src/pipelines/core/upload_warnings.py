@@ -7,7 +7,7 @@ from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
-from pipelines.core.simulation.behavior import read_behavior
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.lint import lint_seeds
 
@@ -28,7 +28,7 @@ def upload_warnings(
     """
     linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema)
     found = [problem.as_json() for problem in linted]
-    read: dict[tuple[str, bytes], tuple[str, ...]] = {}
+    read: dict[tuple[str, bytes], PlannedSimulator] = {}
     unread: list[int] = []
     for row, seed in enumerate(seeds, 1):
         if not seed.behavior_instructions or tools is None:
@@ -39,15 +39,18 @@ def upload_warnings(
             unread.append(row)
             continue
         if key not in read:
-            read[key] = read_behavior(
-                seed.behavior_instructions,
-                tools=tools,
-                world=World.from_initial_state(seed.initial_state),
+            read[key] = build_simulator(
+                tools,
                 ledger_schema=ledger_schema,
+                world=World.from_initial_state(seed.initial_state),
+                behavior=seed.behavior_instructions,
                 may_read=may_read,
-            ).not_understood
+            )
+            # Told of the first such world only: the next has other values, and may be on the other side.
+            says = "without effect in the world of this row: "
+            found += [_behavior_warning(row, says + one) for one in read[key].without_effect]
         says = "not understood, so not enforced without a model: "
-        found += [_behavior_warning(row, says + sentence) for sentence in read[key]]
+        found += [_behavior_warning(row, says + sentence) for sentence in read[key].not_understood]
     if unread:
         says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
         found.insert(0, _behavior_warning(unread[0], says))

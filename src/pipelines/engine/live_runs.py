@@ -265,8 +265,9 @@ class LiveRuns:
         """What the simulated backend does not enforce in a run, sentence by sentence. For reader threads."""
         if run.seed.behavior_instructions is None:
             return []
-        told = self._shared.simulator(connection, run).not_understood
-        return [f"behaviour not understood, so not enforced: {sentence}" for sentence in told]
+        simulator = self._shared.simulator(connection, run)
+        told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
+        return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
 
     def forget(self, run_ids: set[int]) -> None:
         self._ended -= run_ids

@@ -209,12 +209,12 @@ def test_it_means_the_tools_of_the_sentence_before() -> None:
     ]
 
 
-def test_without_a_way_to_know_the_caller_a_permission_is_refused_and_says_so() -> None:
+def test_without_a_way_to_know_the_caller_a_permission_says_so() -> None:
     found = read_behavior(
         "Users can only cancel their own orders.", tools=[tool("cancel_order", "order_id")], world=WORLD
     )
     assert [rule.note for rule in found.rules] == [
-        "cancel_order has no argument that says who calls, so every call is refused"
+        "cancel_order has no argument that says who calls, so the rule is not applied"
     ]
 
 

@@ -8,8 +8,9 @@ from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.simulation.behavior import Behavior, read_behavior, weave
+from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.trial import Tried, tried
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
@@ -28,6 +29,7 @@ class ToolPlan:
     origin: Origin
     notes: tuple[str, ...] = ()
     confidence: float = 1.0
+    unwoven: tuple[Rule, ...] = ()  # rules of the behaviour text that found no place in it
     computed: frozenset[str] = frozenset()  # fields of the reply that the plan works out itself
 
 
@@ -53,8 +55,15 @@ class PlannedSimulator:
 
     @property
     def not_understood(self) -> tuple[str, ...]:
-        """Sentences of the behaviour text that no rule came of, as they stand."""
-        return self._behavior.not_understood
+        """Sentences of the behaviour text that no rule came of, as they stand; with the reason in parentheses
+        where a rule was read that has no place in this world or in any plan.
+        """
+        return (*self._tried.behavior.not_understood, *self._unplaced)
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Sentences that are enforced and yet change nothing in the seeded world, or let nothing through."""
+        return self._tried.without_effect
 
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)
@@ -107,16 +116,28 @@ class PlannedSimulator:
         return survey_for(tools, world=self._world, ledger_schema=self._ledger_schema)
 
     @cached_property
-    def _behavior(self) -> Behavior:
+    def _tried(self) -> Tried:
         if not self._behavior_text:
-            return Behavior()
-        return read_behavior(
+            return Tried(Behavior(), ())
+        found = read_behavior(
             self._behavior_text,
             tools=list(self._tools.values()),
             world=self._world,
             ledger_schema=self._ledger_schema,
             may_read=self._may_read,
         )
+        return tried(found, self._lexicon, self._world)
+
+    @cached_property
+    def _unplaced(self) -> tuple[str, ...]:
+        """Sentences of which a rule found no place in the plan of any tool that it is about."""
+        told: dict[str, str] = {}
+        for rule in self._tried.behavior.rules:
+            plans = [self.plan_of(name) for name in rule.tools]
+            if all(rule in plan.unwoven for plan in plans):
+                named = ", ".join(rule.tools[:3])
+                told.setdefault(rule.sentence, f"{rule.sentence} (no place for it in what {named} does)")
+        return tuple(told.values())
 
     @cached_property
     def _lexicon(self) -> Lexicon:
@@ -139,7 +160,7 @@ class PlannedSimulator:
     ) -> ToolPlan:
         """The plan with the rules of the behaviour text woven in: the one place where that happens."""
         plain = _parsed(body, origin, notes, confidence)
-        rules = self._behavior.rules_for(tool.name)
+        rules = self._tried.behavior.rules_for(tool.name)
         steps = body.get("steps") if isinstance(body, dict) else body
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
@@ -158,8 +179,10 @@ class PlannedSimulator:
         told += [rule.note for rule in rules if rule.note is not None]
         enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
-            return replace(enforced, computed=ANY_FIELD) if plain.computed is ANY_FIELD else enforced
-        return replace(plain, notes=(*plain.notes, "the behaviour text is not enforced", *enforced.notes))
+            computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
+            return replace(enforced, computed=computed, unwoven=woven.unwoven)
+        told = ["the behaviour text is not enforced", *enforced.notes]
+        return replace(plain, notes=(*plain.notes, *told), unwoven=rules)
 
 
 def build_simulator(

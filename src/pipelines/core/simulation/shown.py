@@ -5,7 +5,9 @@ from pipelines.core.simulation.build import PlannedSimulator
 
 
 def shown_plans(simulator: PlannedSimulator) -> JsonObject:
-    """Each tool's plan, its author and what is to be said about it; then what was not understood at all."""
+    """Each tool's plan, its author and what is to be said about it; then the sentences of the behaviour text
+    that were not understood at all, and those that change nothing in this world.
+    """
     items: list[Json] = [
         {
             "tool": name,
@@ -16,4 +18,6 @@ def shown_plans(simulator: PlannedSimulator) -> JsonObject:
         }
         for name, found in simulator.plans.items()
     ]
-    return {"items": items, "not_understood": list(simulator.not_understood)}
+    not_understood: list[Json] = list(simulator.not_understood)
+    without_effect: list[Json] = list(simulator.without_effect)
+    return {"items": items, "not_understood": not_understood, "without_effect": without_effect}

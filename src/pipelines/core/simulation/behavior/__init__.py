@@ -2,9 +2,9 @@
 
 tokens, words, things, lexicon: what the words may stand for.
 matching: patterns. phrases, spans, sayings, nouns, conditions, callers, formulas, outcomes, who: pieces.
-guards, guarded, duties, effects, computed, listings, grammar: what a sentence says (meaning, clauses).
+composed, guards, guarded, duties, effects, computed, listings, grammar: what is said (meaning, clauses).
 scope, states, permissions, truth, resolve: what that means for one tool over one world (rules).
-read: a text into rules. loom, reshape, weave: rules into a plan.
+read: a text into rules. trial: each tried on the seeded world. loom, reshape, weave: rules into a plan.
 No model is asked: a sentence is understood whole or reported as it stands.
 """
 

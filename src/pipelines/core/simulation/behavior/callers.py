@@ -5,6 +5,8 @@ from dataclasses import replace
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import Allowed, CallerIs, Compare, Condition, Field, Owns
 from pipelines.core.simulation.behavior.phrases import constant
+from pipelines.core.simulation.behavior.words import PERSONS
+from pipelines.core.simulation.reading.words import plural
 
 OWNERS = (
     "user_id",
@@ -28,10 +30,13 @@ OWNERS = (
 )
 
 _OWNERSHIP = (
-    "[the] [original|actual|rightful|registered|same|legitimate|{noun}] ['s] "
+    "[the|its|their|his|her] [original|actual|rightful|registered|same|legitimate|{noun}] ['s] "
     "owner|buyer|purchaser|customer|user|creator|author|"
-    "requester|holder|poster|sender|reporter|one"
+    "requester|holder|poster|sender|reporter|one|" + "|".join(sorted(PERSONS))
 )
+
+
+_PERSONS = "|".join(sorted({"caller", "callers", "people"} | PERSONS | {plural(word) for word in PERSONS}))
 
 
 def _matching(left: Field, right: Field) -> Condition | None:
@@ -48,33 +53,20 @@ def _matching(left: Field, right: Field) -> Condition | None:
 PIECES: dict[str, Piece] = {
     "caller": table(
         ("[the] caller|requester|requestor|customer|user|buyer|client|member", constant("caller")),
-        (
-            "[the] calling|requesting|current|authenticated|signed|logged [in] user|customer|account",
-            constant("caller"),
-        ),
-        ("[the] user|customer|person (making | who makes) [the] request|call", constant("caller")),
-        ("them|themselves|him|her", constant("caller")),
-    ),
-    "othercaller": table(
-        ("someone|somebody|anyone else", constant("other")),
-        (
-            "(another|other | a different) user|users|customer|customers|person|people|account|accounts",
-            constant("other"),
-        ),
     ),
     "ownership": table(
         (
-            "[the] {relation} [of {thing}]",
+            "[the|its|their] {relation} [of {thing}]",
             lambda relation, thing=None: Owns(thing.noun if thing else None, None, relation),
         ),
-        ("[the] {noun} 's {relation}", lambda noun, relation: Owns(noun or None, None, f"{noun}.{relation}")),
         (f"{_OWNERSHIP} [‹ {{matching}} ›]", lambda matching=None: matching or Owns(None)),
         (
             f"{_OWNERSHIP} of|on {{thing}}|it|them [‹ {{matching}} ›]",
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),
+        (f"the {_PERSONS} it|they belongs|belong to", lambda: Owns(None)),
         (
-            f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote) "
+            f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote|{{event}}) "
             f"{{thing}}|it|them [‹ {{matching}} ›]",
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),
@@ -105,11 +97,6 @@ PIECES: dict[str, Piece] = {
     ),
     "callerkind": table(
         ("admin|admins|administrator|administrators", constant("admin")),
-        ("manager|managers", constant("manager")),
-        ("moderator|moderators", constant("moderator")),
-        ("supervisor|supervisors", constant("supervisor")),
-        ("staff|employees [members]", constant("staff")),
-        ("agents", constant("agent")),
         (
             "{state} [tier|level|status] "
             "user|users|customer|customers|member|members|account|accounts|subscriber|subscribers|buyer|buyers|shoppers",
@@ -122,17 +109,7 @@ PIECES: dict[str, Piece] = {
         ("{thing}", lambda thing: None if thing.condition is None else Allowed(thing.condition)),
     ),
     "callers": table(
-        (
-            "{a} "
-            "user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|"
-            "account|accounts holder|holders",
-            constant("callers"),
-        ),
-        (
-            "{a} "
-            "user|users|customer|customers|buyer|buyers|caller|callers|client|clients|member|members|people|person|employees|employee",
-            constant("callers"),
-        ),
+        (f"{{a}} {_PERSONS} [holder|holders]", constant("callers")),
     ),
     "othersown": table(
         (
@@ -140,8 +117,5 @@ PIECES: dict[str, Piece] = {
             "[user|users|customer|customers|people|person] 's {noun}",
             lambda noun: noun,
         ),
-        ("{noun} (of | belonging to | owned by) {othercaller}", lambda noun: noun),
-        ("{noun} that|which do|does not belong to them|him|her", lambda noun: noun),
-        ("{noun} they do not own", lambda noun: noun),
     ),
 }

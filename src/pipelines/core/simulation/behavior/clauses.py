@@ -5,7 +5,16 @@ world.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipelines.core.simulation.behavior.meaning import IT, Amount, Condition, Field, Outcome, Who
+from pipelines.core.simulation.behavior.meaning import (
+    IT,
+    Amount,
+    Condition,
+    Duration,
+    Field,
+    Outcome,
+    Thing,
+    Who,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,7 @@ class Round:
 class Cap:
     most: int
     is_page: bool = False
+    unless: Field | None = None  # the argument that says how many instead
     who: Who = IT
 
 
@@ -107,7 +117,7 @@ class Step:
     """The call adds to (or takes from) a number."""
 
     field: Field
-    by: Amount
+    by: Amount | Duration
     sign: Literal["+", "-"]
     when: Condition | None = None
     who: Who = IT
@@ -170,6 +180,35 @@ class Once:
 
 
 @dataclass(frozen=True, slots=True)
+class Rarely:
+    """Done at most so often to one thing, which a number on it counts."""
+
+    most: int
+    outcome: Outcome | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """An owner has at most so many things of a kind: `a member may have two open loans`."""
+
+    owner: Thing
+    most: int
+    counted: Thing
+    outcome: Outcome | None = None
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """What an argument that is not given stands for."""
+
+    field: Field
+    value: Amount
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
 class Invariant:
     """Holds after every call that would change it, or the call is refused."""
 
@@ -214,6 +253,9 @@ Clause: TypeAlias = (
     | Erase
     | Unknown
     | Once
+    | Rarely
+    | Quota
+    | Default
     | Invariant
     | Normal
     | Otherwise

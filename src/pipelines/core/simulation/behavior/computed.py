@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from pipelines.core.simulation.behavior.clauses import Bound, Compute, Round
+from pipelines.core.simulation.behavior.clauses import Bound, Compute
 from pipelines.core.simulation.behavior.formulas import share
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
@@ -16,7 +16,6 @@ from pipelines.core.simulation.behavior.meaning import (
     Literal_,
     Sum,
     Thing,
-    negated,
 )
 
 ZERO = Literal_(Decimal(0))
@@ -74,10 +73,6 @@ def _either(
     return None if when is None else _compute(field, Choice(when, first, second))
 
 
-def _either_not(field: Field, first: Amount, second: Amount, condition: Condition) -> Compute | None:
-    return _either(field, first, second, negated(condition))
-
-
 _LABEL = "[sales|service|handling|processing|delivery|shipping|convenience|import|booking]"
 _CHARGED = "tax|vat|gst|fee|surcharge|charge|tip|commission|markup|penalty|interest"
 
@@ -92,34 +87,9 @@ _COMPUTES = (
         "{rounded:value}",
         _compute,
     ),
-    ("return~ {new_field:field} (as | equal to) {rounded:value}", _compute),
-    (
-        "set~ {new_field:field} to {rounded:value}",
-        lambda field, value: _compute(field, value) if isinstance(value, Sum) else None,
-    ),
-    (
-        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} {when} "
-        "{condition} [,|;|and] {price:second} otherwise|else",
-        _either,
-    ),
-    (
-        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} for {thing} "
-        "[,|;|and] {price:second} otherwise|else",
-        _either,
-    ),
-    (
-        "compute~|calculate~|return~|report~|give~ {new_field:field} = {price:first} {when}|for "
-        "{condition} [,|;|and] otherwise|else {price:second}",
-        _either,
-    ),
     (
         f"add~|apply|applies|include~ [a|an] {{percent}} {_LABEL} {_CHARGED} [to|on {{field}}] "
         f"[{{when}} {{condition}}]",
-        _charge("+"),
-    ),
-    (
-        f"add~|apply|applies|include~ [a|an] {{percent}} {_LABEL} {_CHARGED} [to|on {{field}}] "
-        f"for|to|on {{thing}}",
         _charge("+"),
     ),
     (
@@ -132,46 +102,9 @@ _COMPUTES = (
         "{field}] for|to|on {thing}",
         _charge("-"),
     ),
-    ("take~|deduct~ {percent} off [of] {field} [{when} {condition}]", _charge("-")),
-    ("discount~ {field} by {percent} [{when} {condition}]", _charge("-")),
-    (
-        f"add~|apply|applies a|an {{number}} {_LABEL} {_CHARGED} [to {{field}}] [{{when}} {{condition}}]",
-        _flat("+"),
-    ),
-    (
-        f"add~|apply|applies a|an {{number}} {_LABEL} {_CHARGED} [to {{field}}] for|to|on {{thing}}",
-        _flat("+"),
-    ),
-    (
-        f"add~|apply|applies a {_LABEL} {_CHARGED} of {{number}} [to {{field}}] [{{when}} {{condition}}]",
-        _flat("+"),
-    ),
-    ("apply|applies|give~ a|an {number} discount [to|on|off {field}] [{when} {condition}]", _flat("-")),
     (
         "never return~|give~|report~|show~|produce~ a negative {new_field:field}",
         lambda field: Bound(field, ZERO),
-    ),
-    (
-        "never return~|give~|report~|show~ a|an {new_field:field} below|under|less than {amount}",
-        lambda field, amount: Bound(field, amount),
-    ),
-    (
-        "never return~|give~|report~|show~ a|an {new_field:field} above|over {amount}",
-        lambda field, amount: Bound(field, None, amount),
-    ),
-    (
-        "never return~|give~|report~|show~ a|an {new_field:field} greater|more|higher than {amount}",
-        lambda field, amount: Bound(field, None, amount),
-    ),
-    ("cap~|limit~ {new_field:field} at|to {amount}", lambda field, amount: Bound(field, None, amount)),
-    ("round~ {field} [up] to {rounding}", lambda field, rounding: Round(field, rounding)),
-    (
-        "round~ [all|any] amounts|prices|totals|numbers|values|results|it|them to {rounding}",
-        lambda rounding: Round(None, rounding),
-    ),
-    (
-        "return~ amounts|prices|totals|numbers|values rounded to {rounding}",
-        lambda rounding: Round(None, rounding),
     ),
 )
 
@@ -183,18 +116,8 @@ def _bounded(field: Field, low: Amount | None = None, high: Amount | None = None
 _COMPUTED = (
     ("{new_field:field} = {rounded:value}", _compute),
     (
-        "{new_field:field} is|are always|calculated|computed|defined|determined [as | by | to be] "
-        "[=] {rounded:value}",
-        _compute,
-    ),
-    ("{new_field:field} equals {rounded:value}", _compute),
-    (
         "{new_field:field} is|are {rounded:value}",
         lambda field, value: _compute(field, value) if isinstance(value, (Sum,)) else None,
-    ),
-    (
-        "{new_field:field} includes|include a|an {percent} tax|vat|fee|surcharge",
-        lambda field, percent: _compute(field, share(field, percent, "+")),
     ),
     (
         "{new_field:field} is|are {price:first} {when} {condition} [,|;|and|but] [otherwise|else] "
@@ -212,56 +135,12 @@ _COMPUTED = (
         _either,
     ),
     (
-        "{new_field:field} is|are {price:first} unless {condition} [,|;] in which case it is {price:second}",
-        _either_not,
-    ),
-    (
-        "{new_field:field} costs|cost {price:first} {when} {condition} [,|;] "
-        "[and|or|but|otherwise|else] {price:second} [otherwise|else]",
-        _either,
-    ),
-    (
         "{field} is|are never negative | {field} is|are never below|under|less zero|than|0 [zero]",
         lambda field: _bounded(field, ZERO),
     ),
-    (
-        "{field} is|are never below|under {amount} | {field} is|are never less|lower than {amount}",
-        lambda field, amount: _bounded(field, amount),
-    ),
-    (
-        "{field} is|are never above|over {amount} | {field} is|are never more|higher|greater than {amount}",
-        lambda field, amount: _bounded(field, None, amount),
-    ),
     ("{field} is|are capped|limited at|to {amount}", lambda field, amount: _bounded(field, None, amount)),
-    ("{field} is|are [always] rounded to {rounding}", lambda field, rounding: Round(field, rounding)),
-    (
-        "[all] amounts|prices|totals|numbers|values is|are [always] rounded to {rounding}",
-        lambda rounding: Round(None, rounding),
-    ),
     ("a|an {percent} discount is applied|given|granted [to|on {field}] [{when} {condition}]", _charge("-")),
     ("a|an {percent} discount is applied|given|granted [to|on {field}] for|to|on {thing}", _charge("-")),
-    ("{thing} get|gets|receive|receives a|an {percent} discount [on|off {field}]", _charge("-")),
-    ("a|an {percent} discount applies {when} {condition}", _charge("-")),
-    ("a|an {percent} discount applies to|for {thing}", _charge("-")),
-    (
-        f"a|an {{percent}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} "
-        f"{{condition}}]",
-        _charge("+"),
-    ),
-    (
-        f"{{percent}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} "
-        f"{{condition}}]",
-        _charge("+"),
-    ),
-    (
-        f"a|an {{number}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] [{{when}} "
-        f"{{condition}}]",
-        _flat("+"),
-    ),
-    (
-        f"a|an {{number}} {_LABEL} {_CHARGED} is added|applied|charged [to|on {{field}}] for|to|on {{thing}}",
-        _flat("+"),
-    ),
 )
 
 PIECES: dict[str, Piece] = {
@@ -269,7 +148,6 @@ PIECES: dict[str, Piece] = {
     "computed": table(*_COMPUTED),
     "price": table(
         ("free [of charge]", lambda: ZERO),
-        ("waived", lambda: ZERO),
         ("{formula}", lambda formula: formula),
         ("{value}", lambda value: Literal_(value) if isinstance(value, str) else None),
     ),

@@ -1,33 +1,24 @@
 """Conditions in English: what is said of a field, of a thing, and how such statements are joined."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     Age,
     All,
     Any_,
-    CallerIs,
     Compare,
     Condition,
     Exists,
     Field,
-    Flagged,
     Not,
     Owns,
     Present,
     negated,
 )
-from pipelines.core.simulation.behavior.sayings import about, happened, in_status, said_of
-
-# -- said of a field ---------------------------------------------------------------------------------
-
-
-# -- said of a thing -----------------------------------------------------------------------------------
-
-
-# -- whole statements ------------------------------------------------------------------------------------
+from pipelines.core.simulation.behavior.phrases import constant
+from pipelines.core.simulation.behavior.sayings import about, happened, said_of
 
 
 def _of_field(field: Field, said: Condition) -> Condition:
@@ -40,43 +31,15 @@ def _of_thing(subject: str, said: Condition) -> Condition:
 
 _SIMPLE = table(
     ("{matching}", lambda matching: matching),
-    ("{field} {be} {fieldsaid:said}", _of_field),
-    ("{field} {be} not {fieldsaid:said}", lambda field, said: negated(_of_field(field, said))),
-    ("{field} {be} no longer {fieldsaid:said}", lambda field, said: negated(_of_field(field, said))),
-    ("{field} {fielddoes:said}", _of_field),
-    ("{field} does|do not {fielddoes:said}", lambda field, said: negated(_of_field(field, said))),
-    ("{field} has|have been {fieldsaid:said}", _of_field),
-    ("{subject} {be} {thingsaid:said}", _of_thing),
-    ("{subject} {be} not {thingsaid:said}", lambda subject, said: negated(_of_thing(subject, said))),
-    ("{subject} {be} no longer {thingsaid:said}", lambda subject, said: negated(_of_thing(subject, said))),
-    ("{subject} has|have|had {thinghas:said}", _of_thing),
-    ("{subject} has|have|had not {thinghas:said}", lambda subject, said: negated(_of_thing(subject, said))),
-    ("{subject} does|do not have {thinghas:said}", lambda subject, said: negated(_of_thing(subject, said))),
-    ("{subject} {event} {age}", lambda subject, event, age: about(happened(event, age), subject)),
-    (
-        "{subject} {eventverb} in {agecmp} {duration}",
-        lambda subject, eventverb, agecmp, duration: Age(eventverb, agecmp, duration, subject or None, True),
-    ),
-    ("{subject} exist~", lambda subject: Exists(subject)),
+    ("{field} {fieldverb:said}", _of_field),
+    ("{subject} {thingverb:said}", _of_thing),
     ("{subject} does|do not exist", lambda subject: Not(Exists(subject))),
-    ("({subject} {be} not found | {subject} can not be found)", lambda subject: Not(Exists(subject))),
     ("there is|are no such {noun} | no {noun} exists|matches", lambda noun: Not(Exists(noun))),
-    ("no {noun} (has|with) [that|the|this|such] [a|an] [given] id", lambda noun: Not(Exists(noun))),
-    ("{subject} belong~ to {caller}", lambda subject: Owns(subject)),
-    ("{subject} does|do not belong to {caller}", lambda subject: Not(Owns(subject))),
-    ("{subject} belong~ to {othercaller}", lambda subject: Not(Owns(subject))),
-    ("{caller} own~ {thing}", lambda thing: Owns(thing.noun)),
-    ("{caller} does|do not own {thing}", lambda thing: Not(Owns(thing.noun))),
-    ("{caller} is {ownership}", lambda ownership: ownership),
-    ("{caller} is not {ownership}", lambda ownership: Not(ownership)),
-    ("{caller} is [a|an|the] {callerkind}", lambda callerkind: CallerIs(callerkind)),
-    ("{caller} is not [a|an|the] {callerkind}", lambda callerkind: Not(CallerIs(callerkind))),
+    ("no {field} {be} {given}", lambda field: Not(Present(field))),
     (
-        "no {field} {be} given|provided|supplied|specified|present|set|passed",
-        lambda field: Not(Present(field)),
+        "{caller} filter~|ask~|search~ [by|for|on] {field}",
+        lambda field: Present(replace(field, is_argument=True)),
     ),
-    ("[the] {flag} [ledger] flag {be} {flagset}", lambda flag, flagset: flagset(flag)),
-    ("[the] flag {flag} {be} {flagset}", lambda flag, flagset: flagset(flag)),
     (
         "{agecmp} {duration} has|have passed|elapsed since {eventfield}",
         lambda agecmp, duration, eventfield: Age(eventfield, agecmp, duration),
@@ -85,22 +48,31 @@ _SIMPLE = table(
         "there is|are (not enough | insufficient) {field}",
         lambda field: Compare(field, "<", Field("quantity", None, True)),
     ),
+)
+
+# What is said of a field, and of a thing, as a whole verb phrase: the one place where it is denied.
+_FIELD_VERB = table(
+    ("{be} {fieldsaid}", lambda fieldsaid: fieldsaid),
+    ("{be} {not} {fieldsaid}", lambda fieldsaid: negated(fieldsaid)),
+    ("{fielddoes}", lambda fielddoes: fielddoes),
+)
+
+_THING_VERB = table(
+    ("{be} {thingsaid}", lambda thingsaid: thingsaid),
+    ("{be} {not} {thingsaid}", lambda thingsaid: negated(thingsaid)),
+    ("has|have|had|owe~|hold~ {thinghas}", lambda thinghas: thinghas),
+    ("has|have|had {not} {thinghas}", lambda thinghas: negated(thinghas)),
+    ("{event} {age}", happened),
+    ("does|do not belong to {caller}", lambda: Not(Owns(None))),
     (
-        "there is|are (enough|sufficient) {field}",
-        lambda field: Compare(field, ">=", Field("quantity", None, True)),
+        "belong~ to {field} [given|passed|named|sent] [in [the] call|request]",
+        lambda field: Owns(None, field.name),
     ),
 )
 
 # Without a subject: "only while pending", "unless shipped", "if older than 30 days".
 _ELLIPTIC = table(
     ("{thingsaid}", lambda thingsaid: thingsaid),
-    ("not {thingsaid}", lambda thingsaid: negated(thingsaid)),
-    ("has|have {thinghas}", lambda thinghas: thinghas),
-    ("has|have not {thinghas}", lambda thinghas: negated(thinghas)),
-    ("{be} {thingsaid}", lambda thingsaid: thingsaid),
-    ("{be} not {thingsaid}", lambda thingsaid: negated(thingsaid)),
-    ("status|state {values}", in_status),
-    ("{eventfield} {be} {age}", lambda eventfield, age: Age(eventfield, *age)),
     ("{agewithout}", lambda agewithout: agewithout),
 )
 
@@ -148,17 +120,18 @@ def flag(matcher: Matcher, at: int) -> Iterator[Found]:
         yield at + 1, token.text
 
 
-def _flag_is(value: bool) -> Any:
-    return (lambda name: Flagged(name)) if value else (lambda name: Not(Flagged(name)))
-
-
 PIECES: dict[str, Piece] = {
     "simple": _SIMPLE,
     "elliptic": _ELLIPTIC,
+    "fieldverb": _FIELD_VERB,
+    "thingverb": _THING_VERB,
+    "not": table(("not|never | no longer | not yet", constant(""))),
+    "given": table(
+        (
+            "given|provided|supplied|specified|present|set|passed|included|sent|named|entered|filled",
+            constant(""),
+        ),
+    ),
     "condition": condition,
     "flag": flag,
-    "flagset": table(
-        ("set|raised|on|active|up|true", lambda: _flag_is(True)),
-        ("not set|raised|on|active|up | off|unset|cleared|false", lambda: _flag_is(False)),
-    ),
 }

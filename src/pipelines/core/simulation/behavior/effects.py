@@ -10,7 +10,7 @@ from pipelines.core.simulation.behavior.clauses import (
     Become,
     Clause,
     Compute,
-    Erase,
+    Keep,
     Keepsake,
     Raise,
     Restock,
@@ -19,12 +19,15 @@ from pipelines.core.simulation.behavior.clauses import (
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     Amount,
+    Any_,
     Condition,
     Field,
     Literal_,
-    Now,
+    Not,
+    Present,
     Sum,
     Thing,
+    negated,
 )
 from pipelines.core.simulation.behavior.phrases import constant
 
@@ -46,95 +49,60 @@ def _points(number: Decimal, field: Field, noun: str | None = None) -> Step:
     return Step(Field(field.name, noun or field.owner, False, True), Literal_(number), "+")
 
 
-def _points_away(number: Decimal, field: Field, noun: str | None = None) -> Step:
-    return replace(_points(number, field, noun), sign="-")
-
-
 _ACTIVE = (
     ("set~|change~|update~|switch~|turn~ {target:field} to|as {newvalue:value}", _assign),
     ("set~|change~|update~ {target:field} from {value} to {newvalue:value}", _assign),
     ("set~|change~|update~ {assignments}", lambda assignments: assignments),
-    ("set~ {target:field} = {newvalue:value}", _assign),
-    ("mark~|flag~|label~ {thing} as {state}", lambda thing, state: _become(thing, state)),
-    ("mark~ {thing} {state}", lambda thing, state: _become(thing, state)),
+    (
+        "mark~|flag~|label~|make~|turn~ {thing}|it [as] {state} [again]",
+        lambda state, thing=None: _become(thing, state),
+    ),
     (
         "move~|transition~|change~|set~|put~|switch~ {thing} [in] to {state} [status|state]",
         lambda thing, state: _become(thing, state),
     ),
-    ("put~ {thing} on hold", lambda thing: _become(thing, "on hold")),
     ("increase~|increment~|raise~|credit~|top~ {target:field} [up] by|with {by}", _step("+")),
-    ("increment~ {target:field}", lambda field: Step(replace(field, is_new=True), Literal_(Decimal(1)), "+")),
     ("decrease~|decrement~|reduce~|lower~|debit~|charge~ {target:field} by {by}", _step("-")),
-    ("decrement~ {target:field}", lambda field: Step(replace(field, is_new=True), Literal_(Decimal(1)), "-")),
     ("add~|credit~|deposit~ {by} [back] to|onto|into {target:field}", _step("+")),
     ("deduct~|subtract~|take~|debit~|withdraw~|remove~ {by} from {target:field}", _step("-")),
     ("add~|award~|grant~|give~|credit~ {number} {new_field:field} [to|on|for {a} {noun}]", _points),
-    ("award~|grant~|give~ {a} {noun} {number} {new_field:field}", _points),
-    ("deduct~|subtract~|remove~ {number} {new_field:field} [from {a} {noun}]", _points_away),
-    ("record~|store~|save~|keep~|log~|persist~ {argument} [on|in|with|against {thing}]", Keepsake),
+    (
+        "move~|extend~|push~|shift~|postpone~|advance~ {target:field} [out|back|forward] [by] {duration} "
+        "[later|forward|back|out|ahead]",
+        lambda field, duration: Step(replace(field, is_new=True), duration, "+"),
+    ),
+    ("record~|store~|save~|keep~|log~|persist~ {argument} [on|in|with|against {thing}|it]", Keepsake),
     (
         "record~|store~|save~|keep~|log~|persist~ {argument} as|under|in {new_field:under} [on|of {thing}]",
         Keepsake,
     ),
     ("set~|raise~|activate~|turn~|trigger~ [on] [the|a] {flag} [ledger] flag", Raise),
-    ("set~|raise~ [the|a] [ledger] flag {flag}", Raise),
-    ("clear~|unset~|reset~|lower~|remove~ [the|a] {flag} [ledger] flag", lambda flag: Raise(flag, False)),
-    ("clear~|unset~|reset~ [the|a] [ledger] flag {flag}", lambda flag: Raise(flag, False)),
     (
         "restore~|replenish~|release~ [the] [reserved] {stock} [of [all|each] {a} "
         "items|item|products|product] [it contained]",
         Restock,
     ),
-    ("restock~|replenish~ {a} [ordered] items|item|products|product|stock|inventory", Restock),
-    (
-        "return~|put~|add~ {a} items|item|products|product|quantity|quantities [back] to|in|into "
-        "[the] {stock}",
-        Restock,
-    ),
     ("clear~|empty|empties|remove~|delete~|unset~|reset~ {target:field}", lambda field: Assign(field, None)),
-    (
-        "remove~|delete~|erase~ {thing} [from the system|database|records]",
-        lambda thing: None if thing.condition or not thing.noun else Erase(thing.noun),
-    ),
 )
 
 
-def _become(thing: Thing, word: str) -> Become | None:
+def _become(thing: Thing | None, word: str) -> Become | None:
+    if thing is None:
+        return Become(None, word)
     return None if thing.condition is not None else Become(thing.noun or None, word)
 
 
 _PASSIVE = (
     ("{target:field} becomes|become {newvalue:value}", _assign),
-    ("{target:field} changes|change|goes|moves|transitions|switches to {newvalue:value}", _assign),
     ("{target:field} is|are|gets set|changed|updated|switched|turned to {newvalue:value}", _assign),
-    ("{subject} becomes|become {state}", lambda subject, state: Become(subject or None, state)),
-    (
-        "{subject} is|are|gets marked|flagged as {state}",
-        lambda subject, state: Become(subject or None, state),
-    ),
-    (
-        "{subject} is|are moved|changed|set|switched to {state} [status|state]",
-        lambda subject, state: Become(subject or None, state),
-    ),
-    ("{target:field} is|are increased|incremented|raised|credited by|with {by}", _step("+")),
-    ("{target:field} is|are decreased|decremented|reduced|lowered|debited|charged by {by}", _step("-")),
-    ("{target:field} increases|goes up by {by} | {target:field} goes up by {by}", _step("+")),
     ("{target:field} decreases|drops by {by} | {target:field} goes down by {by}", _step("-")),
-    ("{by} is|are added|credited|returned|refunded [back] to {target:field}", _step("+")),
-    ("{by} is|are deducted|subtracted|taken|debited|removed|charged from {target:field}", _step("-")),
     ("{number} {new_field:field} is|are added|awarded|granted|given|credited [to {a} {noun}]", _points),
-    ("{number} {new_field:field} is|are deducted|removed|subtracted [from {a} {noun}]", _points_away),
-    ("{argument} is|are recorded|stored|saved|kept|logged [on|in|with {thing}]", Keepsake),
-    ("{argument} is|are recorded|stored|saved|kept|logged as|under|in {new_field:under}", Keepsake),
     ("[the|a] {flag} [ledger] flag is|gets set|raised|activated", Raise),
-    ("[the|a] {flag} [ledger] flag is|gets cleared|unset|reset", lambda flag: Raise(flag, False)),
-    ("[the|its|their] {stock} [of [all|each] {a} items|item] is|are restored|replenished|released", Restock),
     (
         "{a} [ordered] items|products|item|product is|are restocked | {a} items|products is|are "
         "returned|added|put [back] to|in|into {stock}",
         Restock,
     ),
-    ("{target:field} is|are cleared|removed|emptied|unset|reset", lambda field: Assign(field, None)),
 )
 
 
@@ -145,7 +113,19 @@ def conditional(clause: Any, condition: Condition) -> Clause | None:
     """The clause, only when the condition holds; None where that makes no sense."""
     if isinstance(clause, (Assign, Step, Become, Raise, Compute)) and clause.when is None:
         return replace(clause, when=condition)
+    if isinstance(clause, Keep):  # "… unless status is given": what is asked for, not what each thing has
+        return replace(clause, condition=Any_((negated(_asked(condition)), clause.condition)))
     return None
+
+
+def _asked(condition: Condition) -> Condition:
+    match condition:
+        case Present(field):
+            return Present(replace(field, is_argument=True))
+        case Not(part):
+            return Not(_asked(part))
+        case _:
+            return condition
 
 
 def assignments(matcher: Matcher, at: int) -> Iterator[Found]:
@@ -171,7 +151,6 @@ PIECES: dict[str, Piece] = {
     "by": table(("{formula}", lambda formula: formula)),
     "newvalue": table(
         ("{now}", lambda now: now),
-        ("the [current] date and time", Now),
         ("[the] {argument}", lambda argument: argument),
         ("{value}", lambda value: Literal_(value)),
         ("{formula}", lambda formula: formula if isinstance(formula, Sum) else None),

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
-from pipelines.core.simulation.behavior.meaning import Amount, Field, Literal_, Percent, Sum, Total
-from pipelines.core.simulation.behavior.phrases import constant
+from pipelines.core.simulation.behavior.meaning import Amount, Literal_, Percent, Sum, Total
 from pipelines.core.simulation.behavior.tokens import Kind
 from pipelines.core.simulation.reading.verbs import word_set
 
@@ -85,14 +84,6 @@ def _function(matcher: Matcher, at: int) -> Iterator[Found]:
 def _percentage_rows() -> Piece:
     return table(
         (f"plus [a|an] {{percent}} [{_LABEL} {_CHARGE}]", lambda percent: ("+", percent)),
-        (f"minus|less [a|an] {{percent}} [{_LABEL} {_CHARGE}]", lambda percent: ("-", percent)),
-        (f"with [a|an] {{percent}} {_LABEL} {_CHARGE} added", lambda percent: ("+", percent)),
-        (f"including [a|an] {{percent}} {_LABEL} {_CHARGE}", lambda percent: ("+", percent)),
-        ("increased by {percent}", lambda percent: ("+", percent)),
-        ("reduced|decreased|discounted by {percent}", lambda percent: ("-", percent)),
-        ("with [a|an] {percent} discount [applied]", lambda percent: ("-", percent)),
-        ("+ {percent}", lambda percent: ("+", percent)),
-        ("- {percent}", lambda percent: ("-", percent)),
     )
 
 
@@ -101,15 +92,14 @@ PIECES: dict[str, Piece] = {
     "percentage": _percentage_rows(),
     "operand": table(
         ("{percent} of {operand}", lambda percent, operand: Sum("*", (operand, Literal_(percent)))),
+        (
+            "{number} (per | for each|every) {field}",
+            lambda number, field: Sum("*", (Literal_(number), field)),
+        ),
         ("{number}", lambda number: Literal_(number)),
         ("{date}", lambda date: date),
         ("{now}", lambda now: now),
-        ("half [of] {field}", lambda field: Sum("/", (field, Literal_(Decimal(2))))),
-        ("twice|double {field}", lambda field: Sum("*", (field, Literal_(Decimal(2))))),
-        ("{number} times {field}", lambda number, field: Sum("*", (Literal_(number), field))),
-        ("{number} % of {field}", lambda number, field: Sum("*", (Literal_(number / 100), field))),
         ("{field}", lambda field: field),
-        ("the number of {field} | [the] {field} count", lambda field: Sum("len", (field,))),
         ("{percent}", lambda percent: Percent(percent)),
     ),
     "total": table(
@@ -118,21 +108,8 @@ PIECES: dict[str, Piece] = {
             "[all] [each] [of] [the|its] {field:over}",
             Total,
         ),
-        ("[the] sum|total of [all] [of] [the|its|their] {listing:over} 's {formula:each}", Total),
-        ("[the] sum|total of [all] [of] [the|its|their] {listing:over} {formula:each}", Total),
-        ("[the] sum of {field:left} and {field:right}", lambda left, right: Sum("+", (left, right))),
-        (
-            "[the] difference between {field:left} and {field:right}",
-            lambda left, right: Sum("-", (left, right)),
-        ),
-        ("[the] product of {field:left} and {field:right}", lambda left, right: Sum("*", (left, right))),
-    ),
-    "listing": table(
-        ("item", lambda: Field("items")), ("items", lambda: Field("items")), ("{field}", lambda field: field)
     ),
     "rounding": table(
         ("{number} decimals|digits | {number} decimal places|place|digits", lambda number: int(number)),
-        ("[the] nearest cent | cents", constant(2)),
-        ("[the] nearest|whole number|integer|dollar | [the] nearest whole number|dollar", constant(0)),
     ),
 }

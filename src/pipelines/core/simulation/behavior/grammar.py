@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.core.simulation.behavior import (
     callers,
+    composed,
     computed,
     conditions,
     duties,
@@ -134,7 +135,6 @@ _CLAUSE = table(
     ("{whole:meaning}", _several),
     ("{normal:meaning}", _several),
     ("{otherwise} [{answerer}] {failing}", lambda failing: (Otherwise(failing),)),
-    ("{otherwise} {payload}", lambda payload: (Otherwise(payload),)),
     ("{allothers} {failing}", lambda failing: (Otherwise(failing),)),
     ("{forwho:who} [,|:] {said:clauses}", _spoken_of),
     ("{tools:who} : {said:clauses}", _spoken_of),
@@ -150,7 +150,14 @@ _CLAUSE = table(
         lambda condition, who, clauses: _both(condition, who, clauses),
     ),
     ("{doings:clauses} {when} {condition}", _only_when),
-    ("{vps}", lambda vps: vps),
+    (
+        "{who} {vps:clauses} unless {condition}",
+        lambda condition, who, clauses: _both(negated(condition), who, clauses),
+    ),
+    (
+        "unless {condition} [,] {shown:clauses}",
+        lambda condition, clauses: _only_when(negated(condition), _several(clauses)),
+    ),
 )
 
 
@@ -174,6 +181,7 @@ PIECES: dict[str, Piece] = {
     **formulas.PIECES,
     **outcomes.PIECES,
     **who.PIECES,
+    **composed.PIECES,
     **guards.PIECES,
     **guarded.PIECES,
     **duties.PIECES,
@@ -184,14 +192,14 @@ PIECES: dict[str, Piece] = {
     "vps": _chain("vp", "vps"),
     "doing_": _first_of("passive", "computed", "effect", "computes"),
     "doings": _chain("doing_", "doings"),
-    "whole": _first_of("guardwhole", "passive", "computed", "shown"),
+    "whole": _first_of(
+        "composed", "quota", "default", "unknown", "guardwhole", "passive", "computed", "shown"
+    ),
     "normal": _NORMAL,
     "clause": _CLAUSE,
     "said": said,
     "allothers": table(
-        ("anything|everything else", constant("")),
         ("[all|any|every] other|others [{noun}|status|statuses|state|states|value|values]", constant("")),
-        ("such {noun}", constant("")),
     ),
     "onevent": table(
         (
@@ -199,17 +207,9 @@ PIECES: dict[str, Piece] = {
             lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
         ),
         (
-            "when|after|once|whenever|if {subject} has|have been {pastverb}",
-            lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
-        ),
-        (
             f"when|after|once|whenever|upon|on|if|during [a|an|the|every|each] [successful] {{who}} "
             f"{_HAPPENS}",
             lambda who: who,
-        ),
-        (
-            "every|each time {subject} is|are {pastverb}",
-            lambda subject, pastverb: Who(verb=pastverb, noun=subject or None),
         ),
     ),
 }

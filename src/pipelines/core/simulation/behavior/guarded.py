@@ -1,5 +1,6 @@
 """Sentences about things that say when they may be acted upon: `shipped orders cannot be cancelled`."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -8,15 +9,12 @@ from pipelines.core.simulation.behavior.guards import (
     EVERYONE,
     WHOEVER_TAKES_IT,
     fuller,
-    need,
-    present,
     refuse,
     unless,
 )
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     IT,
-    Allowed,
     Any_,
     Compare,
     Condition,
@@ -50,38 +48,6 @@ def _cannot(
     return refuse(said, outcome, _done(verb, thing))
 
 
-def _cannot_unless(thing: Thing, verb: str, condition: Condition, outcome: Outcome | None = None) -> Guard:
-    return _can_only(thing, verb, condition, outcome)
-
-
-def _only_things(thing: Thing, verb: str, outcome: Outcome | None = None) -> Guard | None:
-    if thing.condition is None:
-        return None
-    return Guard(thing.condition, outcome, _done(verb, thing))
-
-
-def _only_to(thing: Thing, verb: str, object: Thing, outcome: Outcome | None = None) -> Guard | None:
-    """`tickets can only be assigned to active agents`."""
-    return (
-        None
-        if object.condition is None
-        else Guard(unless(thing, object.condition), outcome, _done(verb, thing))
-    )
-
-
-def _may_not(thing: Thing, verb: str, object: Thing, outcome: Outcome | None = None) -> Guard | None:
-    """`inactive employees cannot request leave`: the thing spoken of is the one who acts."""
-    said = both(thing.condition, object.condition)
-    if thing.condition is None or said is None:
-        return None
-    return Guard(Allowed(negated(said)), outcome, Who(verb=verb, noun=object.noun or None))
-
-
-def _must_be(thing: Thing, said: Condition, purpose: Who, outcome: Outcome | None = None) -> Guard:
-    who = purpose if purpose.names or purpose.noun else Who(verb=purpose.verb, noun=thing.noun or None)
-    return Guard(unless(thing, about(said, thing.noun)), outcome, who)
-
-
 def _aimed(condition: Condition, outcome: Outcome | None = None, who: Who | None = None) -> Guard:
     return Guard(condition, outcome, who or WHOEVER_TAKES_IT)
 
@@ -96,10 +62,6 @@ def _thing_fails(
     )
 
 
-def _who_fails(condition: Condition, who: Who, outcome: Outcome) -> Guard | None:
-    return refuse(both(condition, who.condition), outcome, Who(who.names, who.verb, who.noun, who.everyone))
-
-
 def _own(verb: str, noun: str, outcome: Outcome | None = None) -> Guard:
     return Guard(Owns(noun or None), outcome, Who(verb=verb, noun=noun or None))
 
@@ -111,10 +73,6 @@ def _role_does(
     return Guard(about(need, thing.noun if thing else None), outcome, _done(verb, thing))
 
 
-def _who_does(who: Who, role: Condition, outcome: Outcome | None = None) -> Guard:
-    return Guard(about(role, who.noun), outcome, who)
-
-
 _ZERO = Literal_(Decimal(0))
 
 
@@ -123,173 +81,27 @@ def _stays(field: Field, op: Any = ">=", amount: Any = _ZERO) -> Invariant:
 
 
 _WHOLE = (
-    ("{thing} {canonly:verb} {when} {condition} [{else:outcome}]", _can_only),
-    (
-        "{thing} {canonly:verb} {until} {condition} [{else:outcome}]",
-        lambda thing, verb, condition, outcome=None: _can_only(thing, verb, negated(condition), outcome),
-    ),
-    ("{thing} {canonly:verb} once|after {condition} [{else:outcome}]", _can_only),
-    ("{thing} {canonly:verb} {agewithout:condition} [{else:outcome}]", _can_only),
-    ("{thing} {canonly:verb} by {role:condition} [{else:outcome}]", _can_only),
-    (
-        "{thing} {canonly:verb} once [{else:outcome}]",
-        lambda thing, verb, outcome=None: Once(outcome, _done(verb, thing)),
-    ),
-    (
-        "{thing} {canonly:verb} one time [{else:outcome}]",
-        lambda thing, verb, outcome=None: Once(outcome, _done(verb, thing)),
-    ),
-    ("{thing} can|may be {pastverb:verb} unless {condition} [{with:outcome}]", _cannot),
-    ("{thing} can|may be {pastverb:verb} {until} {condition} [{else:outcome}]", _cannot),
-    ("{thing} can|may be {pastverb:verb} {when} {condition} {else:outcome}", _can_only),
-    ("{thing} {cannot:verb} [{with:outcome}]", _cannot),
-    ("{thing} {cannot:verb} {when} {condition} [{with:outcome}]", _cannot),
-    ("{thing} {cannot:verb} once|after {condition} [{with:outcome}]", _cannot),
-    ("{thing} {cannot:verb} {late:condition} [{with:outcome}]", _cannot),
-    ("{thing} {cannot:verb} {until} {condition} [{with:outcome}]", _cannot_unless),
-    ("{thing} {cannot:verb} unless {condition} [{with:outcome}]", _cannot_unless),
-    ("{thing} {cannot:verb} unless {condition} {else:outcome}", _cannot_unless),
-    (
-        "{thing} {cannot:verb} more than once | {thing} {cannot:verb} twice | {thing} {cannot:verb} again",
-        lambda thing, verb: Once(None, _done(verb, thing)),
-    ),
-    (
-        "{thing} {cannot:verb} by {othercaller}",
-        lambda thing, verb: Guard(Owns(thing.noun or None), None, _done(verb, thing)),
-    ),
-    (
-        "{thing} {cannot:verb} by anyone (other than | but|except) {role:condition} [{with:outcome}]",
-        _can_only,
-    ),
-    (
-        "{thing} {cannot:verb} without [a|an|any] {fields} [{with:outcome}]",
-        lambda thing, verb, fields, outcome=None: Guard(
-            unless(thing, present(fields)), outcome, _done(verb, thing)
-        ),
-    ),
-    ("{thing} {canonly:verb} to|for|with {thing:object} [{else:outcome}]", _only_to),
-    (
-        "{thing} {cannot:verb} to|for|with {thing:object} [{with:outcome}]",
-        lambda thing, verb, object, outcome=None: _cannot(thing, verb, object.condition, outcome),
-    ),
-    ("only {thing:object} can|may be {pastverb:verb} [to] {thing} [{else:outcome}]", _only_to),
-    ("{thing} can|may|must not {baseverb:verb} {thing:object} [{with:outcome}]", _may_not),
-    ("{thing} can|may be {pastverb:verb} {notice:condition} [{else:outcome}]", _can_only),
-    ("only {thing} can|may be {pastverb:verb} [{else:outcome}]", _only_things),
-    ("only {thing} is|are {ableverb:verb} [{else:outcome}]", _only_things),
-    ("only {thing} is|are eligible for [a|an] {action:verb} [{else:outcome}]", _only_things),
-    ("{thing} is|are {ableverb:verb} only {when} {condition} [{else:outcome}]", _can_only),
-    ("{thing} is|are only {ableverb:verb} {when} {condition} [{else:outcome}]", _can_only),
-    ("{thing} is|are eligible for [a|an] {action:verb} only {when} {condition} [{else:outcome}]", _can_only),
-    ("{thing} is|are only eligible for [a|an] {action:verb} {when} {condition} [{else:outcome}]", _can_only),
-    (
-        "{thing} is|are [only] eligible for [a|an] {action:verb} {agewithout:condition} [{else:outcome}]",
-        _can_only,
-    ),
-    ("{thing} is|are not eligible for [a|an] {action:verb} [{with:outcome}]", _cannot),
-    ("{thing} is|are not {ableverb:verb} [{with:outcome}]", _cannot),
-    ("{thing} is|are not {ableverb:verb} {when} {condition} [{with:outcome}]", _cannot),
-    ("{thing} is|are not {ableverb:verb} {late:condition} [{with:outcome}]", _cannot),
-    ("no {thing} can|may be {pastverb:verb} {when} {condition} [{with:outcome}]", _cannot),
-    ("no {thing} can|may be {pastverb:verb} unless {condition} [{with:outcome}]", _cannot_unless),
-    ("no {thing} can|may be {pastverb:verb} [{with:outcome}]", _cannot),
-    ("neither {thing} can|may be {pastverb:verb} [{with:outcome}]", _cannot),
-    ("{thing} {must} be {thingsaid:said} {purpose} [{else:outcome}]", _must_be),
-    (
-        "{thing} {must} not be {thingsaid:said} {purpose} [{else:outcome}]",
-        lambda thing, said, purpose, outcome=None: _must_be(thing, negated(said), purpose, outcome),
-    ),
-    ("{thing} {must} have {thinghas:said} {purpose} [{else:outcome}]", _must_be),
-    ("{purpose:who} [,] {mustcond:condition} [{else:outcome}]", _aimed),
-    ("{mustcond:condition} {purpose:who} [{else:outcome}]", _aimed),
-    ("{mustcond:condition} {forwho:who} [{else:outcome}]", _aimed),
-    ("{forwho:who} [,|:] {mustcond:condition} [{else:outcome}]", _aimed),
-    ("{mustcond:condition} [{else:outcome}]", _aimed),
-    ("{forwho:who} [,|:] {thing} {failing:first} [{with:outcome}]", _thing_fails),
-    ("{when} {condition} [,] [then] {who} {failing:outcome}", _who_fails),
-    (
-        "{when} {condition} [,] [then] {answerer} {failing:outcome}",
-        lambda condition, outcome: refuse(condition, outcome),
-    ),
-    ("{when} {condition} [,] [then] {rejecting} {thing}", lambda condition: refuse(condition)),
-    (
-        "unless {condition} [,] {who} {failing:outcome}",
-        lambda condition, who, outcome: need(condition, outcome, who),
-    ),
-    (
-        "{who} {failing:outcome}",
-        lambda who, outcome: refuse(who.condition, outcome, Who(who.names, who.verb, who.noun)),
-    ),
-    ("{thing} {failing:first} by {tools:who} [{with:outcome}]", _thing_fails),
-    ("{thing} {failing:first} {forwho:who} [{with:outcome}]", _thing_fails),
-    ("{thing} {failing:first} [{with:outcome}]", _thing_fails),
+    ("{purpose:who} [,] {mustcond:condition} [{result:outcome}]", _aimed),
+    ("{mustcond:condition} {purpose:who} [{result:outcome}]", _aimed),
+    ("{mustcond:condition} {forwho:who} [{result:outcome}]", _aimed),
+    ("{forwho:who} [,|:] {mustcond:condition} [{result:outcome}]", _aimed),
+    ("{mustcond:condition} [{result:outcome}]", _aimed),
+    ("{thing} {failing:first} by {tools:who} [{result:outcome}]", _thing_fails),
     (
         "only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} {thing}|it|them "
-        "[{else:outcome}]",
+        "[{result:outcome}]",
         _role_does,
     ),
-    ("only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} [{else:outcome}]", _role_does),
-    (
-        "only {role} can|may|is|are [allowed|permitted|able] [to] call|use|invoke {tools:who} "
-        "[{else:outcome}]",
-        lambda role, who, outcome=None: Guard(role, outcome, who),
-    ),
-    ("{who} is|are only allowed|permitted|possible|available for|to|by {role} [{else:outcome}]", _who_does),
     (
         "{callers} can|may|is|are only [allowed|able] [to] {baseverb:verb} their|its|his|her own "
-        "{noun} [{else:outcome}]",
+        "{noun} [{result:outcome}]",
         _own,
     ),
-    (
-        "{callers} can|may|is|are only [allowed|able] [to] {baseverb:verb} {noun} that|which "
-        "{subject} own|owns|placed|created|{event} [{else:outcome}]",
-        _own,
-    ),
-    ("{callers} can|may not {baseverb:verb} {othersown:noun} [{with:outcome}]", _own),
-    (
-        "{thing} {canonly:verb} by {callers} who|that own~|placed|created {subject} [{else:outcome}]",
-        lambda thing, verb, outcome=None: _own(verb, thing.noun, outcome),
-    ),
-    (
-        "{a} unknown|nonexistent|missing|invalid|unrecognized {noun} [id|ids|number|numbers] "
-        "{failing:outcome}",
-        lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE),
-    ),
-    (
-        "{a} {noun} id|ids that do|does not exist {failing:outcome}",
-        lambda noun, outcome: Unknown(noun, outcome, EVERYONE),
-    ),
-    (
-        "{who} {failing:outcome} for|on {a} unknown|nonexistent|missing|invalid|unrecognized id|ids",
-        lambda who, outcome: Unknown(None, outcome, who),
-    ),
-    (
-        "{when} {tools:who} is called|used|invoked|made without [a|an|any] {fields} [,] [{answerer}] "
-        "{failing:outcome}",
-        lambda who, fields, outcome: Guard(present(fields), outcome, who),
-    ),
-    (
-        "(once|after | as soon as) {condition} [,] {subject} {cannot:verb} [{with:outcome}]",
-        lambda condition, subject, verb, outcome=None: refuse(
-            condition, outcome, Who(verb=verb, noun=subject or None)
-        ),
-    ),
-    (
-        "{who} {failing:outcome} for|on {a} unknown|nonexistent|missing|invalid|unrecognized {noun} [id|ids]",
-        lambda who, outcome, noun: Unknown(noun or None, outcome, who),
-    ),
-    (
-        "{field} {never} be|go|become|drop|fall|get negative | {field} {never} be|go|drop|fall "
-        "below|under zero",
-        _stays,
-    ),
+    ("{callers} can|may {baseverb:verb} only their|its|his|her own {noun} [{result:outcome}]", _own),
+    ("{callers} can|may not {baseverb:verb} {othersown:noun} [{result:outcome}]", _own),
     (
         "{field} {never} be|go|drop|fall|get below|under {amount}",
         lambda field, amount: _stays(field, ">=", amount),
-    ),
-    (
-        "{field} {never} exceed|surpass {amount} | {field} {never} go|rise above|over {amount}",
-        lambda field, amount: _stays(field, "<=", amount),
     ),
     (
         "{a} second|repeated|duplicate {action} [of|on the same {noun}] {failing:outcome}",
@@ -301,20 +113,39 @@ _WHOLE = (
     ),
 )
 
+_NO_SUCH = "unknown|nonexistent|missing|invalid|unrecognized|unrecognised|wrong"
+_ID = "[id|ids|number|numbers]"
+
 PIECES: dict[str, Piece] = {
+    "unknown": table(
+        (
+            "[asking|calling|querying] {who} [for|of|with|on] {nosuch:noun} {refused:outcome}",
+            lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None)),
+        ),
+        (
+            "{who} {refused:outcome} for|on|when|if|with|given [given] {nosuch:noun} "
+            "[{be} given|passed|used|asked|supplied]",
+            lambda who, noun, outcome: Unknown(noun or None, outcome, replace(who, condition=None)),
+        ),
+        (
+            "[for|with|asking|looking|requesting] [for|up] {nosuch:noun} [,] {refused:outcome}",
+            lambda noun, outcome: Unknown(noun or None, outcome, EVERYONE),
+        ),
+    ),
+    "system": table(("it | we | the system|backend|tool|api|server", constant(""))),
+    "nosuch": table(
+        (f"{{a}} {_NO_SUCH} {{noun}} {_ID}", lambda noun: noun),
+        (f"{{a}} {{noun}} {_ID} that|which does|do not exist", lambda noun: noun),
+        (f"{{a}} {{noun}} {_ID} that|which {{be}} not {{found}}", lambda noun: noun),
+        ("{a} id|ids [that|which] {system} does|do not know", lambda: ""),
+    ),
+    "found": table(("found|known|there|recognized|recognised|registered | on file", constant(""))),
+    "refused": table(
+        ("[{answerer}] {failing}", lambda failing: failing),
+        ("[,|:|-|=] {payload}", lambda payload: payload),
+    ),
     "guardwhole": table(*_WHOLE),
-    "canonly": table(
-        ("can|may|must|should only [ever] be {pastverb}", lambda pastverb: pastverb),
-        ("can|may|must|should be {pastverb} only", lambda pastverb: pastverb),
-        ("is|are only {pastverb}", lambda pastverb: pastverb),
-    ),
-    "cannot": table(
-        ("can|may|must|should not be {pastverb}", lambda pastverb: pastverb),
-        ("can|may|must|should|will never be {pastverb}", lambda pastverb: pastverb),
-        ("can no longer be {pastverb}", lambda pastverb: pastverb),
-        ("is|are never {pastverb}", lambda pastverb: pastverb),
-        ("is|are not allowed|permitted to be {pastverb}", lambda pastverb: pastverb),
-    ),
+    "cannot": table(),
     "never": table(
         ("can|may|must|should|will|shall never", constant("")), ("can|may|must|should not", constant(""))
     ),

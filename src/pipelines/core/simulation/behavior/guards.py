@@ -1,6 +1,6 @@
 """Sentences that say when a call goes through, and what it answers when it does not."""
 
-from pipelines.core.simulation.behavior.clauses import Guard, Once
+from pipelines.core.simulation.behavior.clauses import Guard
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     IT,
@@ -14,9 +14,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Outcome,
     Present,
     Thing,
-    Unchanged,
     Who,
-    both,
     negated,
 )
 from pipelines.core.simulation.behavior.phrases import constant
@@ -53,96 +51,26 @@ def present(fields: tuple[Field, ...]) -> Condition:
 
 
 _VERB_PHRASES = (
-    ("{onlyok} {when} {condition} [{else:outcome}]", need),
+    ("{onlyok} {when} {condition} [{result:outcome}]", need),
+    ("{onlyok} for|by|to {role:condition} [{result:outcome}]", need),
     (
-        "{onlyok} {until} {condition} [{else:outcome}]",
-        lambda condition, outcome=None: refuse(condition, outcome),
-    ),
-    ("{onlyok} once|after {condition} [{else:outcome}]", need),
-    ("{onlyok} {agewithout:condition} [{else:outcome}]", need),
-    ("{onlyok} for|by|to {role:condition} [{else:outcome}]", need),
-    ("{onlyok} (for|on|with|to|against | in case of) {thing} [{else:outcome}]", _need_thing),
-    ("is|are [only] allowed|permitted|possible|accepted {when} {condition} [{else:outcome}]", need),
-    (
-        "is|are [only] allowed|permitted|possible {until} {condition} [{else:outcome}]",
-        lambda condition, outcome=None: refuse(condition, outcome),
-    ),
-    ("{ok} {when} {condition} {else:outcome}", need),
-    ("{ok} {when} {condition} and {failing:outcome} otherwise", need),
-    ("{ok} unless {condition} [{with:outcome}]", refuse),
-    ("{ok} unless {condition} {else:outcome}", refuse),
-    ("{ok} except when|if {condition} [{with:outcome}]", refuse),
-    (
-        "{failing:first} {when} {condition} [{with:outcome}]",
+        "{failing:first} {when} {condition} [{result:outcome}]",
         lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
     ),
+    ("{rejecting} {thing} [{result:outcome}]", _refuse_thing),
+    ("{accepting} {thing} [{result:outcome}]", _need_thing),
+    ("require~|need~ {requirement:condition} [{result:outcome}]", need),
+    ("{checking} [that|whether|if] {condition} [{result:outcome}]", need),
+    ("is|are restricted|limited|reserved to|for {role:condition} [{result:outcome}]", need),
     (
-        "{failing:first} once|after {condition} [{with:outcome}]",
-        lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
-    ),
-    (
-        "{failing:first} before {condition} [{with:outcome}]",
-        lambda first, condition, outcome=None: need(condition, fuller(first, outcome)),
-    ),
-    (
-        "{failing:first} unless {condition} [{with:outcome}]",
-        lambda first, condition, outcome=None: need(condition, fuller(first, outcome)),
-    ),
-    ("{failing:first} (for|on | in case of) {thing} [{with:outcome}]", _refuse_thing),
-    (
-        "{failing:first} {late:condition} [{with:outcome}]",
-        lambda first, condition, outcome=None: refuse(condition, fuller(first, outcome)),
-    ),
-    ("{rejecting} {thing} [{with:outcome}]", _refuse_thing),
-    (
-        "{rejecting} {thing} {when} {condition} [{with:outcome}]",
-        lambda thing, condition, outcome=None: refuse(both(thing.condition, condition), outcome),
-    ),
-    (
-        "{rejecting} {thing} unless {condition} [{with:outcome}]",
-        lambda thing, condition, outcome=None: need(unless(thing, condition), outcome),
-    ),
-    ("{accepting} {thing} [{else:outcome}]", _need_thing),
-    (
-        "{accepting} {thing} {when} {condition} [{else:outcome}]",
-        lambda thing, condition, outcome=None: need(both(thing.condition, condition) or condition, outcome),
-    ),
-    ("require~|need~ {requirement:condition} [{else:outcome}]", need),
-    ("require~|need~ {requirement:condition} {sep} {failing:outcome} without it|one|them", need),
-    ("{checking} [that|whether|if] {condition} [{else:outcome}]", need),
-    ("{checking} [that|whether|if] {condition} {sep} {failing:outcome}", need),
-    ("{checking} [that|whether|if] {mustcond:condition} [{else:outcome}]", need),
-    ("is|are restricted|limited|reserved to|for {role:condition} [{else:outcome}]", need),
-    ("require~ [the] {caller} to be [a|an] {role:condition} [{else:outcome}]", need),
-    (
-        "require~ {role:condition} [permission|permissions|rights|privileges|access|role] [{else:outcome}]",
+        "require~ {role:condition} [permission|permissions|rights|privileges|access|role] [{result:outcome}]",
         need,
     ),
-    (
-        "{failing:first} without [a|an|any] {fields} [{with:outcome}]",
-        lambda first, fields, outcome=None: need(present(fields), fuller(first, outcome)),
-    ),
-    ("is|are idempotent", lambda: Once(Unchanged())),
     ("always {failing:outcome}", lambda outcome: Guard(NEVER, outcome)),
+    ("never succeed~|work~ for|on {thing} [{result:outcome}]", _refuse_thing),
     (
-        "{failing:outcome} every time | {failing:outcome} on every call | {failing:outcome} for every call",
-        lambda outcome: Guard(NEVER, outcome),
-    ),
-    ("never succeed~|work~ [{with:outcome}]", lambda outcome=None: Guard(NEVER, outcome)),
-    ("never succeed~|work~ for|on {thing} [{with:outcome}]", _refuse_thing),
-    ("never succeed~|work~ {when} {condition} [{with:outcome}]", refuse),
-    (
-        "is|are [always] {down} [{with:outcome}]",
+        "is|are [always] {down} [{result:outcome}]",
         lambda outcome=None: Guard(NEVER, outcome or Fail(503, "service_unavailable")),
-    ),
-    (
-        "can|may [only] be called|used|done|made|performed [only|at most] once [per|for|on {noun}] "
-        "[{else:outcome}]",
-        lambda outcome=None: Once(outcome),
-    ),
-    (
-        "{onlyok} once [per|for|on [each|every|a|an] {noun}] [{else:outcome}]",
-        lambda outcome=None: Once(outcome),
     ),
 )
 
@@ -161,7 +89,8 @@ PIECES: dict[str, Piece] = {
                 "[will|can|may|should|must] succeed~|work~|proceed~|apply|applies|function~|happen~",
                 "[will|can|may] go|goes through",
                 "[is|are|be] "
-                "allowed|permitted|possible|accepted|available|valid|enabled|honored|processed|executed|supported",
+                "allowed|permitted|possible|accepted|available|valid|enabled|honored|processed|executed|supported|given|"
+                "issued|granted|offered|open|made",
                 "[can|may|must|should] be "
                 "called|used|invoked|run|executed|performed|made|done|requested|processed|issued",
             )
@@ -205,11 +134,8 @@ PIECES: dict[str, Piece] = {
     ),
     "checking": table(
         ("check~|verify|verifies|ensure~|validate~|enforce~|confirm~", constant("")),
-        ("make~ sure", constant("")),
     ),
     "down": table(
         ("disabled|unavailable|down|offline|broken|inoperative|blocked", constant("")),
-        ("out of service|order | turned off | switched off | not available|supported|enabled", constant("")),
-        ("under maintenance", constant("")),
     ),
 }

@@ -27,7 +27,7 @@ def _left_out(thing: Thing) -> Keep | None:
     return None if thing.condition is None else Keep(negated(thing.condition), thing.noun or None)
 
 
-_GIVES = "return~|list~|show~|give~|yield~|display~|include~|fetch~|produce~"
+_GIVES = "return~|list~|show~|give~|yield~|display~|include~|fetch~|produce~ [back]"
 _FROM = (
     "[from|in|by|of] [the|its|their|any] [search] "
     "[result|results|response|responses|reply|replies|output|list|listing|listings]"
@@ -35,10 +35,14 @@ _FROM = (
 
 _VERB_PHRASES = (
     (f"{_GIVES} {{most}} {{number}} {{listed}} [[,] {{order}}]", _cap),
-    (f"{_GIVES} {{most}} {{number}} [[,] {{order}}]", _cap),
+    (f"{_GIVES} {{most}} {{number}} [{{field}}] [[,] {{order}}]", _cap),
     (f"{_GIVES} [only] [the] {{order}} {{number}} {{listed}}", _cap),
     (f"{_GIVES} [only] [the] {{number}} {{order}} {{listed}}", _cap),
-    (f"{_GIVES} [only] [the] first|top {{number}} {{listed}} [[,] {{order}}]", _cap),
+    (
+        f"{_GIVES} [at most] {{number}} {{listed}} [by default] unless {{field}} says|asks|is|wants "
+        f"[otherwise | given | for more | set | passed]",
+        lambda number, field: Cap(int(number), False, field),
+    ),
     (f"{_GIVES} {{order}}", lambda order: order),
     (f"{_GIVES} [all] [the|its] {{listed}} [,] [in] {{order}}", lambda order: order),
     (
@@ -48,19 +52,11 @@ _VERB_PHRASES = (
     ),
     ("sort~|order~|rank~ [its|the|all] [{listed}] {order}", lambda order: order),
     ("is|are {order}", lambda order: order),
-    ("limit~|cap~|restrict~ [its|the] {listed} to|at {number} [{listed}]", _cap),
     ("is|are limited|capped|restricted to|at {number} [{listed}] [per call|request|query]", _cap),
-    (
-        "[is|are] paginated|paginates|pages [the] [{listed}] [with|in|at|by] [pages of] {number} "
-        "[{listed}] [per page]",
-        lambda number: Cap(int(number), True),
-    ),
     (f"{_GIVES} [{{listed}} in] pages of {{number}} [{{listed}}]", lambda number: Cap(int(number), True)),
     (f"{_GIVES} {{number}} {{listed}} per page", lambda number: Cap(int(number), True)),
-    ("has|have|uses|use a page size of {number}", lambda number: Cap(int(number), True)),
     (f"only {_GIVES} {{thing}} [[,] {{order}}]", _kept),
     (f"{_GIVES} only {{thing}} [[,] {{order}}]", _kept),
-    (f"{_GIVES} {{thing}} only [[,] {{order}}]", _kept),
     (
         f"{_GIVES}|put~|rank~|place~ {{thing}} first",
         lambda thing: None if thing.condition is None else First(thing.condition),
@@ -71,13 +67,8 @@ _VERB_PHRASES = (
     (f"never {_GIVES}|expose~|reveal~|contain~ {{fields}} {_FROM}", Hide),
     (f"does|do|will|must not {_GIVES}|expose~|reveal~|contain~|disclose~ {{fields}} {_FROM}", Hide),
     (f"omit~|hide~|strip~|exclude~|redact~|remove~ {{fields}} {_FROM}", Hide),
-    (f"only {_GIVES}|expose~ {{fields}} [of {{thing}}]", Show),
     (f"{_GIVES}|expose~ only {{fields}} [of {{thing}}]", Show),
     ("mask~|obfuscate~|redact~ {field} [{butlast}]", lambda field, butlast=4: Mask(field, butlast)),
-    (
-        f"[only] {_GIVES} [only] the last {{number}} digits|characters of {{field}}",
-        lambda number, field: Mask(field, int(number)),
-    ),
 )
 
 
@@ -90,25 +81,8 @@ def _left_out_of(thing: Thing, who: Who | None) -> Keep | None:
     return None if kept is None else Keep(kept.condition, kept.noun, who or EVERYONE)
 
 
-def _kept_in(thing: Thing, who: Who | None) -> Keep | None:
-    return None if thing.condition is None else Keep(thing.condition, thing.noun or None, who or EVERYONE)
-
-
 _WHOLE = (
-    (
-        "{listed} [from|of|in {tools:who}] is|are limited|capped|restricted to|at {number} [{listed}]",
-        lambda number, who=EVERYONE: Cap(int(number), False, who),
-    ),
     ("{listed} [from|of|in {tools:who}] is|are {order}", lambda order, who=None: _ordered(order, who)),
-    ("{tools:who} ['s] results|items|output|responses|listings is|are {order}", _ordered),
-    (
-        "{tools:who} ['s] results|items|output|responses|listings is|are limited|capped to|at {number}",
-        lambda number, who: Cap(int(number), False, who),
-    ),
-    (
-        "[the] page size [of|for {tools:who}] is {number}",
-        lambda number, who=EVERYONE: Cap(int(number), True, who),
-    ),
     (
         f"{{thing}} is|are excluded|hidden|omitted|filtered|left [out] {_FROM} [of {{tools:who}}]",
         lambda thing, who=None: _left_out_of(thing, who),
@@ -118,27 +92,17 @@ _WHOLE = (
         lambda thing, who=None: _left_out_of(thing, who),
     ),
     (
+        "{thing} {notlisted} {tools:who}",
+        lambda thing, who=None: _left_out_of(thing, who),
+    ),
+    (
         f"{{fields}} is|are never|not returned|shown|exposed|revealed|included|disclosed {_FROM} "
         f"[by|in {{tools:who}}]",
         lambda fields, who=EVERYONE: Hide(fields, who),
     ),
     (
-        f"{{fields}} is|are [always] hidden|omitted|redacted|stripped|excluded|removed {_FROM} [by|in "
-        f"{{tools:who}}]",
-        lambda fields, who=EVERYONE: Hide(fields, who),
-    ),
-    (
         "{field} is|are [always] masked|obfuscated [{butlast}] [in {tools:who}]",
         lambda field, butlast=4, who=EVERYONE: Mask(field, butlast, who),
-    ),
-    (
-        "only the last {number} digits|characters of {field} is|are returned|shown|visible [by|in "
-        "{tools:who}]",
-        lambda number, field, who=EVERYONE: Mask(field, int(number), who),
-    ),
-    (
-        "only {thing} is|are returned|listed|shown|included [by|in {tools:who}]",
-        lambda thing, who=None: _kept_in(thing, who),
     ),
 )
 
@@ -149,10 +113,6 @@ def _by(field: Field, way: bool = False) -> Order:
 
 def _newest() -> Order:
     return Order(None, True)
-
-
-def _extreme(descending: bool, field: str) -> Order:
-    return Order(Field(field, None, False, True), descending)
 
 
 PIECES: dict[str, Piece] = {
@@ -192,40 +152,22 @@ PIECES: dict[str, Piece] = {
             "reverse chronological [order] | [the] last",
             _newest,
         ),
-        ("[in|with] [the] most recently {event} first", _newest),
         (
             "[with] [the] oldest|earliest [ones] [first] | [in] chronological [order] | [the] least "
             "recent first",
             lambda: Order(None, False),
         ),
-        (
-            "[sorted|ordered|ranked] by date|time|age|recency [,] [most recent first] [newest|latest first]",
-            _newest,
-        ),
-        ("[sorted|ordered|ranked] [from] newest to oldest", _newest),
-        ("[sorted|ordered|ranked] [from] oldest to newest", lambda: Order(None, False)),
         ("[sorted|ordered|ranked|listed|returned] [alphabetically] by {field} [,] [{way}]", _by),
         (
             "[sorted|ordered|ranked] in descending order of|by {field} | in descending {field} order "
             "| in descending order of {field}",
             lambda field: Order(field, True),
         ),
-        (
-            "[sorted|ordered|ranked] in ascending order of|by {field} | in ascending {field} order | "
-            "in ascending order of {field}",
-            lambda field: Order(field, False),
-        ),
-        ("[sorted|ordered] alphabetically", lambda: _extreme(False, "name")),
-        (
-            "[sorted|ordered] [with] [the] cheapest|lowest price|priced first | cheapest first",
-            lambda: _extreme(False, "price"),
-        ),
-        (
-            "[sorted|ordered] [with] [the] most expensive [first] | highest price|priced first",
-            lambda: _extreme(True, "price"),
-        ),
-        ("highest|largest {field} first", lambda field: Order(field, True)),
-        ("lowest|smallest {field} first", lambda field: Order(field, False)),
+        ("[the] oldest|earliest {listed} first", lambda: Order(None, False)),
+        ("highest|largest|newest|latest|biggest {field} first", lambda field: Order(field, True)),
+    ),
+    "notlisted": table(
+        ("stay~ out of | are|is left out of | are|is kept out of | are|is missing from", constant("")),
     ),
     "butlast": table(
         (

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.core.json_text import Json
+from pipelines.core.python_tree import expression_tree
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, dotted, literal
 from pipelines.core.simulation.behavior.scope import link_field
@@ -170,7 +171,7 @@ def names_of(expression: Json) -> set[str]:
 
 def parsed(expression: str) -> ast.expr | None:
     try:
-        return ast.parse(expression.strip(), mode="eval").body
+        return expression_tree(expression.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -13,6 +13,7 @@ Op: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
 Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "year"]
 
 SOLE = "\0sole"  # the name of the one value a tool takes, where the sentence just says `values`
+WHEN = "\0when"  # the one moment a tool is given
 MONEY = "\0money"  # the name of the field that discounts and taxes fall on when nothing else is named
 
 
@@ -106,6 +107,16 @@ class Is:
     word: str
     noun: str | None = None
     done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How often something was done to a thing, by the number on it that counts that."""
+
+    verb: str
+    op: Op
+    than: int
+    noun: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +222,7 @@ Condition: TypeAlias = (
     | HasSome
     | Is
     | Age
+    | Times
     | Measure
     | Exists
     | Flagged

@@ -5,23 +5,18 @@ from collections.abc import Iterator
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import (
     SOLE,
-    Age,
     Compare,
     Condition,
     Field,
     HasSome,
-    Measure,
     Not,
     OneOf,
-    Owns,
-    Present,
     Thing,
     Unique,
     both,
-    negated,
 )
-from pipelines.core.simulation.behavior.phrases import constant
-from pipelines.core.simulation.behavior.sayings import ZERO, about, any_state, happened, said_of
+from pipelines.core.simulation.behavior.phrases import constant, lexicon_of
+from pipelines.core.simulation.behavior.sayings import ZERO, about, any_state, said_of
 
 
 def _thing(noun: str, adjectives: Condition | None = None, clause: Condition | None = None) -> Thing:
@@ -36,56 +31,27 @@ def _not_any(states: tuple[str, ...]) -> Condition:
 _ADJECTIVES = table(
     ("{states}", any_state),
     ("non|not|un {states}", _not_any),
-    ("{value} {field}", lambda value, field: OneOf(field, (value,))),
 )
 
 _RELATIVE = table(
-    ("that|which|who {be} {thingsaid}", lambda thingsaid: thingsaid),
-    ("that|which|who {be} not {thingsaid}", lambda thingsaid: negated(thingsaid)),
-    ("that|which|who has|have|had {thinghas}", lambda thinghas: thinghas),
-    ("that|which|who has|have|had not {thinghas}", lambda thinghas: negated(thinghas)),
-    ("that|which|who does|do not have {thinghas}", lambda thinghas: negated(thinghas)),
-    ("that|which {event} {age}", happened),
-    ("that|which {fielddoes:said}", lambda said: None),
-    ("that|which do|does not belong to {caller}", lambda: Not(Owns(None))),
-    ("that|which belong~ to {caller}", lambda: Owns(None)),
-    ("that|which belong~ to {othercaller}", lambda: Not(Owns(None))),
+    ("that|which|who {thingverb}", lambda thingverb: thingverb),
+    (
+        "on|in|of|with|at|from [a|an|the] {knownvalue:value} {field}",
+        lambda value, field: OneOf(field, (value,)),
+    ),
+    ("born (after|since) {moment}", lambda moment: Compare(Field("birth date"), ">", moment)),
     ("whose {condition}", lambda condition: condition),
-    ("where|for which {condition}", lambda condition: condition),
     ("with|having {thinghas}", lambda thinghas: thinghas),
     ("without [a|an|any] {field}", lambda field: Not(HasSome(field))),
-    ("not {thingsaid}", lambda thingsaid: negated(thingsaid)),
     ("{thingsaid}", lambda thingsaid: thingsaid),
-    ("(of | belonging to | owned by) {othercaller}", lambda: Not(Owns(None))),
-    ("they|{caller} own~", lambda: Owns(None)),
-    ("from [the] last|past {duration}", lambda duration: Age(None, "<=", duration)),
-    (
-        "placed|made|created from|in|within [the] last|past {duration}",
-        lambda duration: Age(None, "<=", duration),
-    ),
 )
 
 _THING = table(
     ("{a} {adjectives} {noun}", lambda adjectives, noun: _thing(noun, adjectives)),
-    (
-        "{a} {adjectives} {noun} {relative:clause}",
-        lambda adjectives, noun, clause: _thing(noun, adjectives, clause),
-    ),
     ("{a} {noun}", lambda noun: _thing(noun)),
     ("{a} {noun} {relative:clause}", lambda noun, clause: _thing(noun, None, clause)),
     # An argument as a thing: "amounts over 500", "a negative quantity".
-    (
-        "{a} {field} [that|which is|are] {cmp} {amount}",
-        lambda field, cmp, amount: Thing("", Compare(field, cmp, amount)),
-    ),
-    ("{a} {field} of|= {values}", lambda field, values: Thing("", OneOf(field, values))),
     ("{a} negative {field}", lambda field: Thing("", Compare(field, "<", ZERO))),
-    ("{a} {field} other than {values}", lambda field, values: Thing("", Not(OneOf(field, values)))),
-    ("{a} missing|blank|empty {field}", lambda field: Thing("", Not(Present(field)))),
-    ("{a} {field} that|which {fielddoes}", lambda field, fielddoes: Thing("", said_of(fielddoes, field))),
-    ("{a} zero|non positive {field}", lambda field: Thing("", Compare(field, "<=", ZERO))),
-    ("{a} {action} [of] {cmp} {amount}", lambda cmp, amount: Thing("", Measure(None, cmp, amount))),
-    ("the {field} {values}", lambda field, values: Thing("", OneOf(field, values))),
     ("{a} value|values {fieldsaid}", lambda fieldsaid: Thing("", said_of(fieldsaid, Field(SOLE)))),
     ("{a} {field} {fieldsaid}", lambda field, fieldsaid: Thing("", said_of(fieldsaid, field))),
     ("{a} duplicate {field}", lambda field: Thing("", Not(Unique(field)))),
@@ -94,8 +60,14 @@ _THING = table(
 _SUBJECT = table(
     ("{a} {noun}", lambda noun: noun),
     ("it|they|that", lambda: ""),
-    ("{a} {noun} in question", lambda noun: noun),
 )
+
+
+def known_value(matcher: Matcher, at: int) -> Iterator[Found]:
+    """A value that some field of the world has: `child` before `tier`."""
+    for end, value in matcher.piece("value", at):
+        if isinstance(value, str) and lexicon_of(matcher).is_value(value):
+            yield end, value
 
 
 def states(matcher: Matcher, at: int, depth: int = 0) -> Iterator[Found]:
@@ -103,9 +75,10 @@ def states(matcher: Matcher, at: int, depth: int = 0) -> Iterator[Found]:
         after = end + (matcher.low(end) == ",")
         after += matcher.low(after) in ("or", "nor", "and")
         if after > end and depth < 8:
-            after += matcher.low(after) == "not" and False
+            is_comma_only = matcher.low(after - 1) == ","
             for last, rest in states(matcher, after, depth + 1):
-                yield last, (first, *rest)
+                if len(rest) > 1 or not is_comma_only:  # "is cancelled, booking it …" is no list
+                    yield last, (first, *rest)
         yield end, (first,)
 
 
@@ -115,5 +88,6 @@ PIECES: dict[str, Piece] = {
     "relative": _RELATIVE,
     "thing": _THING,
     "subject": _SUBJECT,
+    "knownvalue": known_value,
     "states": states,
 }

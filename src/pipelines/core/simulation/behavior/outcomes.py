@@ -124,6 +124,10 @@ def _hear(matcher: Matcher, at: int, token: Token, heard: _Heard) -> tuple[int, 
     named = _named_status(matcher, at)
     if named and heard.error is None:
         return at + len(named.split()), replace(heard, error=snake(named))
+    following = matcher.low(at + 1)
+    is_last = token.kind is Kind.WORD and following in ("", ")", ";", ",")
+    if is_last and heard.status and heard.error is None and token.low not in _NO_CODE:
+        return at + 1, replace(heard, error=token.low)
     if token.low in ("error", "exception", "failure"):
         return at + 1, replace(heard, is_error=True)
     if token.low in _BEFORE | _AFTER | _SAYING or _joins(matcher, at, token, heard):
@@ -171,50 +175,25 @@ def _hear_plain_words(matcher: Matcher, at: int, heard: _Heard) -> tuple[int, _H
 
 _NOT_A_WORD = word_set("and or if when unless otherwise it returns return the a an any no not is are with")
 
+_NO_CODE = _BEFORE | _AFTER | _SAYING | _NOT_A_WORD
+
 PIECES: dict[str, Piece] = {
     "failure": failure,
     "unchanged": table(
         ("{a} [{noun}] unchanged|untouched|unmodified|unaltered", Unchanged),
         ("(it|them | [the] record) unchanged|untouched|unmodified|unaltered", Unchanged),
-        (
-            "(it|them|{a} {noun}) (as is | without [any] change|changes|changing|modification | in "
-            "its current state)",
-            Unchanged,
-        ),
     ),
     "payload": table(
         ("{failure}", lambda failure: failure),
         ("{unchanged}", lambda unchanged: unchanged),
-        ("{failure} and leaves|leaving|returns|returning|keeps {unchanged}", lambda failure: failure),
-        (
-            "{failure} and nothing changes|happens | {failure} and no changes are made",
-            lambda failure: failure,
-        ),
-        ("{failure} without changing {thing} | {failure} without changing anything", lambda failure: failure),
-        (
-            "{failure} and does|do|will not "
-            "{baseverb}|create|make|add|change|modify|update|touch|alter|process [a|an|the|any] "
-            "{noun}|anything",
-            lambda failure: failure,
-        ),
-        (
-            "{failure} and no {noun} is|are {pastverb} | {failure} and the {noun} is|are not {pastverb}",
-            lambda failure: failure,
-        ),
-        ("{failure} without {gerund} [a|an|the|any] {noun}", lambda failure: failure),
         ("[an] empty list|array | no results | nothing", lambda: Reply([])),
-        ("null|none", lambda: Reply(None)),
-        ("an empty object", lambda: Reply({})),
-        ("false", lambda: Reply(False)),
     ),
     # A verb phrase that says the call does not do its work: "fails with a 409", "is rejected", "does
     # nothing".
     "failing": table(
         ("{answering} {payload}", lambda payload: payload),
         ("{rejected} (with|as|giving|using | and returns|return) {payload}", lambda payload: payload),
-        ("{rejected} by returning {payload}", lambda payload: payload),
         ("{rejected}", lambda: Fail()),
-        ("{idle} and {answering} {failure}", lambda failure: failure),
         ("{idle}", lambda: Unchanged()),
         ("{failure} is|are returned|raised|thrown|given|produced", lambda failure: failure),
     ),
@@ -224,9 +203,10 @@ PIECES: dict[str, Piece] = {
             for pattern in (
                 "[will|should|must] "
                 "return~|give~|raise~|throw~|yield~|produce~|get~|receive~|emit~|trigger~|cause~",
-                "[will|should|must] respond~|repl~|answer~|fail~|error~|replies|reply [out] with",
+                "[will|should|must] respond~|answer~|fail~|error~|replies|reply|comes|come [out|back] [with]",
                 "[will|should|must] result~ in",
-                "[will|must] be rejected|refused|denied|declined|blocked with",
+                "[is|are|be|gets] turned|sent away|back|down [with]",
+                "leads|lead to",
                 "[is|are] met with",
             )
         )
@@ -242,7 +222,7 @@ PIECES: dict[str, Piece] = {
                 "[will] reject~|refuse~|deny|denies|decline~|block~ [it|them | the "
                 "request|call|operation | such requests|calls]",
                 "is|are not allowed|permitted|possible|accepted|processed|honored|supported|available|valid",
-                "is|are invalid|impossible|unavailable",
+                "is|are invalid|impossible|unavailable|closed|over|off",
                 "does|do|will not work|succeed|go through",
                 "can|may|must not be "
                 "called|used|invoked|executed|processed|performed|made|done|completed|accepted",
@@ -266,13 +246,15 @@ PIECES: dict[str, Piece] = {
         *(
             (pattern, constant(""))
             for pattern in (
-                "otherwise [,] | or else [,] | else [,] | if not [,]",
+                "otherwise [,] | or else [,] | else [,] | if not [,] | failing that [,]",
                 "in all|any other cases|case [,] | in every other case [,]",
                 "for|in any|all|every other status|statuses|state|states [,]",
                 "for|in all|any other {noun} [,]",
                 "if {subject} is|are not [,]",
                 "if this|that|the condition is not met|so|satisfied [,]",
                 "in that case [,]",
+                "(later|earlier|sooner|more|less) than that [,] | after|beyond|past|before that [,]",
+                "in|for any|all|every other state|status|case|{noun} [,] | for anything|everything else [,]",
                 "when it is|does not [,]",
             )
         )
@@ -282,6 +264,13 @@ PIECES: dict[str, Piece] = {
             (pattern, constant(""))
             for pattern in (
                 "it|they|this|that|these|those",
+                "everyone|everybody|anyone|anybody|others [else]",
+                "bigger|larger|higher|greater|smaller|lower|longer|shorter|later|earlier|further|more "
+                "[ones|values|amounts|requests|attempts|{noun}|{action}]",
+                "any|every|a|the [further|later|second|third|other] {noun}|{action}|one",
+                "{gerund} [it | them | [yet] another [one] | {a} {ordinal} [one|{noun}] | {a} {noun}] "
+                "[again|twice]",
+                "{a} {ordinal} {action}|{noun}|one|attempt|request|call",
                 "[the] tool|call|request|operation|api|backend|system|server|attempt",
                 "{who}",
                 "anything|everything else | [all|any] others | any|all|every other {noun} | any|all "
@@ -292,37 +281,21 @@ PIECES: dict[str, Piece] = {
         )
     ),
     # What follows a rule that says when a call succeeds.
+    "ordinal": table(
+        (
+            "second|third|fourth|fifth|sixth|next|further|later|additional|extra|new|repeat|repeated",
+            constant(""),
+        ),
+    ),
     "else": table(
         ("[{sep}] {otherwise} [{answerer}] {failing}", lambda failing: failing),
         ("[{sep}] {otherwise} {payload}", lambda payload: payload),
         ("[{sep}] or [{answerer}] {failing}", lambda failing: failing),
         ("[{sep}] [and|or] [{answerer}] {failing} {otherwise}", lambda failing: failing),
-        ("[{sep}] anything|everything else {failing}", lambda failing: failing),
-        ("[{sep}] [and|all] other|others [{noun}] {failing}", lambda failing: failing),
-        ("[{sep}] with {failure} {otherwise}", lambda failure: failure),
-        ("[{sep}] {failure} {otherwise}", lambda failure: failure),
-        ("‹ {otherwise} {payload} ›", lambda payload: payload),
-        ("‹ {otherwise} [{answerer}] {failing} ›", lambda failing: failing),
-        ("‹ {payload} {otherwise} ›", lambda payload: payload),
-        ("‹ [{answerer}] {failing} {otherwise} ›", lambda failing: failing),
-        ("[{sep}] returning|giving|raising|throwing {payload} {otherwise}", lambda payload: payload),
-        ("[{sep}] {otherwise} [{answerer}] {rejected} with {failure}", lambda failure: failure),
     ),
     # What follows a rule that says when a call fails.
     "with": table(
-        (
-            "[{sep}] (with|using|returning|giving|raising|throwing | by returning) {payload}",
-            lambda payload: payload,
-        ),
-        ("[{sep}] by returning {payload}", lambda payload: payload),
-        ("[{sep}] [and] {answering} {payload}", lambda payload: payload),
-        ("[{sep}] [and] {answerer} {failing}", lambda failing: failing),
-        ("[{sep}] and {idle}", lambda: Unchanged()),
-        ("[{sep}] leaving {unchanged}", lambda: Fail()),
         ("‹ {payload} ›", lambda payload: payload),
-        ("‹ returns {payload} ›", lambda payload: payload),
-        ("[{sep}] with {failure} and leaves|leaving {unchanged}", lambda failure: failure),
-        (": {failure}", lambda failure: failure),
     ),
     "sep": table((",|;|-|:", constant("")), (", and|but", constant("")), ("and|but", constant(""))),
 }

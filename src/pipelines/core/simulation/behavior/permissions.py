@@ -6,7 +6,7 @@ from pipelines.core.simulation.behavior.meaning import Owns
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, literal, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
 from pipelines.core.simulation.behavior.states import state_of
-from pipelines.core.simulation.behavior.things import Kind, known_value, switch_of
+from pipelines.core.simulation.behavior.things import Kind, known_value, loose, switch_of
 from pipelines.core.simulation.reading.verbs import word_set
 
 NO = text("false")
@@ -21,10 +21,17 @@ def owns(condition: Owns, scope: Scope) -> Text:
     if kind is None:
         raise Unresolved("nothing here belongs to anyone")
     owner = scope.owner(kind, named)
-    caller = scope.caller(condition.argument)
+    caller = scope.caller(condition.argument or _same_argument(owner, scope))
     # Who calls is not known, so nobody can be shown to be the owner: refused, as a real backend would
     # refuse a call without a session.
     return NO if caller is None else text("same_id(", caller, ", ", owner, ")")
+
+
+def _same_argument(owner: Text, scope: Scope) -> str | None:
+    """An argument called as the record calls its owner says who calls: `sender_id`, `hostId`."""
+    path = owner.refs()[-1].path if owner.refs() else ()
+    named = {loose(path[-1]), loose(f"{path[-1]}_id")} if path else set()
+    return next((name for name in scope.tool.arguments if loose(name) in named), None)
 
 
 def caller_is(word: str, scope: Scope) -> Text:

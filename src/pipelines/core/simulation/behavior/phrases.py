@@ -15,7 +15,7 @@ DETERMINERS = word_set("a an the any all every each this that these those such s
 GIVEN = word_set("given requested provided supplied specified submitted passed input")
 GENERIC_NOUNS = word_set(
     "record records entity entities entry entries result results row rows object objects element "
-    "elements match matches item items request requests call calls"
+    "elements match matches item items request requests call calls ones"
 )
 # Words of the grammar itself: never a field, a value or a state.
 STOP = DETERMINERS | word_set(
@@ -40,7 +40,7 @@ STATES = word_set(
     "pending open closed active inactive new paid unpaid sent draft final void lost overdue expired "
     "processing complete incomplete live available unavailable empty free negative positive zero public "
     "private internal premium gold silver bronze platinum vip basic standard admin frozen stale "
-    "discontinued"
+    "discontinued full"
 )
 PHRASED_STATES = (
     "out of stock",
@@ -50,6 +50,7 @@ PHRASED_STATES = (
     "in progress",
     "past due",
     "sold out",
+    "fully booked",
     "on sale",
 )
 
@@ -152,7 +153,8 @@ def _listed(matcher: Matcher, at: int, piece: str, depth: int = 0) -> Iterator[t
         after += matcher.low(after) in ("or", "and", "nor", "/")
         if after > end and depth < 12:
             for last, rest in _listed(matcher, after, piece, depth + 1):
-                yield last, (first, *rest)
+                if not isinstance(rest[0], bool):  # "verified, no account …" goes on with another clause
+                    yield last, (first, *rest)
         yield end, (first,)
 
 
@@ -171,15 +173,19 @@ def words_at(matcher: Matcher, at: int, length: int) -> str:
 def field(matcher: Matcher, at: int) -> Iterator[Found]:
     """A field or argument: `status`, `the order's status`, `the total of the order`, `order.user_id`."""
     at += matcher.low(at) in DETERMINERS
+    at += 2 if matcher.low(at) == "number" and matcher.low(at + 1) == "of" else 0
     is_argument = matcher.low(at) in GIVEN
     at += is_argument
     owner = None
+    lexicon = lexicon_of(matcher)
     for length in (2, 1):
         noun = words_at(matcher, at, length)
         if noun and matcher.low(at + length) == "'s":
             owner, at = noun, at + length + 1
             break
     for end, name in _field_names(matcher, at, owner):
+        if matcher.low(end) in lexicon.verbs and matcher.low(end).endswith(("ed", "paid", "sent")):
+            yield end + 1, Field(name, owner, is_argument)  # the amount claimed
         end += matcher.low(end) in ("field", "argument", "parameter", "attribute", "value")
         if owner is None and matcher.low(end) in ("of", "on", "in"):
             after = end + 1 + (matcher.low(end + 1) in DETERMINERS)
@@ -275,20 +281,12 @@ def constant(meaning: object) -> Callable[[], object]:
 
 def _comparisons() -> Piece:
     rows: tuple[tuple[str, Op], ...] = (
-        ("greater|more|larger|higher|bigger than or equal to", ">="),
         ("greater|more|larger|higher|bigger than", ">"),
         ("above|over|exceeding|beyond|>", ">"),
-        ("in excess of", ">"),
         ("at least | >=", ">="),
-        ("no|not less|lower|fewer|smaller than | a minimum of | min|minimum", ">="),
-        ("less|fewer|lower|smaller than or equal to", "<="),
         ("less|fewer|lower|smaller than", "<"),
         ("below|under|<", "<"),
-        ("at most | up to | no|not more|greater|higher|larger than | a maximum of | max|maximum | <=", "<="),
-        ("no|not above|over|exceeding", "<="),
-        ("no|not below|under", ">="),
         ("equal to | exactly | =", "=="),
-        ("not equal to | different from | !=", "!="),
     )
     return table(*((pattern, constant(op)) for pattern, op in rows))
 

@@ -105,6 +105,7 @@ class _Reader:
         """Whether every clause means something for the tools it is about; then it is kept."""
         made: list[Rule] = []
         before = self.spoken_of
+        clauses = _with_one_failure(clauses)
         for clause in clauses:
             if isinstance(clause, c.Otherwise):
                 if not self._complete(clause, made, sentence):
@@ -185,6 +186,20 @@ class _Reader:
         return bool(places)
 
 
+def _with_one_failure(clauses: tuple[c.Clause, ...]) -> tuple[c.Clause, ...]:
+    """What one clause of a sentence is answered with holds for those that do not say it."""
+    said = [clause.outcome for clause in clauses if isinstance(clause, (c.Guard, c.Once, c.Rarely))]
+    spoken = list(dict.fromkeys(one for one in said if isinstance(one, m.Fail) and one != m.Fail()))
+    if len(spoken) != 1:
+        return clauses
+    return tuple(
+        replace(clause, outcome=spoken[0])
+        if isinstance(clause, (c.Guard, c.Once, c.Rarely)) and clause.outcome in (None, m.Fail())
+        else clause
+        for clause in clauses
+    )
+
+
 def _asks_arguments(one: Resolved) -> bool:
     return isinstance(one.body, Require) and ARGUMENTS in one.body.need.roots()
 
@@ -226,7 +241,9 @@ def _hearings(sentence: str, lexicon: Lexicon) -> Iterator[list[Token]]:
 
 def _is_addressed(heard: list[Token], lexicon: Lexicon) -> bool:
     """Words to the agent are no rules of the backend, unless agents are things the backend knows."""
-    spoken = {token.low for token in heard}
+    # "You can't refund …" tells what the backend does; "you should check …" what the agent does.
+    is_told = len(heard) > 1 and heard[0].low == "you" and heard[1].low in ("can", "may")
+    spoken = {token.low for token in heard[is_told:]}
     return bool(spoken & _ADDRESSED) or ("agent" in spoken and lexicon.kind_of("agent") is None)
 
 

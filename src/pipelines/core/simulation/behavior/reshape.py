@@ -269,6 +269,8 @@ def _list_expression(rule: Rule, expression: str, loom: Loom, place: int) -> str
             return f"sort({expression}, {literal(('-' if descending else '') + by)})"
         case r.Take(most, True):
             return _page(expression, most, loom)
+        case r.Take(most, _, str(argument)):
+            return f"({expression})[:default({r.dotted('args', (argument,))}, {most})]"
         case r.Take(most):
             return f"({expression})[:{most}]"
     raise CannotWeave("not a rule of lists")

@@ -2,8 +2,9 @@
 there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pipelines.core.simulation.behavior import clauses as c
@@ -14,10 +15,12 @@ from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.permissions import NO
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
 from pipelines.core.simulation.behavior.states import done_before
+from pipelines.core.simulation.behavior.things import find_field, switch_of
 from pipelines.core.simulation.behavior.truth import truth
 from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
+from pipelines.core.simulation.reading.verbs import word_set
 from pipelines.core.simulation.reading.words import participle, singular
 from pipelines.core.simulation.reading.words import tokens as words_of
 
@@ -56,7 +59,7 @@ def _guard(clause: c.Guard, scope: Scope) -> list[Resolved]:
     answer = answer_of(clause.outcome, nature, expression, about)
     note = None
     if nature is RuleKind.PERMISSION and NO.parts[0] in expression.parts:
-        note = f"{scope.tool.name} has no argument that says who calls, so every call is refused"
+        note = f"{scope.tool.name} has no argument that says who calls, so the rule is not applied"
     return [Resolved(nature, r.Require(expression, answer, about), note)]
 
 
@@ -86,20 +89,27 @@ def _about(expression: Text, scope: Scope) -> str | None:
 
 def _if_given(need: m.Condition, expression: Text, scope: Scope) -> Text:
     """A rule about an optional argument binds only calls that give it, unless it asks for it."""
-    if isinstance(need, (m.Present, m.All)) and _asks_for(need):
-        return expression
+    asked = {scope.place(field).name for field in _asked_for(need)}
     optional = dict.fromkeys(
-        ref for ref in expression.refs() if ref.root == ARGUMENTS and ref.path[0] not in scope.tool.required
+        ref
+        for ref in expression.refs()
+        if ref.root == ARGUMENTS and ref.path[0] not in scope.tool.required and ref.path[0] not in asked
     )
     if not optional:
         return expression
     return text("(", *(part for ref in optional for part in (ref, " == null or ")), expression, ")")
 
 
-def _asks_for(need: m.Condition) -> bool:
-    return isinstance(need, m.Present) or (
-        isinstance(need, m.All) and all(_asks_for(part) for part in need.parts)
-    )
+def _asked_for(need: m.Condition) -> Iterator[m.Field]:
+    """The fields that have to be there, where the condition as a whole is to hold."""
+    match need:
+        case m.Present(field) if not field.is_new:
+            yield field
+        case m.All(parts) | m.Any_(parts):
+            for part in parts:
+                yield from _asked_for(part)
+        case m.Allowed(part):
+            yield from _asked_for(part)
 
 
 _STATUS = {RuleKind.PERMISSION: 403, RuleKind.ARGUMENT: 422, RuleKind.NOT_FOUND: 404}
@@ -173,7 +183,7 @@ def _own_only(clause: c.Guard, scope: Scope) -> list[Resolved]:
     keep = truth(need, replace(scope, in_list=kind.name))
     if NO.parts[0] in keep.parts:
         answer = answer_of(clause.outcome, RuleKind.PERMISSION, keep, kind.name)
-        note = f"{scope.tool.name} has no argument that says who calls, so every call is refused"
+        note = f"{scope.tool.name} has no argument that says who calls, so the rule is not applied"
         return [Resolved(RuleKind.PERMISSION, r.Require(keep, answer, kind.name), note)]
     return [Resolved(RuleKind.LIST, r.Filter(keep))]
 
@@ -200,23 +210,88 @@ def _unknown(clause: c.Unknown, scope: Scope) -> list[Resolved]:
 def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     """Done before is what the record says: its status, a switch or a date named after the verb."""
     done = participle(scope.tool.verb)
-    kind = scope.kind_named(None)
+    kind = scope.kind_named(clause.who.noun) or scope.kind_named(None)
     if kind is None:
         raise Unresolved(f"nothing says whether it was {done}")
-    already = done_before(kind, scope.base(kind.name), sorted({done, *past_forms(scope.tool.verb)}))
+    spellings = sorted({done, *past_forms(scope.tool.verb)})
+    already = done_before(kind, scope.base(kind.name), spellings)
     outcome = clause.outcome if clause.outcome not in (None, m.Fail()) else m.Fail(409, f"already_{done}")
     need = text("not (", already, ")")
+    answer = answer_of(outcome, RuleKind.GUARD, need, kind.name)
+    made = [Resolved(RuleKind.GUARD, r.Require(need, answer, kind.name))]
+    switch = next((path for path in map(partial(switch_of, kind), spellings) if path is not None), None)
+    if switch is not None and not scope.tool.reads:
+        made.append(_implied(Ref(kind.name, switch), text("true")))
+    return made
+
+
+def _implied(target: Ref, value: Text) -> Resolved:
+    """What has to be kept for a rule to work at the next call."""
+    return Resolved(RuleKind.EFFECT, r.Write(target, value, None, True))
+
+
+def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
+    counter = scope.counter(scope.tool.verb, clause.who.noun).refs()[-1]
+    need = text("default(", counter, f", 0) < {clause.most}")
+    answer = answer_of(clause.outcome, RuleKind.GUARD, need, counter.root)
     return [
-        Resolved(
-            RuleKind.GUARD, r.Require(need, answer_of(outcome, RuleKind.GUARD, need, scope.kind), scope.kind)
-        )
+        Resolved(RuleKind.GUARD, r.Require(need, answer, counter.root)),
+        _implied(counter, text("default(", counter, ", 0) + 1")),
     ]
 
 
-# -- effects --------------------------------------------------------------------------------------------
+def _quota(clause: c.Quota, scope: Scope) -> list[Resolved]:
+    """Counted among what the world holds at the call that would make one more."""
+    owner, counted = scope.kind_named(clause.owner.noun), scope.kind_named(clause.counted.noun)
+    if owner is None or counted is None or not _makes(scope, clause.counted.noun, counted.name):
+        raise Unresolved(f"{scope.tool.name} makes no {clause.counted.noun}")
+    link, given = link_field(counted, owner.name), scope.lexicon.id_argument(scope.tool, owner.name)
+    if link is None or given is None:
+        raise Unresolved(f"nothing says whose a {counted.name} is")
+    said: list[Text] = [text("same_id(other", *_below((link,)), ", ", Ref(ARGUMENTS, (given,)), ")")]
+    if clause.counted.condition is not None:
+        others = replace(scope, bases={**scope.bases, counted.name: text("other")})
+        said.append(truth(clause.counted.condition, others))
+    every = text(
+        f"len([other for other in entities({r.literal(counted.name)}) if ", r.joined(said, " and "), "])"
+    )
+    need = text(every, f" < {clause.most}")
+    if clause.owner.condition is not None:
+        need = text("(", r.opposite(truth(clause.owner.condition, scope)), " or ", need, ")")
+    return [
+        Resolved(RuleKind.GUARD, r.Require(need, answer_of(clause.outcome, RuleKind.GUARD, None, None), None))
+    ]
 
 
-# -- what the reply shows ----------------------------------------------------------------------------------
+def _below(path: tuple[str, ...]) -> tuple[str, ...]:
+    return (r.dotted("", path),)
+
+
+def _makes(scope: Scope, noun: str, kind: str) -> bool:
+    tool = scope.tool
+    is_named = tool.kind == kind or tool.name in scope.lexicon.verbs.get(singular(noun), ())
+    is_new = scope.lexicon.id_argument(tool, kind) is None or tool.verb in _HANDING_OUT
+    return not tool.reads and is_named and is_new
+
+
+_HANDING_OUT = word_set("assign allocate give lend rent issue grant attach")
+
+
+def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
+    """The field is what the argument would have said, on what the call makes or changes."""
+    argument = scope.place(replace(clause.field, owner=None, is_argument=True))
+    if scope.tool.reads or argument.name in scope.tool.required:
+        raise Unresolved(f"{scope.tool.name} keeps no {argument.name}, or always has it")
+    holders = [kind for kind in scope.lexicon.kinds.values() if find_field(kind.fields, argument.name)]
+    own = [kind for kind in holders if kind.name == scope.kind] or [
+        kind for kind in holders if _makes(scope, kind.name, kind.name)
+    ]
+    path = find_field(own[0].fields, argument.name) if len(own) == 1 else None
+    if path is None:
+        raise Unresolved(f"nothing that {scope.tool.name} makes has {argument.name}")
+    target = Ref(own[0].name, path)
+    value = effects.new_value(clause.value, target, scope)
+    return [Resolved(RuleKind.EFFECT, r.Write(target, value, text(argument.value, " == null")))]
 
 
 def _normal(clause: c.Normal, scope: Scope) -> list[Resolved]:
@@ -228,6 +303,9 @@ _RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
     c.Invariant: _invariant,
     c.Unknown: _unknown,
     c.Once: _once,
+    c.Rarely: _rarely,
+    c.Quota: _quota,
+    c.Default: _default,
     c.Assign: effects.assign,
     c.Step: effects.step,
     c.Become: effects.become,

@@ -7,14 +7,14 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
-from pipelines.core.simulation.behavior.states import OPPOSITES
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field, written_value
+from pipelines.core.simulation.behavior.states import OPPOSITES, may_be_a_status
 from pipelines.core.simulation.behavior.things import Kind, find_field, has_value, switch_of
 from pipelines.core.simulation.behavior.truth import amount_of, truth
 from pipelines.core.simulation.behavior.words import snake
 
 
-def _target(field: m.Field, scope: Scope) -> Ref:
+def target_of(field: m.Field, scope: Scope) -> Ref:
     """The field of an entity that a call writes: where it is already, else a new one on what the tool is
     about.
     """
@@ -55,14 +55,16 @@ def _when(condition: m.Condition | None, scope: Scope) -> Text | None:
 
 
 def assign(clause: c.Assign, scope: Scope) -> list[Resolved]:
-    target = _target(clause.field, scope)
-    value = None if clause.value is None else _new_value(clause.value, target, scope)
+    target = target_of(clause.field, scope)
+    value = None if clause.value is None else new_value(clause.value, target, scope)
     return [Resolved(RuleKind.EFFECT, r.Write(target, value, _when(clause.when, scope)))]
 
 
-def _new_value(value: Any, target: Ref, scope: Scope) -> Text:
+def new_value(value: Any, target: Ref, scope: Scope) -> Text:
+    one = scope.lexicon.kinds[target.root].fields.get(target.path)
+    if isinstance(value, m.Field) and value.owner is None and _is_value_of(value.name, target, scope):
+        value = m.Literal_(value.name)  # `delivered`, though an argument may be called so too
     if isinstance(value, m.Literal_) and isinstance(value.value, str):
-        one = scope.lexicon.kinds[target.root].fields.get(target.path)
         known = next(
             (
                 v
@@ -75,14 +77,37 @@ def _new_value(value: Any, target: Ref, scope: Scope) -> Text:
     return amount_of(value, scope)
 
 
+def _is_value_of(word: str, target: Ref, scope: Scope) -> bool:
+    kind = scope.lexicon.kinds[target.root]
+    if has_value(kind.fields.get(target.path), word):
+        return True
+    return target.path == kind.status and "_" not in word and may_be_a_status(word)
+
+
 def step(clause: c.Step, scope: Scope) -> list[Resolved]:
-    target = _target(clause.field, scope)
+    target = target_of(clause.field, scope)
+    if isinstance(clause.by, m.Duration):
+        return [
+            Resolved(RuleKind.EFFECT, r.Write(target, _later(target, clause.by), _when(clause.when, scope)))
+        ]
+    if target.path not in scope.lexicon.kinds[target.root].fields and scope.lexicon.kinds[target.root].fields:
+        raise Unresolved(f"no {target.root} has {target.path[-1]} to count")
     by = amount_of(clause.by, scope)
     value = text("default(", target, f", 0) {clause.sign} ", by)
     given = [ref for ref in by.refs() if ref.root == ARGUMENTS]
     if given:
         value = text("default(", target, f", 0) {clause.sign} default(", by, ", 0)")
     return [Resolved(RuleKind.EFFECT, r.Write(target, value, _when(clause.when, scope)))]
+
+
+def _later(target: Ref, span: m.Duration) -> Text:
+    function, each = {
+        "minute": ("add_minutes", 1), "hour": ("add_minutes", 60), "day": ("add_days", 1),
+        "week": ("add_days", 7), "month": ("add_months", 1), "year": ("add_months", 12),
+    }.get(span.unit, ("", 0))  # fmt: skip
+    if not function:
+        raise Unresolved("seconds are not counted")
+    return text(f"{function}(", target, f", {written_value(span.amount * each)})")
 
 
 def become(clause: c.Become, scope: Scope) -> list[Resolved]:
@@ -100,7 +125,7 @@ def become(clause: c.Become, scope: Scope) -> list[Resolved]:
         raise Unresolved(f"nothing says whether a {kind.name} is {clause.word}")
     target = Ref(kind.name, path or ("status",))
     return [
-        Resolved(RuleKind.EFFECT, r.Write(target, _new_value(m.Literal_(clause.word), target, scope), when))
+        Resolved(RuleKind.EFFECT, r.Write(target, new_value(m.Literal_(clause.word), target, scope), when))
     ]
 
 

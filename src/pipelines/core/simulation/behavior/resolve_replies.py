@@ -116,7 +116,8 @@ def _sums_of_money(scope: Scope) -> set[str]:
 def cap_list(clause: c.Cap, scope: Scope) -> list[Resolved]:
     if not scope.tool.reads:
         raise Unresolved(f"{scope.tool.name} lists nothing")
-    return [Resolved(RuleKind.LIST, r.Take(clause.most, clause.is_page))]
+    unless = scope.place(replace(clause.unless, is_argument=True)).name if clause.unless else None
+    return [Resolved(RuleKind.LIST, r.Take(clause.most, clause.is_page, unless))]
 
 
 def put_in_order(clause: c.Order, scope: Scope) -> list[Resolved]:

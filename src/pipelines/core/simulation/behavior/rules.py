@@ -168,6 +168,7 @@ class Put:
 class Take:
     most: int
     page: bool = False
+    unless: str | None = None  # the argument that says how many instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ class Write:
     target: Ref
     value: Text | None  # None: take the field away
     when: Text | None = None
+    is_implied: bool = False  # follows from a rule that needs it; the plan or another sentence may say it too
 
 
 @dataclass(frozen=True, slots=True)

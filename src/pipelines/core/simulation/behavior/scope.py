@@ -10,6 +10,7 @@ from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.meaning import (
     MONEY,
     SOLE,
+    WHEN,
     Amount,
     Choice,
     Field,
@@ -20,7 +21,17 @@ from pipelines.core.simulation.behavior.meaning import (
     Total,
 )
 from pipelines.core.simulation.behavior.phrases import GENERIC_NOUNS
-from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Ref, Text, joined, literal, text
+from pipelines.core.simulation.behavior.rules import (
+    ARGUMENTS,
+    EACH,
+    REPLY,
+    Ref,
+    Text,
+    dotted,
+    joined,
+    literal,
+    text,
+)
 from pipelines.core.simulation.behavior.things import (
     USUAL_FIELDS,
     Kind,
@@ -30,10 +41,12 @@ from pipelines.core.simulation.behavior.things import (
     find_field,
     is_date,
     known_value,
+    loose,
 )
-from pipelines.core.simulation.behavior.words import snake, stem
+from pipelines.core.simulation.behavior.words import PERSONS, snake, stem
 from pipelines.core.simulation.domain import shapes
 from pipelines.core.simulation.reading.verbs import word_set
+from pipelines.core.simulation.reading.words import joined as joined_words
 from pipelines.core.simulation.reading.words import singular
 from pipelines.core.simulation.reading.words import tokens as words_of
 
@@ -52,6 +65,7 @@ _CALLERS = (
     "performed_by", "requested_by", "requester", "caller", "admin_id", "approver_id", "approved_by",
     "reviewer_id", "manager_id",
 )  # fmt: skip
+_ACTING = word_set("as acting by behalf calling current requesting performing")
 _SESSIONS = ("session", "current_user", "auth", "caller", "login", "context")
 
 
@@ -128,6 +142,8 @@ class Scope:
         """Where the value of a spoken field is, or Unresolved."""
         if spoken.name == MONEY:
             return self.worth(spoken.owner)
+        if spoken.name == WHEN:
+            return self._when()
         if spoken.name == SOLE:
             return self._sole_argument()
         owner, name = self._parted(spoken)
@@ -136,6 +152,10 @@ class Scope:
         ):
             return self._argument(name)
         kind = self.kind_named(owner) if owner is not None else None
+        if kind is not None and self.prefers_arguments and not self.tool.reads:
+            given = find_argument(self.tool, name)
+            if given is not None and find_field(kind.fields, name) is not None:
+                return self._argument(given)
         if kind is not None:
             return self._in_kind(kind, name, is_loose=spoken.is_new or _is_name(name))
         if owner is not None and owner not in GENERIC_NOUNS:
@@ -189,6 +209,10 @@ class Scope:
         path = find_field(kind.fields, name)
         if path is not None:
             return self._at(kind, path)
+        # The author's `delivered_at` may be a field of what the thing is linked with.
+        elsewhere = self._elsewhere(name) if kind.fields and _is_name(name) else None
+        if elsewhere is not None:
+            return elsewhere
         if name == "id":
             return self._at(kind, ("id",))
         if is_loose or (not kind.fields and name in USUAL_FIELDS):
@@ -233,6 +257,10 @@ class Scope:
             if argument is not None and self.in_list is None:
                 return self._argument(argument)
         kind = self.kind_named(noun)
+        if kind is not None and kind.fields and singular(words_of(kind.name)[-1]) in PERSONS:
+            if ("age",) not in kind.fields:
+                raise Unresolved(f"what a {kind.name} counts for is not said")
+            return self._at(kind, ("age",))  # members under 18
         for name in WORTH:
             if kind is not None and (name,) in kind.fields and "number" in kind.fields[(name,)].kinds:
                 return self._at(kind, (name,))
@@ -268,6 +296,25 @@ class Scope:
                     return path
         raise Unresolved(f"no {kind.name} says how old it is")
 
+    def counter(self, verb: str, noun: str | None) -> Text:
+        """How often something was done is a number named after the verb: `renewals`, `reschedule_count`."""
+        kind = self.kind_named(noun or None)
+        counts = [
+            path
+            for path, one in (kind.fields if kind is not None else {}).items()
+            if "number" in one.kinds and stem(verb) in {stem(word) for word in words_of(path[-1])}
+        ]
+        if kind is None or len(counts) != 1:
+            raise Unresolved(f"nothing counts how often it was {verb}")
+        return within(self.base(kind.name), counts[0])
+
+    def _when(self) -> Place:
+        """The one moment that the tool is given."""
+        named = [name for name in self.tool.arguments if is_date(name, shapes.Field(name=name))]
+        if len(named) != 1:
+            raise Unresolved(f"{self.tool.name} is given no one moment")
+        return self._argument(named[0])
+
     def owner(self, kind: Kind, named: str | None) -> Text:
         """The field of a thing that says whose it is."""
         if named is not None:
@@ -275,8 +322,14 @@ class Scope:
             path = find_field(kind.fields, last) or find_field(kind.fields, f"{last}_id")
             return within(self.base(kind.name), path or (last,))
         for name in OWNERS:
-            if (name,) in kind.fields:
-                return within(self.base(kind.name), (name,))
+            path = next(
+                (path for path in kind.fields if loose(path[-1]) == loose(name) and len(path) == 1), None
+            )
+            if path is not None:
+                return within(self.base(kind.name), path)
+        persons = [path for path in kind.fields if len(path) == 1 and _names_person(path[0])]
+        if len(persons) == 1:
+            return within(self.base(kind.name), persons[0])
         if not kind.fields:
             return within(self.base(kind.name), ("user_id",))
         raise Unresolved(f"no {kind.name} says whose it is")
@@ -285,10 +338,11 @@ class Scope:
         """Who is calling: an argument that says so, or the session the world holds; None when nothing
         does.
         """
-        names = [*_CALLERS, *(() if is_target else OWNERS)]
-        if named is not None and not is_target:
-            names.insert(0, named)
-        argument = next((name for name in names if name in self.tool.arguments), None)
+        names = [*([named] if named is not None and not is_target else ()), *_CALLERS]
+        names += () if is_target else OWNERS
+        spelled = {joined_words(words_of(name)): name for name in reversed([*self.tool.arguments])}
+        known = (spelled.get(joined_words(words_of(name))) for name in names)
+        argument = next((name for name in known if name is not None), self._acting(is_target))
         session = self._session()
         if argument is None:
             return session
@@ -296,6 +350,15 @@ class Scope:
         if session is None or argument in self.tool.required:
             return given
         return text("default(", given, ", ", session, ")")
+
+    def _acting(self, is_target: bool) -> str | None:
+        """`as_user`, `acting_member`, `on_behalf_of`: an argument that says for whom the call is made."""
+        for name in self.tool.arguments:
+            said = words_of(name)
+            person = any(singular(word) in PERSONS for word in said)
+            if set(said) & _ACTING and (person or said[-1] in ("by", "of", "id")):
+                return name
+        return None
 
     def _session(self) -> Text | None:
         for name in _SESSIONS:
@@ -357,7 +420,7 @@ def within(base: Text, path: Path) -> Text:
     last = base.parts[-1] if base.parts else ""
     if len(base.parts) == 1 and isinstance(last, Ref):
         return text(Ref(last.root, (*last.path, *path)))
-    return text(base, *(f".{key}" if key.isidentifier() else f"[{literal(key)}]" for key in path))
+    return text(base, dotted("", path))
 
 
 def written_value(value: Json | Decimal) -> str:
@@ -379,12 +442,15 @@ def _with_kind(lexicon: Lexicon, name: str, fields: Mapping[Path, shapes.Field])
 def _named(value: Text, name: str) -> Text:
     """The elements of a sum by a name of their own."""
     parts = (
-        text(name, *(f".{key}" for key in part.path))
-        if isinstance(part, Ref) and part.root == EACH
-        else text(part)
+        text(dotted(name, part.path)) if isinstance(part, Ref) and part.root == EACH else text(part)
         for part in value.parts
     )
     return text(*parts)
+
+
+def _names_person(name: str) -> bool:
+    said = words_of(name)
+    return len(said) == 2 and said[1] == "id" and said[0] in PERSONS
 
 
 def _is_name(name: str) -> bool:

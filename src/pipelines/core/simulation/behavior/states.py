@@ -43,13 +43,17 @@ def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
     # Only a yes-or-no field has an opposite: a status that is not open need not be closed.
     if contrary and (other := _by_switch(kind, base, contrary)) is not None:
         return opposite(other)
-    if (kind.status is not None or not kind.fields) and _may_be_a_status(word):
+    if word.startswith("un") and (other := _worded(kind, base, word.removeprefix("un"), True)) is not None:
+        return opposite(other)  # unpaid is what was never paid
+    if word in _WORKED_OUT and kind.fields:
+        raise Unresolved(f"nothing says whether a {kind.name} is {word}")
+    if (kind.status is not None or not kind.fields) and may_be_a_status(word):
         value = snake(word) if " " in word and kind.fields and _is_snake(kind) else word
         return text(within(base, kind.status or ("status",)), f" == {literal(value)}")
     raise Unresolved(f"nothing says whether a {kind.name} is {word}")
 
 
-def _may_be_a_status(word: str) -> bool:
+def may_be_a_status(word: str) -> bool:
     """A value that no seeded thing has yet: a participle, a usual state, or written like a value."""
     usual = word in STATES or word in PHRASED_STATES or word.endswith(("ed", "ing", "en"))
     return usual or "_" in word or not word.isalpha()
@@ -71,8 +75,16 @@ def _worded(kind: Kind, base: Text, word: str, done: bool) -> Text | None:
     ][:1]
     moment = _moment_done(kind, word)
     if moment is not None and (done or not ways):
-        ways.append(text(within(base, moment), " not in [null, '']"))
+        ways.append(_has_come(kind, base, moment, word))
     return bracketed(ways, " or ") if ways else None
+
+
+def _has_come(kind: Kind, base: Text, moment: Path, word: str) -> Text:
+    """`shipped_at` is there once it happened; `starts_at` is there before, and its day has to come."""
+    value = within(base, moment)
+    if word in words.parts(moment[-1]):
+        return text(value, " not in [null, '']")
+    return text("(", value, " and not is_before(now, ", value, "))")
 
 
 def done_before(kind: Kind, base: Text, spellings: list[str]) -> Text:
@@ -131,11 +143,41 @@ def _what_is_left(kind: Kind) -> Path | None:
     return next((path for path in counts if left & set(words.parts(path[-1]))), None)
 
 
+def _by_room(kind: Kind, base: Text) -> Text | None:
+    """Full is what holds as many as it has room for: `booked` of `capacity`."""
+    counts = [path for path, one in kind.fields.items() if "number" in one.kinds and len(path) == 1]
+    room = [
+        path for path in counts if {"capacity", "seats", "max", "size", "limit"} & set(words.parts(path[-1]))
+    ]
+    taken = [
+        path
+        for path in counts
+        if {"booked", "enrolled", "taken", "sold", "used", "occupied"} & set(words.parts(path[-1]))
+    ]
+    if len(room) != 1 or len(taken) != 1 or room == taken:
+        return None
+    return text("default(", within(base, taken[0]), ", 0) >= ", within(base, room[0]))
+
+
+# How these come out is worked out from other fields, so that no status says it unless it is seen to.
+_WORKED_OUT = (
+    "full",
+    "fully booked",
+    "sold out",
+    "out of stock",
+    "in stock",
+    "empty",
+    "free",
+    "overdue",
+    "past due",
+)
+
+
 def _special(kind: Kind, base: Text, word: str) -> Text | None:
-    if word in ("out of stock", "in stock", "sold out"):
+    if word in ("out of stock", "in stock", "sold out", "full", "fully booked"):
         stock = find_field(kind.fields, "stock") or _what_is_left(kind)
         if stock is None:
-            return None
+            return _by_room(kind, base) if word in ("full", "fully booked", "sold out") else None
         if "boolean" in kind.fields[stock].kinds:
             return text(within(base, stock), f" == {'true' if word == 'in stock' else 'false'}")
         return text("default(", within(base, stock), f", 0) {'>' if word == 'in stock' else '<='} 0")

@@ -88,13 +88,13 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
     """
     spoken = [word for word in words_of(phrase) if word not in _NOISE] or list(words_of(phrase))
     ranked = sorted(fields, key=len)
-    for same in (_spelled_alike, _stemmed_alike, _ends_alike):
+    for same in (_spelled_alike, _stemmed_alike, _ends_alike, _said_longer, _starts_alike):
         hits = [path for path in ranked if same(path, spoken)]
         if hits and (len(hits) == 1 or same is _spelled_alike or len(hits[0]) < len(hits[1])):
             return hits[0]
     if len(spoken) > 1 and spoken[0] in _ADJECTIVES:
         return find_field(fields, " ".join(spoken[1:]), similar)
-    if len(spoken) > 1 and spoken[-1] == "number":  # the phone number
+    if len(spoken) > 1 and spoken[-1] in ("number", "count"):  # the phone number
         return find_field(fields, " ".join(spoken[:-1]), similar)
     for said, written in words.SAME_FIELDS if similar else ():
         if joined(spoken) in said:
@@ -185,3 +185,20 @@ def _ends_alike(path: Path, spoken: Sequence[str]) -> bool:
     name = [singular(word) for word in words_of(path[-1])]
     wanted = [singular(word) for word in spoken]
     return len(name) > len(wanted) and name[-len(wanted) :] == wanted and wanted[-1] not in ("id", "number")
+
+
+def _said_longer(path: Path, spoken: Sequence[str]) -> bool:
+    """`failed PIN attempts` for pin_attempts: a word more in front, where the name itself has two."""
+    name = [singular(word) for word in words_of(path[-1])]
+    wanted = [singular(word) for word in spoken]
+    return 1 < len(name) < len(wanted) and wanted[-len(name) :] == name
+
+
+def _starts_alike(path: Path, spoken: Sequence[str]) -> bool:
+    """`fines` for fines_due; an id is never meant by what it identifies."""
+    name = [singular(word) for word in words_of(path[-1])]
+    wanted = [singular(word) for word in spoken]
+    return len(name) > len(wanted) and name[: len(wanted)] == wanted and name[-1] not in _NO_TAIL
+
+
+_NO_TAIL = word_set("id number name type kind code at on date")

@@ -38,8 +38,10 @@ class Token:
 FILLER = word_set(
     "also still currently simply immediately automatically strictly therefore hence thus additionally "
     "furthermore moreover yet already successfully explicitly actually itself instead both "
-    "simultaneously"
+    "simultaneously anymore"
 )
+# Two words that change nothing, where no third one goes with them ("any more than …").
+_FILLERS = (("any", "more"), ("at", "all"), ("any", "longer"))
 _MONTHS = [
     "january",
     "february",
@@ -61,8 +63,21 @@ _CONTRACTIONS = {
     "it's": "it is",
     "that's": "that is",
 }
+_SUBJECT_WORDS = ("that", "it", "who", "there", "which", "what", "he", "she")
 _QUOTES = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "×": "*", "≥": "\x01", "≤": "\x02"}
+    {
+        "‘": "'",
+        "’": "'",
+        "“": '"',
+        "”": '"',
+        "–": "-",
+        "—": "-",
+        "×": "*",
+        "≥": "\x01",
+        "≤": "\x02",
+        "→": ":",
+        "⇒": ":",
+    }
 )
 
 _SCAN = re.compile(
@@ -125,7 +140,27 @@ def tokens(sentence: str, names: Iterable[str] = ()) -> list[Token]:
     for name in sorted((name for name in names if "-" in name), key=len, reverse=True):
         body = re.sub(rf"(?<![\w`-]){re.escape(name)}(?![\w`-])", f"`{name}`", body)
     found = [token for match in _SCAN.finditer(body) for token in _tokens_of(match)]
-    return _with_written_dates([token for token in found if token.low not in FILLER])
+    return _with_written_dates(_without_fillers([token for token in found if token.low not in FILLER]))
+
+
+def _without_fillers(found: list[Token]) -> list[Token]:
+    lows = [*(token.low for token in found), "", ""]
+    kept: list[Token] = []
+    at = 0
+    while at < len(found):
+        fills = (lows[at], lows[at + 1]) in _FILLERS and lows[at + 2] in (
+            "",
+            ",",
+            ";",
+            ":",
+            "(",
+            "and",
+            "if",
+            "when",
+        )
+        kept += [] if fills else [found[at]]
+        at += 2 if fills else 1
+    return kept
 
 
 def _tokens_of(match: re.Match[str]) -> list[Token]:
@@ -145,6 +180,9 @@ def _tokens_of(match: re.Match[str]) -> list[Token]:
         case "word":
             return _of_word(text)
         case "possessive":
+            before = match.string[: match.start()].rpartition(" ")[2].lower()
+            if before in _SUBJECT_WORDS:  # that's, it's, who's
+                return [Token(kind=Kind.WORD, text="is", low="is")]
             return [Token(kind=Kind.MARK, text=text, low="'s")]
         case "mark":
             return _of_mark(_MARKS.get(text, text), match)

@@ -30,10 +30,20 @@ from pipelines.core.simulation.behavior.meaning import (
     Owns,
     Percent,
     Present,
+    Times,
     Unique,
 )
 from pipelines.core.simulation.behavior.permissions import caller_is, owns
-from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, bracketed, literal, opposite, text
+from pipelines.core.simulation.behavior.rules import (
+    ARGUMENTS,
+    Ref,
+    Text,
+    bracketed,
+    dotted,
+    literal,
+    opposite,
+    text,
+)
 from pipelines.core.simulation.behavior.scope import (
     Place,
     Scope,
@@ -77,6 +87,8 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return state_of(scope, noun, word, done)
         case Age():
             return _aged(condition, scope)
+        case Times(verb, op, than, noun):
+            return text("default(", scope.counter(verb, noun), f", 0) {op} {than}")
         case Measure(noun, op, right):
             return text(scope.worth(noun).value, f" {op} ", scope.amount(right))
         case Exists(noun):
@@ -140,6 +152,13 @@ def _same(left: Place, right: Place) -> Text:
 
 def _compared(condition: Compare, scope: Scope) -> Text:
     left, op, right = condition.left, condition.op, condition.right
+    if isinstance(right, Field) and right.owner is None:
+        scope_of_right = scope
+    else:  # what it is measured against is a record's, where the sentence names the record
+        scope_of_right = replace(scope, prefers_arguments=False)
+    are_fields = isinstance(left, Field) and isinstance(right, Field)
+    if are_fields and scope.amount(left) == scope_of_right.amount(right):
+        raise Unresolved("a value is compared with itself")
     if isinstance(left, Field):
         place = scope.place(left)
         if isinstance(right, Percent):
@@ -150,14 +169,14 @@ def _compared(condition: Compare, scope: Scope) -> Text:
             or place.is_date
         )
         if is_moment and op in ("<", "<=", ">", ">="):
-            return _dated(place.value, op, scope.amount(right))
+            return _dated(place.value, op, scope_of_right.amount(right))
         if isinstance(right, Field) and op in ("==", "!="):
-            same = _same(place, scope.place(right))
+            same = _same(place, scope_of_right.place(right))
             return same if op == "==" else text("not (", same, ")")
         if place.about is not None and place.about.keeps is not None:
-            return text("len(", place.value, f") {op} ", scope.amount(right))
-        return text(place.value, f" {op} ", scope.amount(right))
-    return text(scope.amount(left), f" {op} ", scope.amount(right))
+            return text("len(", place.value, f") {op} ", scope_of_right.amount(right))
+        return text(place.value, f" {op} ", scope_of_right.amount(right))
+    return text(scope.amount(left), f" {op} ", scope_of_right.amount(right))
 
 
 def _share_of(place: Place, share: Percent, scope: Scope) -> str:
@@ -244,7 +263,7 @@ def _unique(field: Field, scope: Scope) -> Text:
     if kind is None or path is None:
         raise Unresolved(f"nothing here has a field {field.name!r}")
     return text(
-        f"not any(other.{'.'.join(path)} == ",
+        f"not any({dotted('other', path)} == ",
         argument.value,
         f" for other in entities({literal(kind.name)}))",
     )

@@ -61,6 +61,9 @@ def _without_guesses(body: Sequence[Json], rules: Sequence[Rule]) -> list[Json]:
         and _lists_what_is_allowed(rule.body)
         for ref in rule.body.need.refs()
     }
+    # How often a thing may be done is the author's to say where he says it.
+    counted = {rule.sentence for rule in rules if isinstance(rule.body, r.Write) and rule.body.is_implied}
+    settled |= {("status",)} if counted else set()
     return [step for step in body if not (isinstance(step, dict) and _only_asks_about(step, settled))]
 
 
@@ -91,7 +94,7 @@ def _paths_in(tree: ast.expr) -> Iterator[list[str]]:
             yield path
 
 
-def _turn(rule: Rule) -> int:
+def _turn(rule: Rule) -> float:
     """Lists are cut after they are sorted, and sorted after they are filtered; the reply is reshaped last."""
     order = (
         r.NotFound,
@@ -107,6 +110,8 @@ def _turn(rule: Rule) -> int:
         r.Put,
     )
     at_end = isinstance(rule.body, r.Require) and rule.body.at_end
+    if isinstance(rule.body, r.Write) and rule.body.is_implied:
+        return order.index(r.Write) + 0.5
     return (
         8
         if at_end
@@ -219,6 +224,8 @@ def _as_value(value: Json) -> Json:
 
 def _write(rule: Rule, loom: Loom) -> None:
     body = _body(rule, r.Write)
+    if body.is_implied and _is_written(body.target, loom):
+        return
     name = _entity(body.target.root, loom)
     target = dotted(name, body.target.path)
     roots = (body.value.roots() if body.value else set()) | (body.when.roots() if body.when else set())
@@ -234,6 +241,22 @@ def _write(rule: Rule, loom: Loom) -> None:
         place, {"let": {held: body.when.written({**names, **loom.names(body.when.roots(), place)})}}, 9
     )
     loom.insert(loom.end, _noted({"if": held, "then": [step]}, rule), 10)
+
+
+def _is_written(target: r.Ref, loom: Loom) -> bool:
+    """Whether the plan, or a rule woven before, writes the field."""
+    woven = [step for steps in loom.before.values() for _, step in steps]
+    written = [key for step in [*loom.steps, *woven] for key in _written(step)]
+    ends = dotted("", target.path)
+    return any(key.endswith(ends) for key in written)
+
+
+def _written(step: Mapping[str, Json]) -> Iterator[str]:
+    sets = step.get("set")
+    yield from sets if isinstance(sets, dict) else ()
+    for block in (step.get("then"), step.get("else"), step.get("do")):
+        for inner in block if isinstance(block, list) else ():
+            yield from _written(inner) if isinstance(inner, dict) else ()
 
 
 def _before_changes(roots: set[str], loom: Loom) -> int:

@@ -53,9 +53,7 @@ def verb(matcher: Matcher, at: int, forms: str) -> Iterator[Found]:
         low, length = f"{low} {matcher.low(at + 1)}", 2
     if low not in lexicon_of(matcher).verbs:
         return
-    is_past = low.partition(" ")[0].endswith(
-        ("ed", "en", "sent", "paid", "bought", "sold", "made", "seen", "held", "put", "set", "read")
-    )
+    is_past = low.partition(" ")[0].endswith(("ed", "en")) or low.partition(" ")[0] in words.PASTS
     is_gerund = low.partition(" ")[0].endswith("ing")
     fits = {
         "past": is_past,
@@ -119,7 +117,9 @@ def own_verb(matcher: Matcher, at: int) -> Iterator[Found]:
 
 
 def action(matcher: Matcher, at: int) -> Iterator[Found]:
-    low = matcher.low(at)
+    low, both = matcher.low(at), f"{matcher.low(at)} {matcher.low(at + 1)}"
+    if both in lexicon_of(matcher).verbs and low.endswith("ing"):
+        yield at + 2, both
     if low in lexicon_of(matcher).verbs and (low.endswith("ing") or not words.past_forms(low) & {low}):
         yield at + 1, low
 
@@ -141,11 +141,6 @@ PIECES: dict[str, Piece] = {
     "tools": table(
         (f"[the|both|either|all | each of] {{toolnames}} [{_TOOL}]", lambda toolnames: Who(names=toolnames)),
         (f"[the] {{spelled}} {_TOOL}", lambda spelled: Who(names=spelled)),
-        (
-            f"[the|any|all|every] call|calls|calling|request|requests|using|invoking [to|of] [the] "
-            f"{{toolnames}} [{_TOOL}]",
-            lambda toolnames: Who(names=toolnames),
-        ),
         (
             "all|every|any|each [of] [the] [other] [simulated] "
             "tool|tools|call|calls|endpoint|endpoints|operation|operations|request|requests",

@@ -39,6 +39,8 @@ IRREGULAR_PAST = {
     "write": ("wrote", "written"),
 }
 
+PASTS = frozenset(form for forms in IRREGULAR_PAST.values() for form in forms)
+
 IRREGULAR_NOUNS = {
     "apply": ("application",),
     "cancel": ("cancellation",),
@@ -84,7 +86,7 @@ NUMBER_WORDS = {
 
 SAME_VERBS = (
     word_set("delete remove erase"),
-    word_set("update modify change edit amend alter"),
+    word_set("update modify change edit amend alter set adjust"),
     word_set("get fetch retrieve view read see access show lookup"),
     word_set("list search find browse query"),
     word_set("create add make open place register submit"),
@@ -95,6 +97,19 @@ SAME_VERBS = (
     word_set("pay charge"),
     word_set("approve accept"),
     word_set("reject decline deny"),
+    word_set("checkout borrow lend loan"),
+    word_set("reschedule move postpone rebook"),
+    word_set("file submit lodge raise"),
+    word_set("renew extend prolong"),
+    word_set("enroll enrol register join"),
+    word_set("drop withdraw leave"),
+    word_set("close terminate end"),
+    word_set("transfer send move wire"),
+    word_set("dispute contest challenge"),
+    word_set("ship send dispatch"),
+    word_set("assign allocate"),
+    word_set("start begin launch"),
+    word_set("return give_back"),
 )
 
 # Whoever may only see something may neither get nor list it.
@@ -102,7 +117,8 @@ SEEING = ("see", "view", "access", "read", "retrieve")
 
 PERSONS = word_set(
     "user customer buyer client member shopper person employee agent manager student patient driver "
-    "admin owner guest staff seller passenger subscriber author account"
+    "admin owner guest staff seller passenger subscriber author account tenant renter borrower sender "
+    "recipient policyholder reader learner traveller"
 )
 
 SAME_NOUNS = (

@@ -1,0 +1,204 @@
+"""Behaviour texts against the blind sentences: read and right, read and wrong, or reported.
+
+`python tests/blind/sentence_scores.py [trade…] [-v]` prints the figures, with -v the sentences of the trades
+that may be looked at. A sentence is reported when the simulator names it, at upload or in the plan of a tool,
+as not enforced; a call that goes worse for it than without it makes it wrong all the same.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.tools_schema import Tool, parse_tools_schema
+
+FOLDER = Path(__file__).parent / "sentences"
+DEV_TRADES = ("bank", "library", "clinic", "courier")  # the others are looked at as totals only
+
+
+class Scored(NamedTuple):
+    trade: str
+    sentence: dict[str, Any]
+    outcome: str  # right, wrong or reported
+    why: str
+
+
+def scored(folder: Path = FOLDER, trades: tuple[str, ...] = ()) -> Iterator[Scored]:
+    for path in sorted(folder.glob("*.json")):
+        if trades and path.stem not in trades:
+            continue
+        body = json.loads(path.read_text())
+        tools = parse_tools_schema(body["tools"])
+        world = World.from_initial_state(body["world"])
+        plain = [*_failing(body, build_simulator(tools, world=world), world)]
+        for sentence, already in zip(body["sentences"], plain, strict=True):
+            outcome, why = _outcome(sentence, tools, world, body["now"], already)
+            yield Scored(path.stem, sentence, outcome, why)
+
+
+def _failing(body: dict[str, Any], simulator: PlannedSimulator, world: World) -> Iterator[frozenset[int]]:
+    """For each sentence, the cases that fail although no sentence is in force."""
+    for sentence in body["sentences"]:
+        cases = enumerate(sentence.get("cases", ()))
+        yield frozenset(at for at, case in cases if _fault(case, simulator, world, body["now"]))
+
+
+def _outcome(
+    sentence: dict[str, Any], tools: tuple[Tool, ...], world: World, now: str, already: frozenset[int]
+) -> tuple[str, str]:
+    simulator = build_simulator(tools, world=world, behavior=sentence["text"])
+    reported = _report(simulator)
+    if not sentence["enforceable"]:
+        return ("right", reported) if reported else ("wrong", "it is enforced, which nothing can")
+    faults = {
+        at: fault
+        for at, case in enumerate(sentence["cases"])
+        if (fault := _fault(case, simulator, world, now))
+    }
+    if not faults:
+        return ("reported", reported) if reported else ("right", "")
+    if not reported:
+        return "wrong", next(iter(faults.values()))
+    new = [fault for at, fault in faults.items() if at not in already]
+    return ("wrong", f"reported, and yet: {new[0]}") if new else ("reported", reported)
+
+
+def _report(simulator: PlannedSimulator) -> str:
+    """What the simulator itself says it does not enforce."""
+    told = [*simulator.not_understood, *simulator.without_effect]
+    for plan in simulator.plans.values():
+        told += [note for note in plan.notes if "not enforced" in note]
+    return told[0] if told else ""
+
+
+# -- one case
+
+
+def _fault(case: dict[str, Any], simulator: PlannedSimulator, world: World, now: str) -> str:
+    """How the last call differs from what was expected, or nothing."""
+    ledger = Ledger(world)
+    reply: SimulatedReply | None = None
+    for number, call in enumerate(case["calls"], 1):
+        if reply is not None and reply.status >= 400:
+            return f"an earlier call was refused: {reply.response}"
+        try:
+            reply = simulator.answer(call["tool"], call["arguments"], ledger, Moment("s", number, now))
+        except SimulationFailed as failed:
+            return f"{call['tool']} has no answer: {failed}"
+        ledger.apply(reply.updates)
+    assert reply is not None
+    faults = (*_refusal_faults(case["expect"], reply), *_reply_faults(case, reply))
+    return next(iter((*faults, *_change_faults(case, ledger))), "")
+
+
+def _refusal_faults(expect: dict[str, Any], reply: SimulatedReply) -> Iterator[str]:
+    if bool(expect.get("refused")) != (reply.status >= 400):
+        yield f"{'not refused' if expect.get('refused') else 'refused'}: {reply.status} {reply.response}"
+    elif expect.get("refused"):
+        error: Any = reply.response.get("error", {}) if isinstance(reply.response, dict) else {}
+        code = error.get("code") if isinstance(error, dict) else error
+        if "status" in expect and expect["status"] != reply.status:
+            yield f"status {reply.status} instead of {expect['status']}"
+        if "code" in expect and expect["code"] != code:
+            yield f"code {code} instead of {expect['code']}"
+
+
+def _reply_faults(case: dict[str, Any], reply: SimulatedReply) -> Iterator[str]:
+    for name, value in case.get("reply", {}).items():
+        if not any(name in part and _same(part[name], value) for part in _records(reply.response)):
+            yield f"{name} is not {value!r} in {str(reply.response)[:300]}"
+    if not {"ids", "not_ids", "order", "count"} & set(case):
+        return
+    listed = [*_listed(reply.response)]
+    ids = [_id_of(row) for row in listed]
+    if missing := set(case.get("ids", ())) - set(ids):
+        yield f"{sorted(missing)} are not listed in {ids}"
+    if extra := set(case.get("not_ids", ())) & set(ids):
+        yield f"{sorted(extra)} are listed"
+    wanted = case.get("order", [])
+    if [one for one in ids if one in wanted] != wanted:
+        yield f"the order is {ids}"
+    if case.get("count", len(listed)) != len(listed):
+        yield f"{len(listed)} are listed"
+
+
+def _change_faults(case: dict[str, Any], ledger: Ledger) -> Iterator[str]:
+    for change in case.get("changes", ()):
+        attrs: Mapping[str, Any] = ledger.get(change["type"], change["id"]) or {}
+        value: Any = attrs
+        for key in change["field"].split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if not _same(value, change["value"]):
+            yield f"{change['type']} {change['id']} {change['field']} is {value!r} afterwards"
+
+
+def _same(left: Any, right: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(left, numbers) and isinstance(right, numbers) and not isinstance(left, bool):
+        return abs(left - right) < 1e-9
+    return bool(left == right)
+
+
+def _records(response: Json) -> Iterator[dict[str, Any]]:
+    """The reply itself, and the record in it."""
+    if isinstance(response, dict):
+        yield response
+        yield from (part for part in response.values() if isinstance(part, dict))
+
+
+def _listed(response: Json) -> list[Any]:
+    if isinstance(response, list):
+        return response
+    parts = response.values() if isinstance(response, dict) else ()
+    return next((part for part in parts if isinstance(part, list)), [])
+
+
+def _id_of(row: Any) -> str:
+    if not isinstance(row, dict):
+        return str(row)
+    named = (value for name, value in row.items() if name == "id" or name.endswith("_id"))
+    return str(row.get("id", next(named, "")))
+
+
+# -- figures
+
+
+def figures(all_scored: list[Scored]) -> str:
+    """`right / wrong / reported`, as counts and shares."""
+    table = Counter(one.outcome for one in all_scored)
+    every = len(all_scored) or 1
+    return " / ".join(f"{table[name]} ({table[name] / every:.1%})" for name in ("right", "wrong", "reported"))
+
+
+def main(arguments: list[str]) -> None:
+    trades = tuple(argument for argument in arguments if not argument.startswith("-"))
+    found = [*scored(trades=trades)]
+    print("right / wrong / reported")
+    for trade in dict.fromkeys(one.trade for one in found):
+        of_trade = [one for one in found if one.trade == trade]
+        print(f"{trade:>14} {len(of_trade):>4}  {figures(of_trade)}")
+    for level in ("plain", "hard", "none"):
+        of_level = [one for one in found if one.sentence["level"] == level]
+        print(f"{level:>14} {len(of_level):>4}  {figures(of_level)}")
+    groups = {"dev": True, "held out": False}
+    for name, is_dev in groups.items():
+        of_group = [one for one in found if (one.trade in DEV_TRADES) is is_dev]
+        enforceable = [one for one in of_group if one.sentence["enforceable"]]
+        print(f"{name:>14} {len(of_group):>4}  {figures(of_group)}; enforceable ones {figures(enforceable)}")
+    print(f"{'all':>14} {len(found):>4}  {figures(found)}")
+    if "-v" in arguments:
+        for one in found:
+            if one.outcome != "right" and one.trade in DEV_TRADES:
+                print(
+                    f"\n[{one.trade}/{one.sentence['id']}] {one.outcome}: {one.sentence['text']}\n  {one.why}"
+                )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

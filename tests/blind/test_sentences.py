@@ -1,0 +1,27 @@
+"""What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
+
+import pytest
+from sentence_scores import DEV_TRADES, Scored, scored
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Scored]:
+    return [*scored()]
+
+
+def _count(found: list[Scored], outcome: str, is_dev: bool) -> int:
+    return sum(one.outcome == outcome and (one.trade in DEV_TRADES) is is_dev for one in found)
+
+
+def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
+    assert _count(found, "right", is_dev=True) >= 62
+    assert _count(found, "right", is_dev=False) >= 58
+
+
+def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
+    wrong = [one for one in found if one.outcome == "wrong"]
+    assert len(wrong) <= 1, [one.sentence["id"] for one in wrong if one.trade in DEV_TRADES]
+
+
+def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> None:
+    assert all(one.outcome == "right" for one in found if not one.sentence["enforceable"])
