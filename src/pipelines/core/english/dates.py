@@ -37,6 +37,7 @@ _PATTERNS = tuple(
 )
 
 
+_MAY_BE_DATED = re.compile(rf"\d[-./]\d|\b(?:{_NAMES})\b", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(?P<hour>\d{1,2})(?:[:.h](?P<minute>\d{2}))?(?::\d{2})?\s?(?P<half>[ap]\.?m\b)"
     r"|(?<![\d:.,/])(?:(?<=T)|\b)(?P<hour24>\d{1,2}):(?P<minute24>\d{2})(?![\d])",
@@ -101,6 +102,8 @@ def dates(text: str) -> list[Dated]:
 
 
 def _found(text: str) -> Iterator[tuple[re.Match[str], frozenset[Day]]]:
+    if _MAY_BE_DATED.search(text) is None:  # most sentences have no day in them
+        return
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
             days = frozenset(_days(match.groupdict()))

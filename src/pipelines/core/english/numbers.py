@@ -50,6 +50,8 @@ _SPELLED = re.compile(
 # Digits with two hyphens or more are a date, a telephone number, an id.
 _HYPHENED = re.compile(r"[\w#]{1,40}(?:-[\w]{1,40}){2,}", re.ASCII)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+_OPENS_A_NUMBER = frozenset({*SMALL, *ORDINALS, "a", "an"})
+_BEHIND_A = frozenset({"hundred", "dozen", *SCALES})  # "a hundred"
 
 
 class Quantity(NamedTuple):
@@ -161,6 +163,8 @@ def _in_words(text: str) -> Iterator[Quantity]:
 
 def _number_at(text: str, words: Sequence[re.Match[str]], at: int) -> tuple[Decimal, int] | None:
     """The number that begins at a word, and how many words it takes. `a` counts before hundred and dozen."""
+    if words[at][0].lower() not in _OPENS_A_NUMBER:
+        return None
     spelled: list[str] = []
     end = words[at].start()
     for word in words[at : at + MOST_WORDS]:
@@ -180,7 +184,7 @@ def spelled_number(words: Sequence[str]) -> tuple[Decimal, int] | None:
     last = ""  # what may follow depends on what stood before: "twenty five", never "five twenty"
     for word in words:
         count += 1
-        if word in ("a", "an") and count == 1 and words[1:2] and words[1] in ("hundred", "dozen", *SCALES):
+        if word in ("a", "an") and count == 1 and words[1:2] and words[1] in _BEHIND_A:
             group = 1
         elif word in SMALL and (not last or last in ("hundred", "scale", "and") or _fits(last, word)):
             group += SMALL[word]

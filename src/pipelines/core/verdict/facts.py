@@ -182,6 +182,11 @@ class Facts:
         return {name: frozenset(ids) for name, ids in found.items() if len(name) > 1}
 
     @cached_property
+    def subject_starts(self) -> frozenset[str]:
+        """By which a word that begins no name is passed over quickly."""
+        return frozenset(name[:2] for name in self.subjects)
+
+    @cached_property
     def asked_bare(self) -> frozenset[str]:
         """The words of the user that can be ids."""
         texts = (self._evidence.user_instruction, *self._evidence.later_user_turns)
@@ -305,8 +310,13 @@ def _keyed(value: Json) -> Iterator[tuple[str, str]]:
             yield key, str(node)
 
 
+_NOT_BARE = re.compile(r"[^a-z0-9]")
+
+
 def bare(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    """Letters and digits, in lower case."""
+    low = text.lower()
+    return low if low.isalnum() and low.isascii() else _NOT_BARE.sub("", low)
 
 
 def _texts(value: Json) -> Iterator[str]:

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from pipelines.core.english.dates import dates, times
-from pipelines.core.english.numbers import Quantity, quantities
+from pipelines.core.english.mentions import MARK, mentions, without_mentions
+from pipelines.core.english.numbers import Quantity
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, Known, bare
@@ -18,6 +18,7 @@ from pipelines.core.verdict.speech import clauses, content_stems, sentences, ste
 from pipelines.core.verdict.wording import listing
 
 MOST_LEFT_OVER = 5
+LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
 NEUTRAL = frozenset(
     stem(word)
     for word in word_set(
@@ -109,7 +110,6 @@ _ENGLISH = word_set(
     "the a an is are was were be been has have had i you your it its we our of to for and or in on at with "
     "not that this as from by will can"
 )
-_MENTION = "§"  # stands for what was looked up already
 #: What else one says of a thing that was done.
 CARRIED_OUT = frozenset(
     stem(word) for word in word_set("processed issued initiated completed submitted made arranged executed")
@@ -127,16 +127,19 @@ class LeftOver(NamedTuple):
 def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = ()) -> list[LeftOver]:
     """What remains of the answers when all that can be looked up is taken away; `verified` are clauses that
     were borne out elsewhere, of which only the rest is looked at."""
-    found: dict[LeftOver, None] = {}
+    found: dict[tuple[str, frozenset[str]], tuple[LeftOver, ...]] = {}  # what is repeated is read once
     verified = {without_mentions(clause) for clause in verified}
+    named: dict[str, frozenset[str]] = {}
     for text in evidence.responses:
         focus = _named(evidence.user_instruction, facts)
         for sentence in sentences(text):
             evidence.keep_going()
-            focus = _named(sentence, facts) or focus
-            for one in _of_sentence(sentence, focus, facts, verified):
-                found[one] = None
-    return list(found)
+            if sentence not in named:
+                named[sentence] = _named(sentence, facts)
+            focus = named[sentence] or focus
+            if (sentence, focus) not in found:
+                found[sentence, focus] = tuple(_of_sentence(sentence, focus, facts, verified))
+    return list(dict.fromkeys(one for ones in found.values() for one in ones))
 
 
 def _of_sentence(
@@ -158,7 +161,7 @@ def _of_sentence(
     for phrase, instead in strange:
         yield LeftOver(phrase, sentence, instead if is_plain else "")
     if not strange and not facts.is_refusal:  # why a refusal was made is judged with the refusal
-        yield from (LeftOver(clause.replace(_MENTION, "…"), sentence) for clause in unclear)
+        yield from (LeftOver(clause.replace(MARK, "…"), sentence) for clause in unclear)
 
 
 def is_foreign(sentence: str) -> bool:
@@ -181,28 +184,26 @@ def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tup
     named = Decimal(len(_named(sentence, facts)))
     is_quoted = _QUOTES_USER.search(sentence.lower()) or NEGATED.search(sentence.lower())
     asked = facts.asked if is_quoted else Known()
-    read = bytearray(len(sentence))  # which characters a mention has taken: what is a day is no number
-    for day in dates(sentence):
-        _take(read, day.start, day.end)
+    read = mentions(sentence)
+    for day in read.days:
         if not known.has_day(day.days) and not asked.has_day(day.days):
             yield sentence[day.start : day.end], "another day" if known.days else ""
-    for time in times(sentence):
-        if _take(read, time.start, time.end) and not time.minutes & (known.times | asked.times):
+    for time in read.times:
+        if not time.minutes & (known.times | asked.times):
             yield sentence[time.start : time.end], "another time" if known.times else ""
-    for number in quantities(sentence):
+    for number in read.numbers:
         written = sentence[number.start : number.end]
-        is_read = not _take(read, number.start, number.end) or written.lower() == "one"
         is_told = asked.has_number(number) or bare(written) in facts.names or number.values == {named}
-        if not is_read and not is_told:
+        if written.lower() != "one" and not is_told:
             old = (
                 frozenset()
                 if of_before or not number.unit
                 else facts.outdated.get(stem(number.unit), frozenset())
             )
             yield from _strange_number(number, written, known, old)
-    for token in _REFERENCE.finditer(sentence):
-        if any(map(str.isdigit, token[0])) and _take(read, *token.span()) and not _is_id(token[0], facts):
-            yield token[0], ""
+    for token in references(sentence):
+        if not _is_id(token, facts):
+            yield token, ""
 
 
 def _strange_number(
@@ -218,24 +219,15 @@ def _strange_number(
         yield written, "another amount" if number.currency and known.numbers else ""
 
 
-def _take(read: bytearray, start: int, end: int) -> bool:
-    """Whether no other mention stands there yet."""
-    if any(read[start:end]):
-        return False
-    read[start:end] = b"\1" * (end - start)
-    return True
-
-
-def without_mentions(sentence: str) -> str:
-    """The sentence with a mark in place of each number, day and time."""
-    spans = [one[:2] for one in dates(sentence)] + [one[:2] for one in times(sentence)]
-    spans += [one[:2] for one in quantities(sentence)]
-    pieces, at = [], 0
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if start >= at:
-            pieces += [sentence[at:start], _MENTION]
-            at = end
-    return "".join([*pieces, sentence[at:]])
+def references(sentence: str) -> Iterator[str]:
+    """Words with digits in them that are no number, day or time."""
+    taken = iter([*mentions(sentence).spans(), (len(sentence), len(sentence))])
+    start, end = next(taken)
+    for token in _REFERENCE.finditer(sentence):
+        while end <= token.start():
+            start, end = next(taken)
+        if token.end() <= start and any(map(str.isdigit, token[0])):
+            yield token[0]
 
 
 def _is_id(text: str, facts: Facts) -> bool:
@@ -245,12 +237,15 @@ def _is_id(text: str, facts: Facts) -> bool:
 
 def _named(sentence: str, facts: Facts) -> frozenset[str]:
     """The records a sentence names, by an id or by a name of several words."""
-    words = re.findall(r"[\w#@.\-/']+", sentence.lower())
+    words = [bare(word) for word in re.findall(r"[\w#@.\-/']+", sentence.lower())]
+    subjects, starts = facts.subjects, facts.subject_starts
     found: set[str] = set()
-    for size in (1, 2, 3, 4):
-        for at in range(len(words) - size + 1):
-            name = bare("".join(words[at : at + size]))
-            found |= facts.subjects.get(name, frozenset())
+    for at, word in enumerate(words):
+        if word[:2] in starts or len(word) < 2:
+            name = ""
+            for further in words[at : at + LONGEST_NAME]:
+                name += further
+                found |= subjects.get(name, frozenset())
     return frozenset(found)
 
 

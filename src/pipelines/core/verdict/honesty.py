@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import combinations
 
-from pipelines.core.english.numbers import quantities
+from pipelines.core.english.mentions import mentions
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
@@ -91,6 +91,7 @@ class _Record:
     evidence: RunEvidence
     _row_words: dict[int, frozenset[str]] = field(default_factory=dict)
     _entity_words: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    _named_so: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> Facts:
@@ -120,22 +121,29 @@ class _Record:
 
     def named(self, clause: str, nouns: frozenset[str] | None = None) -> list[tuple[str, str]]:
         """The entities a clause names by id; with `nouns`, only those of the types that they mean."""
-        types = [
+        types = {
             t for t in self.evidence.after.entity_types() if nouns is None or singular(t.lower()) in nouns
-        ]
+        }
         found: dict[tuple[str, str], None] = {}
         self.evidence.keep_going()
         for token in _TOKEN.finditer(clause):
             text = token[0].lstrip("#")
             if not any(character.isdigit() for character in text) or _is_measure(clause, token):
                 continue
-            for entity_type in types:
+            found |= {(kind, id): None for kind, id in self._of_id(text) if kind in types}
+        return list(found)
+
+    def _of_id(self, text: str) -> list[tuple[str, str]]:
+        """The entities that go by an id, looked up once however often it is said."""
+        if text not in self._named_so:
+            self._named_so[text] = []
+            for entity_type in self.evidence.after.entity_types():
                 id = self.before.resolve_id(entity_type, text) or self.evidence.after.resolve_id(
                     entity_type, text
                 )
                 if id is not None and _spelled_alike(id, text):
-                    found[entity_type, id] = None
-        return list(found)
+                    self._named_so[text].append((entity_type, id))
+        return self._named_so[text]
 
     @cached_property
     def only_one(self) -> list[tuple[str, str]]:
@@ -250,7 +258,7 @@ def _false(says: str, rows: list[EvidenceRow]) -> Finding:
 
 def _wrong_amount(claim: Claim, support: list[EvidenceRow], quote: str) -> Finding | None:
     """An amount in the claim, another one written by the calls that it can only be about."""
-    said = [amount.values for amount in quantities(claim.clause) if amount.currency]
+    said = [amount.values for amount in mentions(claim.clause).numbers if amount.currency]
     if len(said) != 1 or _ABOUT.search(claim.clause):
         return None
     written = sorted({amount for row in support for amount in _written_amounts(row)})[:MOST_SUMMED]
@@ -277,7 +285,7 @@ def _log(row: EvidenceRow) -> list[Json]:
 
 def _false_statuses(text: str, record: _Record) -> Iterator[Finding]:
     """`Order 4521 is cancelled`, of an order that never was; `it has not shipped yet`, of one that has."""
-    for sentence in sentences(text):
+    for sentence in dict.fromkeys(sentences(text)):
         for clause in clauses(sentence):
             if not sentence.endswith("?") and not _SUPPOSED.search(clause):
                 named = record.named(clause) or record.only_one
@@ -318,7 +326,7 @@ def _says_is_not(clause: str, status: str) -> bool:
 
 def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
     """A confirmation number that nobody gave the agent, an order that is not there."""
-    for sentence in sentences(text):
+    for sentence in dict.fromkeys(sentences(text)):
         if not is_asserted(sentence.lower()):
             continue
         for found in (*_REFERENCE.finditer(sentence), *record.kinds.finditer(sentence)):

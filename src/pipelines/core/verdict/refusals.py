@@ -6,7 +6,7 @@ about what was asked. Naming it means sharing its telling words; anything less c
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -185,7 +185,7 @@ def _refusal_text(response: Json) -> str:
             return ""
 
 
-def _rule_behind(refusal: str, rules: list[str]) -> str:
+def _rule_behind(refusal: str, rules: Sequence[str]) -> str:
     """The sentence of behaviour text that announces this refusal by its code: it says more than the code."""
     code = refusal.partition(":")[0].lower()
     return next((rule for rule in rules if code in rule.lower()), "") if len(code) > 3 else ""

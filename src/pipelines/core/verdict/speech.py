@@ -26,6 +26,7 @@ _CLAUSE_END = re.compile(
     r"|\s+(?:but|however|although|though|whereas|while)\s+"
     r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will)\b)"
 )
+_WORD_CHARACTER = re.compile(r"\w")
 _COURTESY = re.compile(r"\b(?:as (?:you )?(?:requested|asked|wanted)|(?:per|at|following) your request)\b")
 # Words by which a clause does not plainly say that something was done: denials, conditions, wishes, rules.
 _UNASSERTED = re.compile(
@@ -60,18 +61,20 @@ def plain(text: str) -> str:
     return _MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES))
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(maxsize=64)  # several checks read the turns of one run after another
+def sentences(text: str) -> tuple[str, ...]:
     """Without markup and doubled spaces, otherwise as written."""
     pieces = _SENTENCE_END.split(plain(text))
-    return [" ".join(piece.split()) for piece in pieces if piece and re.search(r"\w", piece)]
+    return tuple(" ".join(piece.split()) for piece in pieces if piece and _WORD_CHARACTER.search(piece))
 
 
-def clauses(sentence: str) -> list[str]:
+@lru_cache(maxsize=512)
+def clauses(sentence: str) -> tuple[str, ...]:
     """The statements of a sentence, in lower case."""
     single_spaced = " ".join(
         sentence.lower().split()
     )  # a run of spaces is otherwise searched from each of them
-    return [piece for piece in _CLAUSE_END.split(single_spaced) if piece and piece.strip()]
+    return tuple(piece for piece in _CLAUSE_END.split(single_spaced) if piece and piece.strip())
 
 
 def is_asserted(clause: str) -> bool:
