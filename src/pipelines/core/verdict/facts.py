@@ -6,109 +6,27 @@ entity that a call named. Facts of one record belong together; facts of two do n
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from itertools import combinations
 
-from pipelines.core.english.dates import Day, dates, times
-from pipelines.core.english.numbers import Quantity, quantities
 from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger, Update
+from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.speech import content_stems, sentences, stem
+from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, numbers_of
+from pipelines.core.verdict.speech import content_stems, sentences
 
-LONGEST_TEXT = 4_000  # characters of one value that are read; nobody answers with more of it
-LONGEST_ID = 80
-MOST_ADDED = 12  # numbers of which every sum and difference of two counts as told
-LARGEST_COUNT = 31
 MOST_RECORDS = 2_000
+MOST_READ_ALONE = 100  # records that a sentence can be about without naming them
 _NAMES_A_THING = re.compile(r"(?:id|ids|number|no|code|ref|reference|name)$")
-
-
-@dataclass  # no slots: what is worked out is kept on the record
-class Known:
-    """All that some records say, ready to be looked up."""
-
-    numbers: set[Decimal] = field(default_factory=set)
-    fields: dict[str, set[Decimal]] = field(default_factory=dict)  # by each word of a field's name
-    days: set[Day] = field(default_factory=set)
-    times: set[int] = field(default_factory=set)  # minutes of the day
-    stems: set[str] = field(default_factory=set)
-
-    def learn(self, value: Json) -> None:
-        """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
-        pending: list[tuple[frozenset[str], Json]] = [(frozenset(), value)]
-        while pending:
-            named, node = pending.pop()
-            if isinstance(node, dict):
-                keys = [(content_stems(" ".join(tokens(key))), below) for key, below in node.items()]
-                self.stems.update(stem for stems, _ in keys for stem in stems)
-                pending.extend(keys)
-            elif isinstance(node, list):
-                self._count(named, {Decimal(len(node))})
-                pending.extend((named, below) for below in node)
-            elif isinstance(node, str):
-                self.read(node)
-            elif isinstance(node, (int, float)) and not isinstance(node, bool):
-                self._count(named, _numbers(node))
-
-    def _count(self, named: frozenset[str], numbers: set[Decimal]) -> None:
-        self.numbers |= numbers
-        for word in named:
-            self.fields.setdefault(word, set()).update(numbers)
-
-    def read(self, text: str) -> None:
-        text = text[:LONGEST_TEXT]
-        for one in quantities(text):
-            self._count(
-                frozenset({stem(one.unit)} if one.unit else ()), {abs(number) for number in one.values}
-            )
-        self.days.update(day for one in dates(text) for day in one.days)
-        self.times.update(minute for one in times(text) for minute in one.minutes)
-        self.stems |= content_stems(text)
-        self.stems |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
-
-    def has_number(self, number: Quantity) -> bool:
-        """As told; amounts also in cents, or worked out of two that were told. Any small count could be."""
-        wanted = {abs(value) for value in number.values}
-        if wanted & self.numbers:
-            return True
-        amounts = {value for value in wanted if number.currency or value > LARGEST_COUNT}
-        scaled = {each for value in amounts for each in (value * 100, value / 100)}
-        return bool(scaled & self.numbers or amounts & self.worked_out)
-
-    @cached_property
-    def worked_out(self) -> set[Decimal]:
-        """Asked for when everything is learned."""
-        few = sorted(self.numbers)[-MOST_ADDED:]
-        pairs = [*combinations(few, 2)]
-        found = {a + b for a, b in pairs} | {abs(a - b) for a, b in pairs} | {sum(few, Decimal())}
-        found |= (
-            {a * b for a, b in pairs} | {a * b / 100 for a, b in pairs} | {b - a * b / 100 for a, b in pairs}
-        )
-        return {number.normalize() for number in found}
-
-    @cached_property
-    def weekdays(self) -> set[str]:
-        """Of the days that are told with their year."""
-        return {date(day.year, day.month, day.day).strftime("%A").lower() for day in self.days if day.year}
-
-    def has_day(self, days: Iterable[Day]) -> bool:
-        return any(day.agrees_with(known) for day in days for known in self.days)
-
-
-def _numbers(value: Json) -> set[Decimal]:
-    number = Decimal(str(value))
-    return {abs(number).normalize()} if number.is_finite() and abs(number.adjusted()) < LONGEST_ID else set()
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     values: tuple[Json, ...]
     ids: frozenset[str]  # short texts and numbers in it, in lower case: by these it is named
+    links: frozenset[str]  # those of them that are ids of this or another thing
 
 
 class Facts:
@@ -144,21 +62,31 @@ class Facts:
 
     @cached_property
     def given(self) -> Known:
-        """What the task itself says: the user's words, the rules, the declared tools."""
+        """What the task itself says: the rules, the called tools, and of the user the words."""
         known = Known()
-        for text in (self._evidence.user_instruction, *self._evidence.later_user_turns):
-            known.stems |= content_stems(text[:LONGEST_TEXT])  # a number the user gave is not yet a fact
         known.read(self._evidence.behavior_instructions or "")
         known.learn(self._evidence.task_input)
-        for row in self._evidence.calls:
-            known.stems |= content_stems(" ".join(tokens(row.tool)))
+        called = {row.tool for row in self._evidence.calls}
+        for tool in called:
+            known.stems |= content_stems(" ".join(tokens(tool)))
+        for tool in self._evidence.tools:
+            if tool.name in called:
+                known.read(tool.description)
+        for text in self._turns:
+            for sentence in sentences(text[:LONGEST_TEXT]):
+                if not is_question(sentence):  # nor is a number the user gave yet a fact
+                    known.stems |= content_stems(sentence)
         return known
+
+    @property
+    def _turns(self) -> tuple[str, ...]:
+        return (self._evidence.user_instruction, *self._evidence.later_user_turns)
 
     @cached_property
     def asked(self) -> Known:
         """The user's own words, numbers included."""
         known = Known()
-        for text in (self._evidence.user_instruction, *self._evidence.later_user_turns):
+        for text in self._turns:
             known.read(text)
         return known
 
@@ -189,13 +117,13 @@ class Facts:
     @cached_property
     def asked_bare(self) -> frozenset[str]:
         """The words of the user that can be ids."""
-        texts = (self._evidence.user_instruction, *self._evidence.later_user_turns)
-        return frozenset(bare(word) for text in texts for word in text[:LONGEST_TEXT].split())
+        return frozenset(bare(word) for text in self._turns for word in text[:LONGEST_TEXT].split())
 
     @cached_property
     def sayings(self) -> tuple[frozenset[str], ...]:
         """Each sentence of the rules and of the backend: denials and promises may be quoted from them."""
         texts = [*sentences(self._evidence.behavior_instructions or "")]
+        texts += [text for tool in self._evidence.tools for text in sentences(tool.description)]
         for row in self._evidence.calls:
             texts += [text for text in _texts(row.response) if " " in text]
         tools = frozenset(
@@ -221,23 +149,85 @@ class Facts:
                     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
                     if is_number and update.set.get(key, value) != value:
                         for word in content_stems(" ".join(tokens(key))):
-                            found.setdefault(word, set()).update(_numbers(value))
+                            found.setdefault(word, set()).update(numbers_of(value))
         return {word: frozenset(numbers) for word, numbers in found.items()}
+
+    @cached_property
+    def columns(self) -> dict[str, list[Decimal]]:
+        """The numbers of each list that was told, by the names of their fields: they may be added up."""
+        found: dict[str, list[Decimal]] = {}
+        for row in self._evidence.calls:
+            for number, things in enumerate(
+                part for part in _values(row.response) if _is_list_of_things(part)
+            ):
+                for thing in things if isinstance(things, list) else ():
+                    for key, value in thing.items() if isinstance(thing, dict) else ():
+                        if isinstance(value, (int, float)) and not isinstance(value, bool):
+                            column = found.setdefault(f"{row.sequence}/{number}/{key}", [])
+                            column += numbers_of(value)
+        return found
+
+    @cached_property
+    def done(self) -> Known:
+        """What was done can be told by: what calls that succeeded are named, were given, answered and wrote.
+        The fields of what was only read tell no deed: a record with an `email` does not mean that one was sent."""
+        known = Known()
+        for row in self._evidence.calls:
+            self._evidence.keep_going()
+            if row.succeeded:
+                known.stems |= content_stems(" ".join(tokens(row.tool)))
+                if not self._evidence.tool_reads(row.tool):
+                    for value in self._told_by(row):
+                        known.learn(value)
+                else:
+                    _read_deeds(known, row.response)
+        return known
+
+    def _told_by(self, row: EvidenceRow) -> list[Json]:
+        return [row.arguments, row.response, *map(_content, row.updates)]
+
+    @cached_property
+    def written(self) -> set[Decimal]:
+        """Numbers that calls that changed something were given, answered or wrote."""
+        known = Known()
+        for row in self._evidence.writes:
+            for value in self._told_by(row) if row.succeeded else ():
+                known.learn(value)
+        return known.numbers
+
+    @cached_property
+    def deeds(self) -> Known:
+        """What was done in the run, or is told of a record as done: `status: shipped`."""
+        known = Known()
+        known.add(self.done)
+        for record in self.records:
+            _read_deeds(known, list(record.values))
+        return known
+
+    @cached_property
+    def shapes(self) -> frozenset[str]:
+        """How ids are spelled, with 9 for each digit: by letters before digits, or digits in groups."""
+        found = {re.sub(r"\d", "9", id) for record in self.records for id in record.ids}
+        return frozenset(shape for shape in found if _IS_ID.fullmatch(shape))
+
+    @cached_property
+    def of_one_record(self) -> tuple[Known, ...]:
+        """Each record by itself."""
+        return tuple(self._learned([record]) for record in self.records[:MOST_READ_ALONE])
 
     def about(self, ids: frozenset[str]) -> Known:
         """What the records that name these ids say, and those that they name in turn."""
         if ids not in self._known:
             named = [record for record in self.records if record.ids & ids]
-            linked = ids | {id for record in named for id in record.ids if any(map(str.isdigit, id))}
+            linked = ids.union(*(record.links for record in named))
             self._known[ids] = self._learned(r for r in self.records if r.ids & linked) if named else Known()
         return self._known[ids]
 
     def _learned(self, records: Iterable[Record]) -> Known:
         known = Known()
-        known.stems |= self.given.stems
-        known.numbers |= self.given.numbers
-        known.days |= self.given.days
-        known.times |= self.given.times
+        known.add(self.given)
+        known.columns = self.columns
+        known.written = self.written
         for record in records:
             self._evidence.keep_going()
             for value in record.values:
@@ -245,10 +235,33 @@ class Facts:
         return known
 
 
+_IS_ID = re.compile(r"[a-z]{1,8}[-_]?9+|9{2,}(?:-9{2,})+")
+_ASKS = re.compile(
+    r"\?|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell|tell me|show me|list|check)\b",
+    re.IGNORECASE,
+)
+
+
+def is_question(text: str) -> bool:
+    return _ASKS.search(text[:LONGEST_TEXT]) is not None
+
+
 def _parts(row: EvidenceRow) -> list[Json]:
     """A reply taken apart: every object of a list is a thing of its own."""
-    updates: list[Json] = [update.as_json() for update in row.updates]
-    return [*_apart(row.response), *updates]
+    return [*_apart(row.response), *map(_content, row.updates)]
+
+
+def _content(update: LedgerUpdate) -> Json:
+    """What an update is about and writes, without the words of the log itself: `op`, `set`."""
+    match update:
+        case Add(entity_type=entity_type, id=id, attrs=attrs):
+            return [entity_type, {"id": id}, attrs]
+        case Update(entity_type=entity_type, id=id, set=values):
+            return [entity_type, {"id": id}, values]
+        case Remove(entity_type=entity_type, id=id):
+            return [entity_type, {"id": id}, "removed"]
+        case _:
+            return None
 
 
 def _apart(value: Json) -> Iterator[Json]:
@@ -279,7 +292,9 @@ def _is_list_of_things(value: Json) -> bool:
 
 
 def _record(values: list[Json]) -> Record:
-    return Record(tuple(values), frozenset(_ids(values)))
+    named = ((key, value) for key, value in _keyed(values) if _NAMES_A_THING.search(key))
+    links = frozenset(value.lower() for _, value in named if any(map(str.isdigit, value)))
+    return Record(tuple(values), frozenset(_ids(values)), links)
 
 
 def _ids(values: Json) -> Iterator[str]:
@@ -308,6 +323,12 @@ def _keyed(value: Json) -> Iterator[tuple[str, str]]:
             yield key, node
         elif isinstance(node, int) and not isinstance(node, bool):
             yield key, str(node)
+
+
+def _read_deeds(known: Known, value: Json) -> None:
+    for text in _texts(value):
+        if "@" not in text:  # of an address the parts mean nothing: `mail.example`
+            known.read(text)
 
 
 _NOT_BARE = re.compile(r"[^a-z0-9]")

@@ -2,85 +2,64 @@
 
 sentence -> clauses -> is it a statement at all; its numbers, days, ids and states; the words that are left.
 A statement is borne out by the records of the things it speaks of, not by anything that happens to be known.
+A number, day or id that nobody told the agent and that follows from nothing is false, not only strange.
 """
 
 import re
 from collections.abc import Collection, Iterator
 from decimal import Decimal
+from itertools import islice
 from typing import NamedTuple
 
+from pipelines.core.english.dates import MONTHS, Dated, Timed
 from pipelines.core.english.mentions import MARK, mentions, without_mentions
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import SIDE_DEEDS, related
 from pipelines.core.simulation.reading.words import word_set
+from pipelines.core.verdict.arithmetic import could_follow, is_told
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.facts import Facts, Known, bare
-from pipelines.core.verdict.speech import clauses, content_stems, sentences, stem
+from pipelines.core.verdict.facts import Facts, bare
+from pipelines.core.verdict.known import LARGEST_COUNT, Known
+from pipelines.core.verdict.small_words import NEUTRAL
+from pipelines.core.verdict.speech import clauses, content_stems, sentences
 from pipelines.core.verdict.wording import listing
 
 MOST_LEFT_OVER = 5
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
-NEUTRAL = frozenset(
-    stem(word)
-    for word in word_set(
-        # said around a fact, without adding one
-        "done set all great good news happy glad pleased pleasure welcome hope hopefully morning "
-        "evening afternoon day regards sincerely best kind kindly warm cheers appreciate patience "
-        "understand understood understanding further question questions concern concerns hesitate "
-        "reach contact here help support confirm confirmed confirmation detail details information "
-        "info summary follow following follows below above successfully success fully properly "
-        "quickly gladly actually indeed certainly absolutely course perfect wonderful nice enjoy wait "
-        "moment look looked looking check checked checking review reviewed see found find show shows "
-        "take taken care handle handled mention mentioned say says said tell told inform note aware "
-        "remember everything nothing something anything account name new old previous original total "
-        "amount date time today now way thing things item entry customer case ahead went gone put "
-        "place placed came come back work works worked working requested record records file system "
-        "list listed include included including regarding concerning about update updated change "
-        "changed currently still two both either last next hear love delighted safe wish wishes "
-        "lovely goes go comes make makes bring brings run runs remain remains left less than more top "
-        "extra instead another also each per unit altogether together combined whole entire overall "
-        "just exactly only right correct sorted booked yours mine stay stays start starts begin "
-        "begins end ends due late early able want wanted wants latest quick short long recap result "
-        "shown according page line lines number reference ref id mr mrs ms dr sir madam team yes "
-        "stand stands stood sit sits sitting keep keeps kept let lets seem seems appear appears "
-        "become became feel feels think believe know knows guess suppose mean means matter happen "
-        "happened occur occurred turn turns finish finished continue give gives spoke speak talk "
-        "answer answered ask reply worry worries mind like prefer try tried manage managed deal sort "
-        "sound sounds watch read point compare compared double triple cost costs equal equals add "
-        "adds sum count counts differ match matches fit belong depend depends relate hold holds spend "
-        "spending far ago present presently down up off away around again apart aside precisely "
-        "simply merely nearly almost quite rather pretty fairly totally completely entirely straight "
-        "directly immediately instantly promptly smoothly safely annoying frustrating unfortunate "
-        "inconvenient inconvenience sad bad fine big small high low own same different various "
-        "several few clear clearly easy simple bit lot part side fact issue problem trouble reason "
-        "week month year hour minute person people guy folks money price figure figures oh ah well "
-        "okay hey though anyway meanwhile finally lastly previously formerly originally earlier later "
-        "afterwards beforehand thereby thus hence therefore since because namely respectively hand "
-        "heads worth effect meantime shall thought thoughts idea peace heart rest assured thanks bye "
-        "goodbye fresh full spare busy lucky luck congratulations sense wise otherwise regard "
-        "whatever whenever anytime"
-    )
-)
 _QUESTION = re.compile(r"\?[\"')\]]*$")
 # Words of one who offers, asks or supposes: they state nothing about the backend.
 _OFFERS = re.compile(
     r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|do\s+you|shall\s+i|may\s+i|can\s+i|could\s+you"
-    r"|can\s+you|let\s+me\s+know|feel\s+free|don't\s+hesitate|please(?!\s+(?:note|be\s+aware|remember|know|see))"
+    r"|can\s+you|let\s+me\s+know|feel\s+free|don't\s+hesitate|don't\s+worry|please(?!\s+(?:note|be\s+aware|remember|know|see))"
     r"|(?:i|we)(?:'d|\s+would|\s+can|\s+could|'m\s+happy\s+to|\s+am\s+happy\s+to|\s+hope|'m\s+here|\s+am\s+here)\b(?!\s*not|n't))\b"
+)
+_SUPPOSED = re.compile(
+    r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|shall\s+i)\b"
 )
 # What the user told is taken up: "glad to hear it has cleared up".
 _FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
+# What the agent does not know is no statement: "I can't tell from what I have here", "I see no date for it".
+_UNKNOWING = re.compile(
+    r"\b(?:i|we)\s+(?:\w+ly\s+)?(?:(?:can't|cannot|can\s+not|couldn't|could\s+not)\s+(?:tell|say|see|find|know|promise)"
+    r"|(?:don't|do\s+not)\s+(?:know|have|see)|(?:see|have|found|find)\s+no)\b|^whether\b"
+)
 NEGATED = re.compile(
-    r"\b(?:not|never|no|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing)\b|n't\b"
+    r"\b(?:not|never|no|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing|nobody)\b|n't\b"
 )
 _AHEAD = re.compile(
     r"\b(?:will|shall|going\s+to|shortly|soon|tomorrow|within|expect(?:ed)?|upcoming)\b|'ll\b"
+)
+# What somebody is free or bound to do is a rule, and must stand in one.
+_RULES = re.compile(
+    r"\b(?:you|they|one)\s+(?:can|may|could|must|should|need|have\s+to|are\s+free\s+to|might)\b"
 )
 _QUOTES_USER = re.compile(
     r"\b(?:you(?:'ve|\s+have)?\s+(?:asked|mentioned|said|gave|provided|wanted|requested)|your\s+(?:request|message))\b"
 )
 _HEDGED = re.compile(
     r"\b(?:if|would|could|can|may|might|should|must|usually|normally|typically|always|about|around|roughly|up\s+to|at\s+least"
-    r"|at\s+most|over|under|more\s+than|less\s+than|until|unless|please)\b"
+    r"|at\s+most|over|under|more\s+than|less\s+than|until|unless|please|each|every|per|for\s+the\s+next)\b"
 )
 _WAS = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|down|up)\b|→|->"
@@ -88,6 +67,10 @@ _WAS = re.compile(
 _DONE_TO_IT = re.compile(
     r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|\w+ly)\s+){0,3}"
     r"(?P<verb>[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
+)
+# In the passive, what has come to pass: "has been ordered for you". "is listed" only tells how a thing is.
+_CAME_TO_PASS = re.compile(
+    r"\b(?:has|have)\s+(?:now\s+|also\s+|already\s+|just\s+)?been\s+(?:\w+ly\s+)?(?P<verb>[a-z]{3,20}ed|sent|paid|sold)\b"
 )
 _NOTHING_DONE = frozenset(
     stem(word)
@@ -97,6 +80,10 @@ _NOTHING_DONE = frozenset(
 )
 _VAGUE = word_set(
     "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
+)
+_NOTHING_LEFT = re.compile(
+    r"\b(?:nothing|no|zero|none)\b.*\b(?:left|owed?|due|pay|payable|outstanding|remain(?:s|ing)?|open|more)\b"
+    r"|\bowe\s+(?:us\s+)?nothing\b"
 )
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 
@@ -121,7 +108,23 @@ class LeftOver(NamedTuple):
 
     phrase: str
     sentence: str
-    instead: str = ""  # what the run says in its place: then it is not only strange, but false
+    instead: str = ""  # what the run says in its place
+    is_false: bool = False  # nothing could bear it out: not only strange
+
+
+class Said(NamedTuple):
+    """One clause of a sentence, with what stands behind its marks."""
+
+    text: str  # in lower case, with MARK for each mention
+    sentence: str
+    days: tuple[Dated, ...] = ()
+    times: tuple[Timed, ...] = ()
+    numbers: tuple[Quantity, ...] = ()
+
+    @property
+    def is_stated(self) -> bool:
+        """Meant to be so now: no supposition, offer, promise, rule or denial."""
+        return is_stated(self.text) and NEGATED.search(self.text) is None
 
 
 def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = ()) -> list[LeftOver]:
@@ -131,11 +134,11 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
     verified = {without_mentions(clause) for clause in verified}
     named: dict[str, frozenset[str]] = {}
     for text in evidence.responses:
-        focus = _named(evidence.user_instruction, facts)
+        focus = named_in(evidence.user_instruction, facts)
         for sentence in sentences(text):
             evidence.keep_going()
             if sentence not in named:
-                named[sentence] = _named(sentence, facts)
+                named[sentence] = named_in(sentence, facts)
             focus = named[sentence] or focus
             if (sentence, focus) not in found:
                 found[sentence, focus] = tuple(_of_sentence(sentence, focus, facts, verified))
@@ -151,17 +154,36 @@ def _of_sentence(
         yield LeftOver("", sentence)
         return
     known = facts.about(focus) if focus else facts.everything
-    strange = [*_strange_mentions(sentence, known, facts)]
-    unclear = [
-        clause
-        for clause in clauses(without_mentions(sentence))
-        if not _is_excused(clause) and not _is_borne_out(clause, known, facts, clause in verified)
-    ]
-    is_plain = not unclear and is_stated(sentence.lower())
-    for phrase, instead in strange:
-        yield LeftOver(phrase, sentence, instead if is_plain else "")
-    if not strange and not facts.is_refusal:  # why a refusal was made is judged with the refusal
-        yield from (LeftOver(clause.replace(MARK, "…"), sentence) for clause in unclear)
+    yield from _strange_references(sentence, facts)
+    for said in statements(sentence):
+        if _SUPPOSED.search(said.text):
+            continue
+        strange = [*_strange_mentions(said, known, facts)]
+        if strange and not any(one.is_false for one in strange) and _is_of_one_record(said, facts):
+            strange = []
+        yield from strange
+        if not strange and not facts.is_refusal:  # why a refusal was made is judged with the refusal
+            if not _is_excused(said.text) and not _is_borne_out(said, known, facts, said.text in verified):
+                yield LeftOver(said.text.replace(MARK, "…"), sentence)
+
+
+def statements(sentence: str) -> list[Said]:
+    """The clauses of a sentence, each with its own numbers, days and times."""
+    read = mentions(sentence)
+    in_order = iter(sorted((*read.days, *read.times, *read.numbers), key=lambda one: one[0]))
+    found = []
+    for clause in clauses(without_mentions(sentence)):
+        own = [*islice(in_order, clause.count(MARK))]
+        found.append(
+            Said(
+                clause,
+                sentence,
+                tuple(one for one in own if isinstance(one, Dated)),
+                tuple(one for one in own if isinstance(one, Timed)),
+                tuple(one for one in own if isinstance(one, Quantity)),
+            )
+        )
+    return found
 
 
 def is_foreign(sentence: str) -> bool:
@@ -178,45 +200,88 @@ def is_stated(sentence: str) -> bool:
 # What can be looked up as it stands
 
 
-def _strange_mentions(sentence: str, known: Known, facts: Facts) -> Iterator[tuple[str, str]]:
-    """Numbers, days, times and ids that the records do not hold, and what they hold instead."""
-    of_before = _WAS.search(sentence.lower()) is not None
-    named = Decimal(len(_named(sentence, facts)))
-    is_quoted = _QUOTES_USER.search(sentence.lower()) or NEGATED.search(sentence.lower())
+def _strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOver]:
+    """Numbers, days and times that the records do not hold, and what they hold instead."""
+    is_quoted = _QUOTES_USER.search(said.text) or NEGATED.search(said.text)
     asked = facts.asked if is_quoted else Known()
-    read = mentions(sentence)
-    for day in read.days:
+    everything = facts.everything
+    sentence = said.sentence
+    for day in said.days:
         if not known.has_day(day.days) and not asked.has_day(day.days):
-            yield sentence[day.start : day.end], "another day" if known.days else ""
-    for time in read.times:
+            is_false = not everything.has_day(day.days) and not facts.asked.has_day(day.days)
+            instead = "another day" if known.days else ""
+            yield _strange(said, sentence[day.start : day.end], instead, is_false and bool(known.days))
+    for time in said.times:
         if not time.minutes & (known.times | asked.times):
-            yield sentence[time.start : time.end], "another time" if known.times else ""
-    for number in read.numbers:
+            is_false = not time.minutes & (everything.times | facts.asked.times) and bool(known.times)
+            yield _strange(said, sentence[time.start : time.end], "another time", is_false)
+    named = Decimal(len(named_in(sentence, facts)))
+    for number in said.numbers:
         written = sentence[number.start : number.end]
-        is_told = asked.has_number(number) or bare(written) in facts.names or number.values == {named}
-        if written.lower() != "one" and not is_told:
-            old = (
-                frozenset()
-                if of_before or not number.unit
-                else facts.outdated.get(stem(number.unit), frozenset())
-            )
-            yield from _strange_number(number, written, known, old)
+        is_named = bare(written) in facts.names or _is_part_of_a_name(sentence, number, facts)
+        if written.lower() != "one" and not (
+            asked.has_number(number) or is_named or number.values == {named}
+        ):
+            yield from _strange_number(said, number, known, facts)
+
+
+def _is_part_of_a_name(sentence: str, number: Quantity, facts: Facts) -> bool:
+    """`Max 60` is a name."""
+    before = sentence[: number.start].rsplit(None, 1)[-1:]
+    return bool(before) and bare(before[0] + sentence[number.start : number.end]) in facts.names
+
+
+def _strange(said: Said, phrase: str, instead: str, is_false: bool) -> LeftOver:
+    is_false = is_false and said.is_stated
+    return LeftOver(phrase, said.sentence, instead if is_false else "", is_false)
+
+
+def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) -> Iterator[LeftOver]:
+    written = said.sentence[number.start : number.end]
+    unit = stem(number.unit) if number.unit else ""
+    of_before = _WAS.search(said.sentence.lower()) is not None
+    old = frozenset() if of_before or not unit else facts.outdated.get(unit, frozenset())
+    told = (known.fields.get(unit) if unit else None) or set()
+    now = told - old
+    all_said = mentions(said.sentence).numbers
+    is_known = is_told(number, said.text, known, said=all_said, rules=facts.given)
+    if told and not number.values & now and (not is_known or number.values & old):
+        shown = listing([format(value, "f") for value in sorted(now)])
+        yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", True)
+    elif not is_known:
+        everything = facts.everything
+        is_new = not everything.has_number(number) and not facts.asked.has_number(number)
+        is_false = is_new and not could_follow(number, everything) and bool(known.numbers)
+        yield _strange(said, written, "another amount" if number.currency else "another number", is_false)
+
+
+def _strange_references(sentence: str, facts: Facts) -> Iterator[LeftOver]:
+    """Ids that nobody gave. One that is spelled like those that were given is meant for one of them."""
     for token in references(sentence):
         if not _is_id(token, facts):
-            yield token, ""
+            is_false = _shape(token) in facts.shapes and is_stated(sentence.lower())
+            instead = "other ids" if is_false else ""
+            yield LeftOver(token, sentence, instead, is_false)
 
 
-def _strange_number(
-    number: Quantity, written: str, known: Known, old: frozenset[Decimal]
-) -> Iterator[tuple[str, str]]:
-    """`old` is what it was before the run changed it."""
-    told = (known.fields.get(stem(number.unit)) if number.unit else None) or set()
-    now = told - old
-    if told and not number.values & now:
-        shown = listing([format(value, "f") for value in sorted(now)])
-        yield f"{written} {number.unit}", f"{number.unit}: {shown}"
-    elif not known.has_number(number):
-        yield written, "another amount" if number.currency and known.numbers else ""
+def _shape(text: str) -> str:
+    return re.sub(r"\d", "9", text.lower().lstrip("#"))
+
+
+def _is_of_one_record(said: Said, facts: Facts) -> bool:
+    """Whether one record holds all that a clause mentions: then it speaks of that one without naming it."""
+    words = _words(said.text)
+    if any(value <= LARGEST_COUNT for number in said.numbers for value in number.values):
+        return False  # small numbers are everywhere
+    for known in facts.of_one_record:
+        if (
+            all(known.has_day(day.days) for day in said.days)
+            and all(time.minutes & known.times for time in said.times)
+            and all(number.values & known.numbers for number in said.numbers)
+            and all(map(known.knows, words))
+        ):
+            return True
+    return False
 
 
 def references(sentence: str) -> Iterator[str]:
@@ -235,7 +300,7 @@ def _is_id(text: str, facts: Facts) -> bool:
     return bool(name) and (name in facts.names or name in facts.asked_bare)
 
 
-def _named(sentence: str, facts: Facts) -> frozenset[str]:
+def named_in(sentence: str, facts: Facts) -> frozenset[str]:
     """The records a sentence names, by an id or by a name of several words."""
     words = [bare(word) for word in re.findall(r"[\w#@.\-/']+", sentence.lower())]
     subjects, starts = facts.subjects, facts.subject_starts
@@ -253,20 +318,63 @@ def _named(sentence: str, facts: Facts) -> frozenset[str]:
 
 
 def _is_excused(clause: str) -> bool:
-    return _OFFERS.search(clause) is not None or _FEELS.search(clause) is not None
+    return any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING))
 
 
-def _is_borne_out(clause: str, known: Known, facts: Facts, is_verified: bool) -> bool:
+def _words(clause: str) -> set[str]:
+    """The stems of a clause that say something."""
     words = {word for word in content_stems(clause) - NEUTRAL if not any(map(str.isdigit, word))}
-    words -= {stem(day) for day in known.weekdays}
-    # What was done to a thing is never said by the way.
-    words |= {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
-    if not words:
-        return True
+    return words - _verbs(clause)
+
+
+def _verbs(clause: str) -> set[str]:
+    """What was done to a thing is never said by the way, not even in neutral words."""
+    return {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
+
+
+def _is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> bool:
+    clause = said.text
+    verbs = _verbs(clause)
+    words = _words(clause) - {stem(day) for day in known.weekdays}
+    words -= {stem(MONTHS[month - 1]) for month in known.months}
     if any(stem(word) in words for word in _VAGUE):
         return False
     if is_verified:
-        return words <= known.stems | CARRIED_OUT
-    if NEGATED.search(clause) or _AHEAD.search(clause):
-        return any(words <= said for said in facts.sayings)
-    return words <= known.stems
+        return all(known.knows(word) or word in CARRIED_OUT for word in words)
+    if NEGATED.search(clause):
+        words |= verbs
+        return not words or _is_quoted(words, facts) or _is_true_denial(clause, words, known)
+    if _RULES.search(clause):
+        return _is_quoted(words | verbs, facts)
+    if not all(map(facts.deeds.knows, verbs)):
+        return False
+    if _AHEAD.search(clause):
+        has_mention = bool(said.numbers or said.days)
+        return _is_quoted(words | verbs, facts) or (has_mention and all(map(facts.done.knows, words)))
+    return all(map(known.knows, words))
+
+
+def _is_quoted(words: set[str], facts: Facts) -> bool:
+    return any(all(not said.isdisjoint(related(word)) for word in words) for said in facts.sayings)
+
+
+def _is_true_denial(clause: str, words: set[str], known: Known) -> bool:
+    """`you owe nothing now`, of one whose fees are 0."""
+    return (
+        Decimal() in known.numbers
+        and _NOTHING_LEFT.search(clause) is not None
+        and all(known.knows(word) for word in words - _OWED)
+    )
+
+
+_OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain open"))
+
+
+def deeds_of_no_call(text: str, facts: Facts) -> Iterator[tuple[str, str]]:
+    """(verb, sentence) of what is said to have been done, by a verb that no call, reply or record knows."""
+    for sentence in dict.fromkeys(sentences(text)):
+        for said in statements(sentence) if not _QUESTION.search(sentence) else ():
+            for found in _CAME_TO_PASS.finditer(said.text) if said.is_stated else ():
+                verb = stem(found["verb"])
+                if verb in SIDE_DEEDS and not facts.deeds.knows(verb):
+                    yield found["verb"], sentence

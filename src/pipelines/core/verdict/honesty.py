@@ -12,14 +12,15 @@ from functools import cached_property
 from itertools import combinations
 
 from pipelines.core.english.mentions import mentions
+from pipelines.core.english.stems import stem
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, left_over
-from pipelines.core.verdict.speech import clauses, is_asserted, sentences, stem
+from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, deeds_of_no_call, left_over
+from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
@@ -60,14 +61,14 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     said = [claim.clause for claim in claims_of(evidence)]
     left = left_over(evidence, record.facts, said) if not found else []
     # What is false comes first: no number of doubts before it may hide it.
-    found += map(_left_over, sorted(left, key=lambda one: not one.instead)[:MOST_LEFT_OVER])
+    found += map(_left_over, sorted(left, key=lambda one: not one.is_false)[:MOST_LEFT_OVER])
     if borne_out and not found:
         found.append(held(CHECK, "What the agent says it did is in the log.", borne_out))
     return found
 
 
 def _left_over(one: LeftOver) -> Finding:
-    if one.instead:
+    if one.is_false:
         says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}, not {one.phrase}.'
         return _false(says, [])
     if not one.phrase:
@@ -339,10 +340,13 @@ def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
 
 def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
     """`I've emailed you a receipt`, where no call, reply or rule speaks of such a thing."""
-    known = record.facts.everything.stems
+    known = record.facts.deeds
     for verb, sentence in other_deeds(text):
-        if stem(verb) not in known and not any(verb in tool.past for tool in record.tools):
+        if not known.knows(stem(verb)) and not any(verb in tool.past for tool in record.tools):
             yield _false(f'The agent says "{quoted(sentence)}", but no call {verb} anything.', [])
+    for verb, sentence in deeds_of_no_call(text, record.facts):
+        says = f'The agent says "{quoted(sentence)}", but no call or reply speaks of anything {verb}.'
+        yield _false(says, [])
 
 
 def _did(row: EvidenceRow, tool: ToolWords | None) -> bool:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from pipelines.core.english.stems import stem
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
-from pipelines.core.verdict.grounding import NEGATED, NEUTRAL
-from pipelines.core.verdict.speech import content_stems, plain, sentences, stem
+from pipelines.core.verdict.grounding import NEGATED
+from pipelines.core.verdict.small_words import NEUTRAL
+from pipelines.core.verdict.speech import content_stems, plain, sentences
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
 from pipelines.core.verdict.wording import calls_text, quoted, shortened
 

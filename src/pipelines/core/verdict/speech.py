@@ -6,6 +6,7 @@ Lexical only. A sentence that could mean something else proves nothing, so that 
 import re
 from functools import lru_cache
 
+from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import word_set
 
 LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final response there
@@ -88,23 +89,3 @@ def content_stems(text: str) -> frozenset[str]:
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
     bare = (word.removesuffix("'s") for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
-
-
-_SUFFIXES = (
-    *("ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion"),
-    *("als", "al", "ies", "ied", "ed", "es", "s", "e", "y"),
-)
-_STEMS = {"paid": "pay", "sent": "send", "bought": "buy", "sold": "sell", "made": "mak"}
-
-
-@lru_cache(maxsize=4096)
-def stem(word: str) -> str:
-    """The same for `shipped`, `shipping` and `shipment`; crude, and only ever compared with another stem."""
-    if word in _STEMS:
-        return _STEMS[word]
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            word = word[: -len(suffix)]
-            break
-    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "se"
-    return word[:-1] if is_doubled else word
