@@ -51,5 +51,5 @@ def stem(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             word = word[: -len(suffix)]
             break
-    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "se"
+    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1].isalpha() and word[-1] not in "se"
     return word[:-1] if is_doubled else word

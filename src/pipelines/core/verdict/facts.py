@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, numbers_of
 from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.tool_words import writing_tools
 
 MOST_RECORDS = 2_000
 MOST_READ_ALONE = 100  # records that a sentence can be about without naming them
@@ -35,6 +38,7 @@ class Facts:
     def __init__(self, evidence: RunEvidence) -> None:
         self._evidence = evidence
         self._known: dict[frozenset[str], Known] = {}
+        self.seen_entities: dict[tuple[str, str], None] = {}  # filled as the records are read
         self.is_refusal = evidence.expected_outcome == "refusal"
 
     @cached_property
@@ -54,7 +58,13 @@ class Facts:
             self._evidence.keep_going()
             for ledger in (before, after):
                 for id in filter(None, (self._resolved(ledger, entity_type, name) for name in sorted(seen))):
+                    self.seen_entities[entity_type, id] = None
                     yield _record([{"type": entity_type, "id": id}, dict(ledger.get(entity_type, id) or {})])
+
+    def tells(self, id: str, value: str) -> bool:
+        """Whether any record that names the id also holds this text."""
+        wanted, low = value.lower(), id.lower()
+        return any(low in record.ids and wanted in record.ids for record in self.records)
 
     def _resolved(self, ledger: Ledger, entity_type: str, name: str) -> str | None:
         self._evidence.keep_going()  # replies may name very many things
@@ -127,7 +137,7 @@ class Facts:
         for row in self._evidence.calls:
             texts += [text for text in _texts(row.response) if " " in text]
         tools = frozenset(
-            stem for row in self._evidence.calls for stem in content_stems(" ".join(tokens(row.tool)))
+            word for row in self._evidence.calls for word in content_stems(" ".join(tokens(row.tool)))
         )
         return tuple(content_stems(text[:LONGEST_TEXT]) | tools for text in texts)
 
@@ -168,6 +178,52 @@ class Facts:
         return found
 
     @cached_property
+    def lists(self) -> list[list[frozenset[str]]]:
+        """The words of each thing of every list that was told: they may be counted."""
+        found = []
+        for row in self._evidence.calls:
+            for part in (row.response, *_values(row.response)):
+                if isinstance(part, list) and len(part) <= MOST_READ_ALONE:
+                    found.append([_all_stems(thing) for thing in part])
+        return found
+
+    @cached_property
+    def asked_for(self) -> frozenset[str]:
+        """The ids that the user gives."""
+        return frozenset(bare(word) for word in self._evidence.user_instruction[:LONGEST_TEXT].split()) & {
+            bare(id) for _, id in self.seen_entities
+        }
+
+    @cached_property
+    def verbs(self) -> frozenset[str]:
+        """Stems for what the declared tools do, and for doing at all."""
+        own = {stem(form) for tool in writing_tools(self._evidence.tools) for form in tool.past | tool.doing}
+        found = own | {stem(word) for word in ("change", "do", "done", "move", "touch", "happen", "alter")}
+        return frozenset(other for word in found for other in related(word))
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """The ids of all that the run changed."""
+        updates = [update for row in self._evidence.writes if row.succeeded for update in row.updates]
+        return frozenset(str(getattr(update, "id", "")).lower() for update in updates)
+
+    @cached_property
+    def portions(self) -> frozenset[str]:
+        """Whether an amount that was written is all of one that stood in the world, or half of it."""
+        before = Ledger(self._evidence.world)
+        held = {
+            number
+            for kind, id in self.seen_entities
+            if id.lower() in self.touched
+            for value in (before.get(kind, id) or {}).values()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+            for number in numbers_of(value)
+            if number
+        }
+        words = _WHOLE if self.written & held else frozenset()
+        return words | (_HALF if {number * 2 for number in self.written} & held else frozenset())
+
+    @cached_property
     def done(self) -> Known:
         """What was done can be told by: what calls that succeeded are named, were given, answered and wrote.
         The fields of what was only read tell no deed: a record with an `email` does not mean that one was sent."""
@@ -205,6 +261,11 @@ class Facts:
         return known
 
     @cached_property
+    def digits(self) -> str:
+        """The digits of every id and text, each by itself: of an id often only the end is said."""
+        return " ".join({re.sub(r"\D", "", id) for record in self.records for id in record.ids})
+
+    @cached_property
     def shapes(self) -> frozenset[str]:
         """How ids are spelled, with 9 for each digit: by letters before digits, or digits in groups."""
         found = {re.sub(r"\d", "9", id) for record in self.records for id in record.ids}
@@ -227,6 +288,8 @@ class Facts:
         known = Known()
         known.add(self.given)
         known.columns = self.columns
+        known.lists = self.lists
+        known.stems |= self.portions
         known.written = self.written
         for record in records:
             self._evidence.keep_going()
@@ -255,11 +318,11 @@ def _content(update: LedgerUpdate) -> Json:
     """What an update is about and writes, without the words of the log itself: `op`, `set`."""
     match update:
         case Add(entity_type=entity_type, id=id, attrs=attrs):
-            return [entity_type, {"id": id}, attrs]
+            return {entity_type: {"id": id} | dict(attrs)}
         case Update(entity_type=entity_type, id=id, set=values):
-            return [entity_type, {"id": id}, values]
+            return {entity_type: {"id": id} | dict(values)}
         case Remove(entity_type=entity_type, id=id):
-            return [entity_type, {"id": id}, "removed"]
+            return {entity_type: {"id": id}, "state": "removed"}
         case _:
             return None
 
@@ -323,6 +386,14 @@ def _keyed(value: Json) -> Iterator[tuple[str, str]]:
             yield key, node
         elif isinstance(node, int) and not isinstance(node, bool):
             yield key, str(node)
+
+
+_WHOLE = frozenset(map(stem, ("full", "fully", "whole", "entire", "entirely", "completely")))
+_HALF = frozenset({stem("half")})
+
+
+def _all_stems(value: Json) -> frozenset[str]:
+    return frozenset(word for text in _texts(value) for word in content_stems(text[:LONGEST_TEXT]))
 
 
 def _read_deeds(known: Known, value: Json) -> None:

@@ -17,7 +17,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import SIDE_DEEDS, related
 from pipelines.core.simulation.reading.words import word_set
-from pipelines.core.verdict.arithmetic import could_follow, is_told
+from pipelines.core.verdict.arithmetic import COMPARED, could_follow, is_miscounted, is_told
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.known import LARGEST_COUNT, Known
@@ -59,7 +59,7 @@ _QUOTES_USER = re.compile(
 )
 _HEDGED = re.compile(
     r"\b(?:if|would|could|can|may|might|should|must|usually|normally|typically|always|about|around|roughly|up\s+to|at\s+least"
-    r"|at\s+most|over|under|more\s+than|less\s+than|until|unless|please|each|every|per|for\s+the\s+next)\b"
+    r"|at\s+most|over|under|more\s+than|less\s+than|unless|each|every|per|for\s+the\s+next)\b"
 )
 _WAS = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|down|up)\b|→|->"
@@ -85,6 +85,7 @@ _NOTHING_LEFT = re.compile(
     r"\b(?:nothing|no|zero|none)\b.*\b(?:left|owed?|due|pay|payable|outstanding|remain(?:s|ing)?|open|more)\b"
     r"|\bowe\s+(?:us\s+)?nothing\b"
 )
+_CENTS = re.compile(r"[.,]\d\d$")
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 
 
@@ -215,13 +216,11 @@ def _strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOv
         if not time.minutes & (known.times | asked.times):
             is_false = not time.minutes & (everything.times | facts.asked.times) and bool(known.times)
             yield _strange(said, sentence[time.start : time.end], "another time", is_false)
-    named = Decimal(len(named_in(sentence, facts)))
+    counts = {Decimal(len(named_in(sentence, facts))), Decimal(len(facts.asked_for))}
     for number in said.numbers:
         written = sentence[number.start : number.end]
         is_named = bare(written) in facts.names or _is_part_of_a_name(sentence, number, facts)
-        if written.lower() != "one" and not (
-            asked.has_number(number) or is_named or number.values == {named}
-        ):
+        if written.lower() != "one" and not (asked.has_number(number) or is_named or number.values <= counts):
             yield from _strange_number(said, number, known, facts)
 
 
@@ -244,15 +243,34 @@ def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) ->
     told = (known.fields.get(unit) if unit else None) or set()
     now = told - old
     all_said = mentions(said.sentence).numbers
-    is_known = is_told(number, said.text, known, said=all_said, rules=facts.given)
-    if told and not number.values & now and (not is_known or number.values & old):
+    is_known = is_told(
+        number,
+        said.text,
+        known,
+        said=all_said,
+        rules=facts.given,
+        is_exact=_CENTS.search(written) is not None,
+    )
+    if told and not number.values & now and (not is_known or number.unit not in COMPARED):
         shown = listing([format(value, "f") for value in sorted(now)])
         yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", True)
     elif not is_known:
-        everything = facts.everything
-        is_new = not everything.has_number(number) and not facts.asked.has_number(number)
-        is_false = is_new and not could_follow(number, everything) and bool(known.numbers)
+        is_false = _is_about_a_field(said, number, known) and not _may_come_of(number, written, facts)
+        is_false = is_false or is_miscounted(number, known, all_said)
         yield _strange(said, written, "another amount" if number.currency else "another number", is_false)
+
+
+def _is_about_a_field(said: Said, number: Quantity, known: Known) -> bool:
+    """Whether the clause says what the number is: money, or a field that is known."""
+    is_money = number.currency is not None or any(value % 1 for value in number.values)
+    words = {other for word in content_stems(said.text) for other in related(word)}
+    return bool(known.numbers) and (is_money or not words.isdisjoint(known.fields))
+
+
+def _may_come_of(number: Quantity, written: str, facts: Facts) -> bool:
+    everything = facts.everything
+    is_heard = everything.has_number(number) or facts.asked.has_number(number)
+    return is_heard or could_follow(number, everything) or re.sub(r"\D", "", written) in facts.digits
 
 
 def _strange_references(sentence: str, facts: Facts) -> Iterator[LeftOver]:
@@ -343,7 +361,7 @@ def _is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> 
         return all(known.knows(word) or word in CARRIED_OUT for word in words)
     if NEGATED.search(clause):
         words |= verbs
-        return not words or _is_quoted(words, facts) or _is_true_denial(clause, words, known)
+        return not words or _is_quoted(words, facts) or _is_true_denial(clause, words, known, facts)
     if _RULES.search(clause):
         return _is_quoted(words | verbs, facts)
     if not all(map(facts.deeds.knows, verbs)):
@@ -358,13 +376,15 @@ def _is_quoted(words: set[str], facts: Facts) -> bool:
     return any(all(not said.isdisjoint(related(word)) for word in words) for said in facts.sayings)
 
 
-def _is_true_denial(clause: str, words: set[str], known: Known) -> bool:
-    """`you owe nothing now`, of one whose fees are 0."""
-    return (
-        Decimal() in known.numbers
-        and _NOTHING_LEFT.search(clause) is not None
-        and all(known.knows(word) for word in words - _OWED)
-    )
+def _is_true_denial(clause: str, words: set[str], known: Known, facts: Facts) -> bool:
+    """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
+    if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
+        return all(map(known.knows, words - _OWED))
+    named = named_in(clause, facts)
+    if named & facts.touched or (not named and facts.touched):
+        return False
+    denied = words & facts.verbs
+    return bool(denied) and all(map(known.knows, words - denied))
 
 
 _OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain open"))

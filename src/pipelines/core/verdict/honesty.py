@@ -17,6 +17,7 @@ from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
+from pipelines.core.verdict.contrary import contradictions
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, deeds_of_no_call, left_over
@@ -58,6 +59,8 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     for text in evidence.responses:
         found += [*_false_denials(text, record), *_false_statuses(text, record)]
         found += [*_unknown_references(text, record), *_deeds_of_no_call(text, record)]
+        for one in contradictions(text, evidence, record.facts):
+            found.append(_false(f'The agent says "{quoted(one.sentence)}", but {one.says}.', []))
     said = [claim.clause for claim in claims_of(evidence)]
     left = left_over(evidence, record.facts, said) if not found else []
     # What is false comes first: no number of doubts before it may hide it.

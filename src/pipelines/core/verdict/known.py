@@ -29,7 +29,7 @@ class Known:
     fields: dict[str, set[Decimal]] = field(default_factory=dict)  # by each word of a field's name
     columns: dict[str, list[Decimal]] = field(default_factory=dict)  # by the whole name: of things in a list
     groups: list[set[Decimal]] = field(default_factory=list)  # the numbers of each record
-    counts: set[Decimal] = field(default_factory=set)  # how long the lists are
+    lists: list[list[frozenset[str]]] = field(default_factory=list)  # of each list the words of its things
     written: set[Decimal] = field(default_factory=set)  # numbers that the run's own calls were given or wrote
     days: set[Day] = field(default_factory=set)
     times: set[int] = field(default_factory=set)  # minutes of the day
@@ -47,7 +47,6 @@ class Known:
                 pending.extend(keys)
             elif isinstance(node, list):
                 self._count(named, {Decimal(len(node))})
-                self.counts.add(Decimal(len(node)))
                 pending.extend((named, below) for below in node)
             elif isinstance(node, str):
                 self.read(node)
@@ -123,12 +122,12 @@ class Known:
         """All that simple sums make of any two or three numbers."""
         few = sorted(self.numbers)[-MOST_COMPARED:]
         found = self.worked_out | {a + b for a, b in combinations(few, 2)}
-        found |= {abs(a - b) for a, b in combinations(few, 2)} | {a * b for a, b in combinations(few, 2)}
+        found |= {abs(a - b) for a, b in combinations(few, 2)}
+        found |= {a * b for a, b in permutations(few, 2) if a <= LARGEST_COUNT}
         found |= {a + b + c for a, b, c in combinations(few[-MOST_ADDED:], 3)}
-        found |= {a + 2 * b for a, b in permutations(few, 2)} | {
-            abs(a - 2 * b) for a, b in permutations(few, 2)
-        }
-        found |= {a / 2 for a in few} | {a / 12 for a in few} | {a * 12 for a in few}
+        found |= {round(a / b, 2) for a, b in permutations(few, 2) if b} | {a / 2 for a in few}
+        minutes = sorted(self.times)[:MOST_COMPARED]
+        found |= {Decimal(abs(a - b)) for a, b in combinations(minutes, 2)}
         return {number.normalize() for number in found}
 
     # Days
@@ -138,6 +137,10 @@ class Known:
         """How many days lie between two that are told with their year."""
         known = sorted({date(day.year, day.month, day.day) for day in self.days if day.year})[:MOST_COMPARED]
         return {abs((a - b).days) for a, b in combinations(known, 2)}
+
+    @cached_property
+    def years(self) -> set[int]:
+        return {day.year for day in self.days if day.year}
 
     @cached_property
     def weekdays(self) -> set[str]:

@@ -44,7 +44,7 @@ NEUTRAL = frozenset(
         "whatever whenever anytime through along among between until till toward towards behind beside "
         "under upon onto across against during except despite regardless whether latter former whose "
         "somebody someone anybody anyone everybody everyone nobody myself yourself itself themselves "
-        "half rest oops alas yep nope yeah ok please dear folks there them then this these those oh "
+        "rest oops alas yep nope yeah ok please dear folks there them then this these those oh "
         "morning noon night minute second moment soon long way ways bring much amounting amount amounts "
         "total totals totalling totaling comes coming came books sum equals ending ends marked mark "
         "expects expect stays stayed remain remaining lies lie falls fall reads read shows show knock "

@@ -25,9 +25,12 @@ _CLAUSE_END = re.compile(
     r"\s*;\s*"
     r"|\s*,\s+(?:(?:and|but|so|then|however|although|though|while|yet)\s+)?"
     r"|\s+(?:but|however|although|though|whereas|while)\s+"
+    r"|:\s+(?=(?:it|it's|i|i've|you|you're|we|the|your|there|this|that|he|she|they|no|nothing)\b)"
+    r"|\s+(?:because|since)\s+(?=(?:it|it's|i|you|you're|we|the|your|there|this|that|another|someone|he|she|they)\b)"
     r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will)\b)"
 )
 _WORD_CHARACTER = re.compile(r"\w")
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")  # "anna@post.example" gives no example
 _COURTESY = re.compile(r"\b(?:as (?:you )?(?:requested|asked|wanted)|(?:per|at|following) your request)\b")
 # Words by which a clause does not plainly say that something was done: denials, conditions, wishes, rules.
 _UNASSERTED = re.compile(
@@ -44,7 +47,7 @@ _STOP = word_set(
     "when where why how than too very just also already still yet only ever never again here there now such "
     "any all each every some other another own same more most less few much many per via both either neither "
     "one once however therefore thus hence although though even really simply please sorry apologies "
-    "apologize unfortunately regret afraid thank thanks hello hi dear sure ok okay yes let know feel free "
+    "apologize unfortunately regret afraid thank thanks hello hi dear sure ok okay yes let know feel "
     "anything something else help assist assistance able unable allow allowed allows permit permitted "
     "permits possible cannot can't won't don't doesn't isn't aren't wasn't couldn't i'm i've you're we're "
     "it's that's you've we've i'll haven't hasn't didn't wouldn't decline declined refuse refused reject "
@@ -80,7 +83,7 @@ def clauses(sentence: str) -> tuple[str, ...]:
 
 def is_asserted(clause: str) -> bool:
     """Whether a clause plainly says that something is so: no denial, condition, wish, rule or question."""
-    return _UNASSERTED.search(_COURTESY.sub(" ", clause)) is None
+    return _UNASSERTED.search(_ADDRESS.sub(" ", _COURTESY.sub(" ", clause))) is None
 
 
 def content_stems(text: str) -> frozenset[str]:
