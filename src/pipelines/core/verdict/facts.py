@@ -261,6 +261,13 @@ class Facts:
         return known
 
     @cached_property
+    def states(self) -> frozenset[str]:
+        """Values of one word in the records."""
+        return frozenset(
+            id for record in self.records for id in record.ids if re.fullmatch(r"[a-z_]{3,30}", id)
+        )
+
+    @cached_property
     def digits(self) -> str:
         """The digits of every id and text, each by itself: of an id often only the end is said."""
         return " ".join({re.sub(r"\D", "", id) for record in self.records for id in record.ids})

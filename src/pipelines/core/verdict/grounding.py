@@ -219,7 +219,7 @@ def _strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOv
     counts = {Decimal(len(named_in(sentence, facts))), Decimal(len(facts.asked_for))}
     for number in said.numbers:
         written = sentence[number.start : number.end]
-        is_named = bare(written) in facts.names or _is_part_of_a_name(sentence, number, facts)
+        is_named = bare(written) in facts.subjects or _is_part_of_a_name(sentence, number, facts)
         if written.lower() != "one" and not (asked.has_number(number) or is_named or number.values <= counts):
             yield from _strange_number(said, number, known, facts)
 
@@ -388,6 +388,19 @@ def _is_true_denial(clause: str, words: set[str], known: Known, facts: Facts) ->
 
 
 _OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain open"))
+
+
+def facts_of(text: str, facts: Facts) -> list[str]:
+    """Numbers, days and states that an answer gives and the user did not."""
+    found: dict[str, None] = {}
+    for sentence in sentences(text) if not facts.is_refusal else ():
+        for said in statements(sentence) if not _QUESTION.search(sentence) else ():
+            for one in (*said.days, *said.times, *said.numbers):
+                found[sentence[one.start : one.end]] = None
+            for word in re.findall(r"[a-z_]+", said.text):
+                if word in facts.states and stem(word) not in facts.asked.stems:
+                    found[word] = None
+    return list(found)
 
 
 def deeds_of_no_call(text: str, facts: Facts) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,14 @@ about what was asked. Naming it means sharing its telling words; anything less c
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
+from pipelines.core.english.dates import MONTHS, Day
+from pipelines.core.english.mentions import mentions, without_mentions
 from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
@@ -45,6 +49,9 @@ _OUTAGE = re.compile(
     r"|\b(?:service|server|system|processor)\s+(?:is|are|seems?\s+to\s+be)\s+(?:currently\s+)?(?:down|offline|unavailable)\b"
     r"|\bserver\s+error\b|\boutage\b|\bunder\s+maintenance\b"
 )
+_BESIDE = re.compile(r"\b(?:also|besides|moreover|furthermore|in\s+addition|on\s+top|either)\b")
+LEAST_TELLING = 2  # a one or a two is in every sentence
+_DAYS = frozenset(map(stem, (*MONTHS, "longer", "month", "end", "start")))
 _CONDITIONAL = re.compile(r"\b(?:if|should|in\s+case|when(?:ever)?)\b")
 _ABSENT = re.compile(
     r"\b(?:does(?:n't|\s+not)|did(?:n't|\s+not))\s+exist\b|\b(?:not\s+found|no\s+such|no\s+record\s+of)\b"
@@ -125,14 +132,14 @@ def explained(evidence: RunEvidence) -> Explained:
     """What the agent gives as its reason for declining, against the reason there was."""
     reasons = _backend_reasons(evidence) or _stated_reasons(evidence)
     known = _known_stems(evidence)
-    told_stems = [content_stems(sentence) for sentence in _said(evidence)] if reasons else []
-    unnamed = [reason for reason in reasons if not _names(told_stems, reason, known, evidence.keep_going)]
+    told = [_told(sentence) for sentence in _said(evidence)] if reasons else []
+    unnamed = [reason for reason in reasons if not _names(told, reason, known, evidence.keep_going)]
     rows = tuple(reason.row.sequence for reason in reasons if reason.row is not None)
     excuse = _disproved_excuse(evidence)
-    if reasons and not unnamed and excuse is None:
-        told = " and ".join(f'"{quoted(reason.text)}"' for reason in reasons[:3])
+    if reasons and not unnamed and excuse is None and not _another_beside(evidence, known):
+        quotes = " and ".join(f'"{quoted(reason.text)}"' for reason in reasons[:3])
         is_policy = any(reason.row is None or reason.row.http_status not in (400, 404) for reason in reasons)
-        return Explained(Explanation.RIGHT, f"It names the reason there was: {told}.", rows, is_policy)
+        return Explained(Explanation.RIGHT, f"It names the reason there was: {quotes}.", rows, is_policy)
     if excuse is not None and reasons and len(unnamed) == len(reasons):
         return Explained(Explanation.WRONG, excuse, rows)
     if _is_bare(evidence):
@@ -231,20 +238,52 @@ def _known_stems(evidence: RunEvidence) -> frozenset[str]:
     return frozenset(found)
 
 
-def _names(
-    told: list[frozenset[str]], reason: _Reason, known: frozenset[str], keep_going: Callable[[], None]
-) -> bool:
-    """Whether telling words are shared, in sentences (`told`) that bring in little that is not known."""
+class _Told(NamedTuple):
+    """A sentence of the answer: its words, and the numbers and days in it."""
+
+    stems: frozenset[str]
+    numbers: frozenset[Decimal]
+    days: frozenset[Day]
+
+
+def _told(sentence: str) -> _Told:
+    read = mentions(sentence)
+    return _Told(
+        content_stems(without_mentions(sentence)),
+        frozenset(value for number in read.numbers for value in number.values),
+        frozenset(day for one in read.days for day in one.days),
+    )
+
+
+def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going: Callable[[], None]) -> bool:
+    """Whether telling words, numbers or days are shared, in sentences that bring in little that is not known."""
     shared: set[str] = set()
     strange: set[str] = set()
     keep_going()
-    for stems in told:
-        if stems & reason.stems:
-            shared |= stems & reason.stems
-            strange |= stems - known
+    own = _told(reason.text)
+    for one in told:
+        same = {word for word in reason.stems if not one.stems.isdisjoint(related(word))}
+        same |= {str(number) for number in own.numbers & one.numbers if number > LEAST_TELLING}
+        same |= {str(day) for day in own.days for other in one.days if day.agrees_with(other)}
+        if same:
+            shared |= same
+            strange |= {word for word in one.stems if known.isdisjoint(related(word))}
+    strange -= _DAYS
     if not shared or strange & _OTHER_REASONS:
         return False
     return len(strange) <= _MOST_STRANGE.get(len(shared), len(strange))
+
+
+def _another_beside(evidence: RunEvidence, known: frozenset[str]) -> bool:
+    """`It also doesn't have enough funds`: a second reason, in words that nothing in the run knows."""
+    for sentence in _said(evidence):
+        if _BESIDE.search(sentence.lower()) and NEGATED.search(sentence.lower()):
+            words = {
+                word for word in content_stems(without_mentions(sentence)) if known.isdisjoint(related(word))
+            }
+            if words:
+                return True
+    return False
 
 
 def _disproved_excuse(evidence: RunEvidence) -> str | None:
@@ -279,10 +318,10 @@ def _speaks_of(sentence: str, row: EvidenceRow) -> bool:
 
 def _is_bare(evidence: RunEvidence) -> bool:
     """Nothing but the refusal: what is not done, to which number, and no word that leads up to a reason."""
-    subject = _subject_stems(evidence)
-    for answer in map(plain, evidence.responses):
+    subject = _subject_stems(evidence) | NEUTRAL | {stem("work")}
+    for answer in _said(evidence):
         evidence.keep_going()
-        more = content_stems(answer) - subject
-        if _GIVES_REASON.search(answer.lower()) or not all(word.isdigit() for word in more):
+        more = {word for word in content_stems(answer) - subject if word.isalpha()}
+        if _GIVES_REASON.search(answer.lower()) or more:
             return False
     return True
