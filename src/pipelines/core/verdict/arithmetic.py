@@ -47,16 +47,16 @@ def is_told(
     if (number.unit in COMPARED and further is None) or (
         not number.unit and words & {"extra", "difference", "more"}
     ):
-        return bool(wanted & (_differences(together) | known.differences | known.written))
+        return bool(wanted & (_differences(together) | known.differences))
     if unit in _PERIODS:
         told = known.fields.get(unit, set()) | (rules.fields.get(unit, set()) if rules is not None else set())
         return bool(wanted & told) or known.has_period(wanted, _PERIODS[unit])
     if not number.currency and not is_exact and _is_small(wanted):
         return _is_counted(number, wanted, clause, known, rules)
-    if wanted & known.numbers:
+    if wanted & (known.money if number.currency or is_exact else known.numbers):
         return True
-    scaled = {each for value in wanted for each in (value * 100, value / 100)} if number.currency else set()
-    return bool(scaled & known.numbers or wanted & (known.worked_out | _sums(together)))
+    in_cents = {value * 100 for value in wanted} if number.currency or is_exact else set()
+    return bool(in_cents & known.money or wanted & (known.worked_out | _sums(together)))
 
 
 def is_miscounted(number: Quantity, known: Known, said: Collection[Quantity]) -> bool:

@@ -36,6 +36,12 @@ _SOURCE = re.compile(r"(?:^|_)(?:from|source|sender)(?:_|$)")
 _TARGET = re.compile(r"(?:^|_)(?:to|target|destination|dest|recipient)(?:_|$)")
 
 
+_PRESENT = re.compile(r"\b(?:is|are|it's|that's|you're|now|currently|still|remains?|stays?)\b")
+_PAST = re.compile(
+    r"\b(?:was|were|had|before|previous(?:ly)?|originally|from|instead|old|used\s+to|formerly|until|no\s+longer)\b"
+)
+
+
 class Contradiction(NamedTuple):
     sentence: str
     says: str  # what the records say instead, after "but"
@@ -70,6 +76,7 @@ def contradictions(text: str, evidence: RunEvidence, facts: Facts) -> Iterator[C
                 yield from (
                     Contradiction(sentence, says) for says in _against(said.text, thing, evidence, facts)
                 )
+            yield from (Contradiction(sentence, says) for says in _another_partner(said.text, things))
             yield from (Contradiction(sentence, says) for says in _wrong_way(said.text, evidence))
 
 
@@ -100,18 +107,32 @@ def _against(clause: str, thing: _Thing, evidence: RunEvidence, facts: Facts) ->
 def _another_value(clause: str, thing: _Thing, evidence: RunEvidence, facts: Facts) -> Iterator[str]:
     """`with Dr. Brandt`, of an appointment with Dr. Shah; `is active`, of a card that is frozen."""
     words = bare_words(clause)
+    is_present = _PRESENT.search(clause) is not None and _PAST.search(clause) is None
     for key, current in thing.after.items():
-        own = {str(value).lower() for value in thing.values(key)}
+        own = {str(value).lower() for value in ([current] if is_present else thing.values(key))}
         others = [*evidence.world.by_value(thing.entity_type, key)][:MOST_VALUES]
         for other in others if isinstance(current, str) else ():
             if not isinstance(other, str) or other.lower() in own or not 2 < len(other) <= LONGEST_VALUE:
                 continue
-            if any(_says(clause, words, value) for value in own) or facts.tells(thing.id, other):
+            is_state = re.fullmatch(r"[a-z_]+", other) is not None
+            is_told = facts.tells(thing.id, other) and not (is_present and is_state)
+            if any(_says(clause, words, value) for value in own) or is_told:
                 continue
             if _says(clause, words, other):
                 yield f"the {key} of {thing.entity_type} {thing.id} is {current}"
         if isinstance(current, bool) and thing.has_only(key, False) and _says_is(clause, key.lower()):
             yield f"{key} of {thing.entity_type} {thing.id} is false"
+
+
+def _another_partner(clause: str, things: list[_Thing]) -> Iterator[str]:
+    """`L-1 is now on Basic 5`, of a line that is on another plan: two things that do not belong together."""
+    if len(things) != 2 or not _PRESENT.search(clause) or _PAST.search(clause) or NEGATED.search(clause):
+        return
+    for one, other in (things, things[::-1]):
+        for key, value in one.after.items():
+            is_reference = key.lower() in (f"{other.entity_type}_id", other.entity_type)
+            if is_reference and isinstance(value, str) and value.lower() != other.id.lower():
+                yield f"the {key} of {one.entity_type} {one.id} is {value}"
 
 
 def bare_words(clause: str) -> str:

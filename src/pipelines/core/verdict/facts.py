@@ -21,6 +21,7 @@ from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import writing_tools
 
 MOST_RECORDS = 2_000
+LEAST_SPACES = 3  # of a sentence: "Dr. Shah" says nothing
 MOST_READ_ALONE = 100  # records that a sentence can be about without naming them
 _NAMES_A_THING = re.compile(r"(?:id|ids|number|no|code|ref|reference|name)$")
 
@@ -135,11 +136,17 @@ class Facts:
         texts = [*sentences(self._evidence.behavior_instructions or "")]
         texts += [text for tool in self._evidence.tools for text in sentences(tool.description)]
         for row in self._evidence.calls:
-            texts += [text for text in _texts(row.response) if " " in text]
+            texts += [text for text in _texts(row.response) if text.count(" ") >= LEAST_SPACES]
         tools = frozenset(
             word for row in self._evidence.calls for word in content_stems(" ".join(tokens(row.tool)))
         )
         return tuple(content_stems(text[:LONGEST_TEXT]) | tools for text in texts)
+
+    @cached_property
+    def refusals(self) -> tuple[frozenset[str], ...]:
+        """What the backend said as it refused."""
+        texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]
+        return tuple(content_stems(text[:LONGEST_TEXT].replace("_", " ")) for text in texts)
 
     @cached_property
     def everything(self) -> Known:
@@ -178,6 +185,15 @@ class Facts:
         return found
 
     @cached_property
+    def amounts_given(self) -> set[Decimal]:
+        """Numbers that calls that changed something were given."""
+        known = Known()
+        for row in self._evidence.writes:
+            if row.succeeded:
+                known.learn(row.arguments)
+        return known.money
+
+    @cached_property
     def lists(self) -> list[list[frozenset[str]]]:
         """The words of each thing of every list that was told: they may be counted."""
         found = []
@@ -203,9 +219,10 @@ class Facts:
 
     @cached_property
     def touched(self) -> frozenset[str]:
-        """The ids of all that the run changed."""
+        """The ids of all that the run changed, and what the calls that did so were given."""
         updates = [update for row in self._evidence.writes if row.succeeded for update in row.updates]
-        return frozenset(str(getattr(update, "id", "")).lower() for update in updates)
+        given = [row.arguments for row in self._evidence.writes if row.succeeded]
+        return frozenset(str(getattr(update, "id", "")).lower() for update in updates) | {*_ids(given)}
 
     @cached_property
     def portions(self) -> frozenset[str]:

@@ -82,9 +82,13 @@ _VAGUE = word_set(
     "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
 )
 _NOTHING_LEFT = re.compile(
-    r"\b(?:nothing|no|zero|none)\b.*\b(?:left|owed?|due|pay|payable|outstanding|remain(?:s|ing)?|open|more)\b"
+    r"\b(?:nothing|no|zero|none)\b.*\b(?:left|owed?|due|pay|payable|outstanding|remain(?:s|ing)?)\b"
     r"|\bowe\s+(?:us\s+)?nothing\b"
 )
+_OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
+_PERFECT = re.compile(r"\b(?:has|have|had|was|were|did|is|are)\b|'s\b")
+_FROM_TO = re.compile(rf"\bfrom\s+{MARK}\s+(?:down\s+|up\s+)?to\s+{MARK}")
+LONGEST_LEAD = 4  # words before a number that say what it is
 _CENTS = re.compile(r"[.,]\d\d$")
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 
@@ -121,6 +125,7 @@ class Said(NamedTuple):
     days: tuple[Dated, ...] = ()
     times: tuple[Timed, ...] = ()
     numbers: tuple[Quantity, ...] = ()
+    leads: tuple[tuple[int, str], ...] = ()  # where each mention stands, and the words that lead up to it
 
     @property
     def is_stated(self) -> bool:
@@ -163,9 +168,18 @@ def _of_sentence(
         if strange and not any(one.is_false for one in strange) and _is_of_one_record(said, facts):
             strange = []
         yield from strange
-        if not strange and not facts.is_refusal:  # why a refusal was made is judged with the refusal
+        # Why a refusal was made is judged with the refusal.
+        if not strange and not (facts.is_refusal and _explains(sentence, facts)):
             if not _is_excused(said.text) and not _is_borne_out(said, known, facts, said.text in verified):
                 yield LeftOver(said.text.replace(MARK, "…"), sentence)
+
+
+def _explains(sentence: str, facts: Facts) -> bool:
+    """Whether a sentence declines, or gives the words of a rule or of the backend's refusal."""
+    words = content_stems(sentence) - facts.verbs
+    return NEGATED.search(sentence.lower()) is not None or any(
+        not said.isdisjoint(related(word)) for said in facts.refusals for word in words
+    )
 
 
 def statements(sentence: str) -> list[Said]:
@@ -182,6 +196,7 @@ def statements(sentence: str) -> list[Said]:
                 tuple(one for one in own if isinstance(one, Dated)),
                 tuple(one for one in own if isinstance(one, Timed)),
                 tuple(one for one in own if isinstance(one, Quantity)),
+                tuple((one.start, lead) for one, lead in zip(own, clause.split(MARK), strict=False)),
             )
         )
     return found
@@ -219,7 +234,9 @@ def _strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOv
     counts = {Decimal(len(named_in(sentence, facts))), Decimal(len(facts.asked_for))}
     for number in said.numbers:
         written = sentence[number.start : number.end]
-        is_named = bare(written) in facts.subjects or _is_part_of_a_name(sentence, number, facts)
+        is_named = number.currency is None and (
+            bare(written) in facts.subjects or _is_part_of_a_name(sentence, number, facts)
+        )
         if written.lower() != "one" and not (asked.has_number(number) or is_named or number.values <= counts):
             yield from _strange_number(said, number, known, facts)
 
@@ -254,10 +271,39 @@ def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) ->
     if told and not number.values & now and (not is_known or number.unit not in COMPARED):
         shown = listing([format(value, "f") for value in sorted(now)])
         yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", True)
-    elif not is_known:
+    elif not is_known or not _fits_its_field(said, number, known, facts):
         is_false = _is_about_a_field(said, number, known) and not _may_come_of(number, written, facts)
         is_false = is_false or is_miscounted(number, known, all_said)
         yield _strange(said, written, "another amount" if number.currency else "another number", is_false)
+
+
+def _fits_its_field(said: Said, number: Quantity, known: Known, facts: Facts) -> bool:
+    """`the new total is 46.00`: where the words before a number name a field, it is a number of that field, and
+    unless it is told of the past, one that holds after the run."""
+    lead = next((lead for start, lead in said.leads if start == number.start), "")
+    words = content_stems(" ".join(lead.split()[-LONGEST_LEAD:])) & known.fields.keys()
+    unit = content_stems(number.unit)
+    done = {stem(word) for word in lead.split()[-1:]} & facts.verbs
+    if done and facts.amounts_given and not unit:
+        return bool({abs(value) for value in number.values} & facts.amounts_given)
+    if _FROM_TO.search(said.text) and facts.outdated and not unit:
+        return _is_in_order(number, lead, facts)
+    if not words or unit & known.fields.keys() or number.unit in COMPARED or lead.endswith("by "):
+        return True
+    of_before = _WAS.search(said.sentence.lower()) is not None
+    fitting: set[Decimal] = set()
+    for word in words:
+        old = frozenset() if of_before else facts.outdated.get(word, frozenset())
+        fitting |= known.fields[word] - old
+    return bool({abs(value) for value in number.values} & (fitting | known.column_sums))
+
+
+def _is_in_order(number: Quantity, lead: str, facts: Facts) -> bool:
+    """`from 387 to 429`: what it was, and what it is."""
+    old = {value for numbers in facts.outdated.values() for value in numbers}
+    is_old = bool({abs(value) for value in number.values} & old)
+    last = lead.split()[-1:]
+    return is_old if last == ["from"] else not is_old if last == ["to"] else True
 
 
 def _is_about_a_field(said: Said, number: Quantity, known: Known) -> bool:
@@ -289,13 +335,12 @@ def _shape(text: str) -> str:
 def _is_of_one_record(said: Said, facts: Facts) -> bool:
     """Whether one record holds all that a clause mentions: then it speaks of that one without naming it."""
     words = _words(said.text)
-    if any(value <= LARGEST_COUNT for number in said.numbers for value in number.values):
-        return False  # small numbers are everywhere
+    if said.numbers or not said.days:
+        return False  # many records hold the same numbers, and many days are told only once
     for known in facts.of_one_record:
         if (
             all(known.has_day(day.days) for day in said.days)
             and all(time.minutes & known.times for time in said.times)
-            and all(number.values & known.numbers for number in said.numbers)
             and all(map(known.knows, words))
         ):
             return True
@@ -359,9 +404,10 @@ def _is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> 
         return False
     if is_verified:
         return all(known.knows(word) or word in CARRIED_OUT for word in words)
+    if _OF_OTHERS.search(clause) and verbs:
+        return False
     if NEGATED.search(clause):
-        words |= verbs
-        return not words or _is_quoted(words, facts) or _is_true_denial(clause, words, known, facts)
+        return _is_true_denial(said, words | verbs, known, facts)
     if _RULES.search(clause):
         return _is_quoted(words | verbs, facts)
     if not all(map(facts.deeds.knows, verbs)):
@@ -373,21 +419,29 @@ def _is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> 
 
 
 def _is_quoted(words: set[str], facts: Facts) -> bool:
-    return any(all(not said.isdisjoint(related(word)) for word in words) for said in facts.sayings)
+    """One word that a rule has, too, is no quotation of it."""
+    said = [*facts.refusals, *facts.sayings] if len(words) > 1 else facts.refusals
+    return any(all(not stems.isdisjoint(related(word)) for word in words) for stems in said)
 
 
-def _is_true_denial(clause: str, words: set[str], known: Known, facts: Facts) -> bool:
+def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
+    clause = said.text
     if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
         return all(map(known.knows, words - _OWED))
+    if not words:
+        return not (said.numbers or said.days or said.times)
     named = named_in(clause, facts)
-    if named & facts.touched or (not named and facts.touched):
-        return False
+    is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
-    return bool(denied) and all(map(known.knows, words - denied))
+    if is_untouched and denied and all(map(known.knows, words - denied)):
+        return True
+    if not is_untouched and denied and _PERFECT.search(clause):
+        return False  # what was done is not undone by a rule
+    return _is_quoted(words, facts)
 
 
-_OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain open"))
+_OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain"))
 
 
 def facts_of(text: str, facts: Facts) -> list[str]:

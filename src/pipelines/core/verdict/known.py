@@ -9,6 +9,7 @@ from itertools import combinations, permutations
 
 from pipelines.core.english.dates import Day, dates, times
 from pipelines.core.english.numbers import Quantity, quantities
+from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.reading.words import tokens
@@ -20,6 +21,13 @@ MOST_ADDED = 12  # numbers of which every sum and difference of two counts as to
 MOST_COMPARED = 24  # numbers of which anything that could be worked out is no plain invention
 LARGEST_COUNT = 31
 
+_AMOUNTS = frozenset(
+    map(
+        stem,
+        "amount total price fee fees balance refund refunded credit cost charge rate rent premium due".split(),
+    )
+)
+
 
 @dataclass  # no slots: what is worked out is kept on the record
 class Known:
@@ -29,6 +37,7 @@ class Known:
     fields: dict[str, set[Decimal]] = field(default_factory=dict)  # by each word of a field's name
     columns: dict[str, list[Decimal]] = field(default_factory=dict)  # by the whole name: of things in a list
     groups: list[set[Decimal]] = field(default_factory=list)  # the numbers of each record
+    money: set[Decimal] = field(default_factory=set)  # those of the numbers that can be amounts
     lists: list[list[frozenset[str]]] = field(default_factory=list)  # of each list the words of its things
     written: set[Decimal] = field(default_factory=set)  # numbers that the run's own calls were given or wrote
     days: set[Day] = field(default_factory=set)
@@ -43,7 +52,7 @@ class Known:
             named, node = pending.pop()
             if isinstance(node, dict):
                 keys = [(content_stems(" ".join(tokens(key))), below) for key, below in node.items()]
-                self.stems.update(stem for stems, _ in keys for stem in stems)
+                self.stems.update(word for words, _ in keys for word in words)
                 pending.extend(keys)
             elif isinstance(node, list):
                 self._count(named, {Decimal(len(node))})
@@ -52,6 +61,8 @@ class Known:
                 self.read(node)
             elif isinstance(node, (int, float)) and not isinstance(node, bool):
                 self._count(named, numbers_of(node))
+                if isinstance(node, float) or abs(node) > LARGEST_COUNT or named & _AMOUNTS:
+                    self.money |= numbers_of(node)
         self.groups.append(self.numbers)
         self.numbers = self.numbers | before
 
@@ -66,6 +77,8 @@ class Known:
             # "10.00 in fees" counts no "in".
             unit = frozenset({"%"}) if one.unit == "%" else content_stems(one.unit)
             self._count(unit, {abs(number) for number in one.values})
+            if not unit or one.currency:
+                self.money |= {abs(number) for number in one.values}
         self.days.update(day for one in dates(text) for day in one.days)
         self.times.update(minute for one in times(text) for minute in one.minutes)
         self.stems |= content_stems(text)
@@ -73,6 +86,7 @@ class Known:
 
     def add(self, other: "Known") -> None:
         self.numbers |= other.numbers
+        self.money |= other.money
         self.days |= other.days
         self.times |= other.times
         self.stems |= other.stems
@@ -102,6 +116,10 @@ class Known:
             for a, b in combinations(few, 2):
                 found |= {a + b, abs(a - b), a * b, a * b / 100, b - a * b / 100}
         return {number.normalize() for number in found}
+
+    @cached_property
+    def column_sums(self) -> set[Decimal]:
+        return {sum(column, Decimal()).normalize() for column in self.columns.values()}
 
     @cached_property
     def differences(self) -> set[Decimal]:

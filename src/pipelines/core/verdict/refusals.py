@@ -244,6 +244,13 @@ class _Told(NamedTuple):
     stems: frozenset[str]
     numbers: frozenset[Decimal]
     days: frozenset[Day]
+    denied: frozenset[str]  # words that are said not to be so: "has not shipped yet"
+
+
+_DENIED = re.compile(
+    r"(?:\b(?:is|are|was|were|has|have|had|been|yet)\s+(?:not|no\s+longer|never)|\b(?:is|are|was|were|has|have|had)n't)\s+"
+    r"(?:(?:been|yet|actually|currently|already)\s+){0,2}(?P<word>[a-z]+)"
+)
 
 
 def _told(sentence: str) -> _Told:
@@ -252,6 +259,7 @@ def _told(sentence: str) -> _Told:
         content_stems(without_mentions(sentence)),
         frozenset(value for number in read.numbers for value in number.values),
         frozenset(day for one in read.days for day in one.days),
+        frozenset(stem(found["word"]) for found in _DENIED.finditer(sentence.lower())),
     )
 
 
@@ -262,7 +270,12 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
     keep_going()
     own = _told(reason.text)
     for one in told:
-        same = {word for word in reason.stems if not one.stems.isdisjoint(related(word))}
+        same = {
+            word
+            for word in reason.stems
+            if not one.stems.isdisjoint(related(word))
+            and (one.denied.isdisjoint(related(word)) or word in own.denied)
+        }
         same |= {str(number) for number in own.numbers & one.numbers if number > LEAST_TELLING}
         same |= {str(day) for day in own.days for other in one.days if day.agrees_with(other)}
         if same:
