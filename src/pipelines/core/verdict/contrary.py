@@ -13,13 +13,12 @@ from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.grounding import NEGATED, named_in, statements
+from pipelines.core.verdict.grounding import NEGATED, named_in, says_is, says_present, statements
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import past_forms, writing_tools
 
 LONGEST_VALUE = 60  # characters of a name or state
 MOST_VALUES = 200  # of one field in the world
-_IS = r"\b(?:is|are|was|were|been|be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already|marked\s+as)\s*:?"
 _SUPPOSED = re.compile(
     r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|will|any|orders?\s+that)\b"
     r"|n't\b|\?"
@@ -32,14 +31,9 @@ _OUT_OF_STOCK = re.compile(
 _NONE_OF = re.compile(r"\b(?:no|zero|without\s+any)\s+(?P<what>[a-z]+(?:\s+[a-z]+)?)\b")
 _ALREADY = re.compile(r"\b(?:had|was|were)\s+(?:already|previously)\s+(?:been\s+)?(?P<verb>[a-z]{3,20})\b")
 _OUT_OF = re.compile(r"\b(?:from|out\s+of)\s+(?:\w+\s+){0,3}?(?P<id>[a-z]{0,8}[-_#]?\d[\w-]*)")
+_NOW = re.compile(r"\b(?:now|still|currently|remains?|stays?)\b")
 _SOURCE = re.compile(r"(?:^|_)(?:from|source|sender)(?:_|$)")
 _TARGET = re.compile(r"(?:^|_)(?:to|target|destination|dest|recipient)(?:_|$)")
-
-
-_PRESENT = re.compile(r"\b(?:is|are|it's|that's|you're|now|currently|still|remains?|stays?)\b")
-_PAST = re.compile(
-    r"\b(?:was|were|had|before|previous(?:ly)?|originally|from|instead|old|used\s+to|formerly|until|no\s+longer)\b"
-)
 
 
 class Contradiction(NamedTuple):
@@ -70,14 +64,14 @@ def contradictions(text: str, evidence: RunEvidence, facts: Facts) -> Iterator[C
         if sentence.endswith("?"):
             continue
         for said in statements(sentence):
-            here = named_in(said.text, facts) or focus
+            here = named_in(said.raw, facts) or focus
             things = _things(here, evidence, facts)
             for thing in things if len(things) == 1 else ():
                 yield from (
-                    Contradiction(sentence, says) for says in _against(said.text, thing, evidence, facts)
+                    Contradiction(sentence, says) for says in _against(said.raw, thing, evidence, facts)
                 )
-            yield from (Contradiction(sentence, says) for says in _another_partner(said.text, things))
-            yield from (Contradiction(sentence, says) for says in _wrong_way(said.text, evidence))
+            yield from (Contradiction(sentence, says) for says in _another_partner(said.raw, things))
+            yield from (Contradiction(sentence, says) for says in _wrong_way(said.raw, evidence))
 
 
 def _things(focus: frozenset[str], evidence: RunEvidence, facts: Facts) -> list[_Thing]:
@@ -107,7 +101,7 @@ def _against(clause: str, thing: _Thing, evidence: RunEvidence, facts: Facts) ->
 def _another_value(clause: str, thing: _Thing, evidence: RunEvidence, facts: Facts) -> Iterator[str]:
     """`with Dr. Brandt`, of an appointment with Dr. Shah; `is active`, of a card that is frozen."""
     words = bare_words(clause)
-    is_present = _PRESENT.search(clause) is not None and _PAST.search(clause) is None
+    is_present = _NOW.search(clause) is not None and says_present(clause)
     for key, current in thing.after.items():
         own = {str(value).lower() for value in ([current] if is_present else thing.values(key))}
         others = [*evidence.world.by_value(thing.entity_type, key)][:MOST_VALUES]
@@ -120,13 +114,13 @@ def _another_value(clause: str, thing: _Thing, evidence: RunEvidence, facts: Fac
                 continue
             if _says(clause, words, other):
                 yield f"the {key} of {thing.entity_type} {thing.id} is {current}"
-        if isinstance(current, bool) and thing.has_only(key, False) and _says_is(clause, key.lower()):
+        if isinstance(current, bool) and thing.has_only(key, False) and says_is(clause, key.lower()):
             yield f"{key} of {thing.entity_type} {thing.id} is false"
 
 
 def _another_partner(clause: str, things: list[_Thing]) -> Iterator[str]:
     """`L-1 is now on Basic 5`, of a line that is on another plan: two things that do not belong together."""
-    if len(things) != 2 or not _PRESENT.search(clause) or _PAST.search(clause) or NEGATED.search(clause):
+    if len(things) != 2 or not says_present(clause) or NEGATED.search(clause):
         return
     for one, other in (things, things[::-1]):
         for key, value in one.after.items():
@@ -144,16 +138,7 @@ def _says(clause: str, words: str, value: str) -> bool:
     low = value.lower()
     if value != low or " " in value:
         return bare_words(low) in words
-    return re.fullmatch(r"[a-z_]+", low) is not None and _says_is(clause, low)
-
-
-def _says_is(clause: str, state: str) -> bool:
-    spelled = re.escape(state).replace("_", r"[\s_-]")
-    following = r"(?=\W*$|\s+(?:with|and|now|again|since|as|from|on|in|at|by)\b|[,;:.(])"
-    return (
-        re.search(rf"{_IS}\s+(?:\w+ly\s+|now\s+|already\s+|been\s+)*\"?{spelled}{following}", clause)
-        is not None
-    )
+    return re.fullmatch(r"[a-z_]+", low) is not None and says_is(clause, low)
 
 
 def _not_in_stock(clause: str, thing: _Thing) -> Iterator[str]:

@@ -5,7 +5,7 @@ entity that a call named. Facts of one record belong together; facts of two do n
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -168,6 +168,14 @@ class Facts:
                         for word in content_stems(" ".join(tokens(key))):
                             found.setdefault(word, set()).update(numbers_of(value))
         return {word: frozenset(numbers) for word, numbers in found.items()}
+
+    @cached_property
+    def outdated_states(self) -> frozenset[str]:
+        """States of one word that the run ended, and that nothing it touched is in now."""
+        before, after = Ledger(self._evidence.world), self._evidence.after
+        touched = [(kind, id) for kind, id in self.seen_entities if id.lower() in self.touched]
+        old = {state for kind, id in touched for state in _states(before.get(kind, id))}
+        return frozenset(old - {state for kind, id in touched for state in _states(after.get(kind, id))})
 
     @cached_property
     def columns(self) -> dict[str, list[Decimal]]:
@@ -418,6 +426,12 @@ _HALF = frozenset({stem("half")})
 
 def _all_stems(value: Json) -> frozenset[str]:
     return frozenset(word for text in _texts(value) for word in content_stems(text[:LONGEST_TEXT]))
+
+
+def _states(attributes: Mapping[str, Json] | None) -> Iterator[str]:
+    for value in (attributes or {}).values():
+        if isinstance(value, str) and re.fullmatch(r"[a-z_]{3,30}", value):
+            yield value
 
 
 def _read_deeds(known: Known, value: Json) -> None:

@@ -8,7 +8,7 @@ A number, day or id that nobody told the agent and that follows from nothing is 
 import re
 from collections.abc import Collection, Iterator
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from pipelines.core.english.dates import MONTHS, Dated, Timed
@@ -126,6 +126,14 @@ class Said(NamedTuple):
     times: tuple[Timed, ...] = ()
     numbers: tuple[Quantity, ...] = ()
     leads: tuple[tuple[int, str], ...] = ()  # where each mention stands, and the words that lead up to it
+
+    @property
+    def raw(self) -> str:
+        """In lower case, with the mentions as they were written."""
+        ends = {one.start: one.end for one in (*self.days, *self.times, *self.numbers)}
+        written = [self.sentence[start : ends[start]].lower() for start, _ in self.leads]
+        pieces = self.text.split(MARK)
+        return "".join(piece + mark for piece, mark in zip_longest(pieces, written, fillvalue=""))
 
     @property
     def is_stated(self) -> bool:
@@ -272,7 +280,8 @@ def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) ->
         shown = listing([format(value, "f") for value in sorted(now)])
         yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", True)
     elif not is_known or not _fits_its_field(said, number, known, facts):
-        is_false = _is_about_a_field(said, number, known) and not _may_come_of(number, written, facts)
+        of_it = known if named_in(said.sentence, facts) else facts.everything
+        is_false = _is_about_a_field(said, number, known) and not _may_come_of(number, written, of_it, facts)
         is_false = is_false or is_miscounted(number, known, all_said)
         yield _strange(said, written, "another amount" if number.currency else "another number", is_false)
 
@@ -313,10 +322,10 @@ def _is_about_a_field(said: Said, number: Quantity, known: Known) -> bool:
     return bool(known.numbers) and (is_money or not words.isdisjoint(known.fields))
 
 
-def _may_come_of(number: Quantity, written: str, facts: Facts) -> bool:
-    everything = facts.everything
-    is_heard = everything.has_number(number) or facts.asked.has_number(number)
-    return is_heard or could_follow(number, everything) or re.sub(r"\D", "", written) in facts.digits
+def _may_come_of(number: Quantity, written: str, known: Known, facts: Facts) -> bool:
+    """`known` is what was told of the things that the sentence names, else everything."""
+    is_heard = known.has_number(number) or (known is facts.everything and facts.asked.has_number(number))
+    return is_heard or could_follow(number, known) or re.sub(r"\D", "", written) in facts.digits.split()
 
 
 def _strange_references(sentence: str, facts: Facts) -> Iterator[LeftOver]:
@@ -412,6 +421,8 @@ def _is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> 
         return _is_quoted(words | verbs, facts)
     if not all(map(facts.deeds.knows, verbs)):
         return False
+    if says_present(clause) and any(says_is(clause, state) for state in facts.outdated_states):
+        return False  # so it was, before the run changed it
     if _AHEAD.search(clause):
         has_mention = bool(said.numbers or said.days)
         return _is_quoted(words | verbs, facts) or (has_mention and all(map(facts.done.knows, words)))
@@ -431,7 +442,7 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
         return all(map(known.knows, words - _OWED))
     if not words:
         return not (said.numbers or said.days or said.times)
-    named = named_in(clause, facts)
+    named = named_in(said.raw, facts)
     is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
     if is_untouched and denied and all(map(known.knows, words - denied)):
@@ -455,6 +466,25 @@ def facts_of(text: str, facts: Facts) -> list[str]:
                 if word in facts.states and stem(word) not in facts.asked.stems:
                     found[word] = None
     return list(found)
+
+
+_PRESENT = re.compile(r"\b(?:is|are|it's|that's|you're|now|currently|still|remains?|stays?)\b")
+_PAST = re.compile(
+    r"\b(?:was|were|had|before|previous(?:ly)?|originally|from|instead|old|used\s+to|formerly|until|no\s+longer)\b"
+)
+_IS = r"\b(?:is|are|was|were|been|be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already|marked\s+as)\s*:?"
+
+
+def says_present(clause: str) -> bool:
+    return _PRESENT.search(clause) is not None and _PAST.search(clause) is None
+
+
+def says_is(clause: str, state: str) -> bool:
+    """`is now frozen`, `has already shipped`: a state word where something is said to be so."""
+    spelled = re.escape(state).replace("_", r"[\s_-]")
+    following = r"(?=\W*$|\s+(?:with|and|now|again|since|as|from|on|in|at|by)\b|[,;:.(])"
+    saying = rf"{_IS}\s+(?:\w+ly\s+|now\s+|already\s+|been\s+)*\"?{spelled}{following}"
+    return state.replace("_", " ")[:4] in clause and re.search(saying, clause) is not None
 
 
 def deeds_of_no_call(text: str, facts: Facts) -> Iterator[tuple[str, str]]:

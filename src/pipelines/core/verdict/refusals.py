@@ -50,6 +50,7 @@ _OUTAGE = re.compile(
     r"|\bserver\s+error\b|\boutage\b|\bunder\s+maintenance\b"
 )
 _BESIDE = re.compile(r"\b(?:also|besides|moreover|furthermore|in\s+addition|on\s+top|either)\b")
+_SOMEBODY = re.compile(r"\b(?:somebody|someone|else's|other|another|belongs?)\b")
 LEAST_TELLING = 2  # a one or a two is in every sentence
 _DAYS = frozenset(map(stem, (*MONTHS, "longer", "month", "end", "start")))
 _CONDITIONAL = re.compile(r"\b(?:if|should|in\s+case|when(?:ever)?)\b")
@@ -247,6 +248,7 @@ class _Told(NamedTuple):
     denied: frozenset[str]  # words that are said not to be so: "has not shipped yet"
 
 
+_IS_CONDITION = re.compile(r"\b(?:only|must|unless|when|if|needs?|requires?|ha(?:s|ve)\s+to)\b")
 _DENIED = re.compile(
     r"(?:\b(?:is|are|was|were|has|have|had|been|yet)\s+(?:not|no\s+longer|never)|\b(?:is|are|was|were|has|have|had)n't)\s+"
     r"(?:(?:been|yet|actually|currently|already)\s+){0,2}(?P<word>[a-z]+)"
@@ -269,12 +271,14 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
     strange: set[str] = set()
     keep_going()
     own = _told(reason.text)
+    # "only pending orders": the reason is that it is not pending.
+    may_be_denied = bool(own.denied) or _IS_CONDITION.search(reason.text.lower()) is not None
     for one in told:
         same = {
             word
             for word in reason.stems
             if not one.stems.isdisjoint(related(word))
-            and (one.denied.isdisjoint(related(word)) or word in own.denied)
+            and (one.denied.isdisjoint(related(word)) or may_be_denied)
         }
         same |= {str(number) for number in own.numbers & one.numbers if number > LEAST_TELLING}
         same |= {str(day) for day in own.days for other in one.days if day.agrees_with(other)}
@@ -335,6 +339,6 @@ def _is_bare(evidence: RunEvidence) -> bool:
     for answer in _said(evidence):
         evidence.keep_going()
         more = {word for word in content_stems(answer) - subject if word.isalpha()}
-        if _GIVES_REASON.search(answer.lower()) or more:
+        if _GIVES_REASON.search(answer.lower()) or _SOMEBODY.search(answer.lower()) or more:
             return False
     return True
