@@ -19,6 +19,7 @@ from pipelines.core.verdict.speech import content_stems
 _PERIODS = {"day": 1, "night": 1, "week": 7}
 COMPARED = word_set("more less extra fewer cheaper dearer additional difference higher lower")
 _MORE_OF = re.compile(r"\bmore\s+(?P<what>days?|nights?|weeks?)\b")
+_BEFORE = re.compile(r"\b(?:before|already|been)\b")  # "renewed two times before" counts
 _SHARES = frozenset(stem(word) for word in word_set("percent percentage rate discount interest share"))
 
 
@@ -39,7 +40,10 @@ def is_told(
     together = [value for other in said if other is not number for value in other.values & known.numbers]
     words = set(clause.split())
     if number.unit == "times" or "times as" in clause:
-        return bool(wanted & (_ratios(together) | known.ratios))
+        is_ratio = bool(wanted & (_ratios(together) | known.ratios))
+        return is_ratio or (
+            _BEFORE.search(clause) is not None and _is_counted(number, wanted, clause, known, rules)
+        )
     if number.unit in ("%", "percent"):
         told = {value for word in _SHARES | {"%"} for value in known.fields.get(word, ())}
         told |= rules.fields.get("%", set()) if rules is not None else set()

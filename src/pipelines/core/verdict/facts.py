@@ -149,6 +149,16 @@ class Facts:
         return tuple(content_stems(text[:LONGEST_TEXT].replace("_", " ")) for text in texts)
 
     @cached_property
+    def quotable(self) -> set[Decimal]:
+        """Numbers of the rules and of the backend's refusals."""
+        known = Known()
+        known.add(self.given)
+        for row in self._evidence.calls:
+            for text in _texts(row.response) if not row.succeeded else ():
+                known.read(text)
+        return known.numbers
+
+    @cached_property
     def everything(self) -> Known:
         return self._learned(self.records)
 
@@ -224,6 +234,21 @@ class Facts:
         own = {stem(form) for tool in writing_tools(self._evidence.tools) for form in tool.past | tool.doing}
         found = own | {stem(word) for word in ("change", "do", "done", "move", "touch", "happen", "alter")}
         return frozenset(other for word in found for other in related(word))
+
+    @cached_property
+    def list_things(self) -> list[list[Known]]:
+        """The things of every list, each by itself."""
+        found = []
+        for row in self._evidence.calls:
+            for part in (row.response, *_values(row.response)):
+                if isinstance(part, list) and 1 < len(part) <= MOST_READ_ALONE:
+                    things = [Known() for _ in part]
+                    for thing, value in zip(things, part, strict=True):
+                        for _, held in _keyed(value):
+                            thing.read(held)
+                        thing.learn([number for number in _scalars(value) if isinstance(number, float)])
+                    found.append(things)
+        return found
 
     @cached_property
     def touched(self) -> frozenset[str]:
@@ -432,6 +457,16 @@ def _states(attributes: Mapping[str, Json] | None) -> Iterator[str]:
     for value in (attributes or {}).values():
         if isinstance(value, str) and re.fullmatch(r"[a-z_]{3,30}", value):
             yield value
+
+
+def _scalars(value: Json) -> Iterator[Json]:
+    pending = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (dict, list)):
+            pending.extend(node.values() if isinstance(node, dict) else node)
+        else:
+            yield node
 
 
 def _read_deeds(known: Known, value: Json) -> None:

@@ -87,7 +87,8 @@ _NOTHING_LEFT = re.compile(
 )
 _OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
 _PERFECT = re.compile(r"\b(?:has|have|had|was|were|did|is|are)\b|'s\b")
-_FROM_TO = re.compile(rf"\bfrom\s+{MARK}\s+(?:down\s+|up\s+)?to\s+{MARK}")
+_FROM_TO = re.compile(rf"\bfrom\s+{MARK}\s+(?:down\s+|up\s+)?to\s+{MARK}|{MARK}\s*(?:→|->)\s*{MARK}")
+_ARROW = ("→", "->")
 LONGEST_LEAD = 4  # words before a number that say what it is
 _CENTS = re.compile(r"[.,]\d\d$")
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
@@ -176,10 +177,37 @@ def _of_sentence(
         if strange and not any(one.is_false for one in strange) and _is_of_one_record(said, facts):
             strange = []
         yield from strange
+        if not strange and _mixes_things(said, facts):
+            yield LeftOver(said.text.replace(MARK, "…"), sentence)
+            continue
         # Why a refusal was made is judged with the refusal.
         if not strange and not (facts.is_refusal and _explains(sentence, facts)):
             if not _is_excused(said.text) and not _is_borne_out(said, known, facts, said.text in verified):
                 yield LeftOver(said.text.replace(MARK, "…"), sentence)
+
+
+def _mixes_things(said: Said, facts: Facts) -> bool:
+    """Whether a clause gives facts of several things of a list as if they were of one."""
+    if _OF_SEVERAL.search(said.text):
+        return False
+    for things in facts.list_things:
+        held = [_held(said, thing) for thing in things]
+        telling = set[str]().union(*held) - set.intersection(*held) if held else set()
+        if len(telling) > 1 and not any(telling <= one for one in held):
+            return True
+    return False
+
+
+def _held(said: Said, thing: Known) -> set[str]:
+    """What of a clause one thing of a list holds."""
+    found = {str(day.start) for day in said.days if thing.has_day(day.days)}
+    found |= {str(number.start) for number in said.numbers if thing.has_number(number)}
+    return found | {word for word in _words(said.text) if word in thing.stems}
+
+
+_OF_SEVERAL = re.compile(
+    r"\b(?:and|both|all|each|two|three|four|total|together|or|only|other|while|from)\b|[+×→]"
+)
 
 
 def _explains(sentence: str, facts: Facts) -> bool:
@@ -245,6 +273,8 @@ def _strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOv
         is_named = number.currency is None and (
             bare(written) in facts.subjects or _is_part_of_a_name(sentence, number, facts)
         )
+        if known.fields.keys() & content_stems(number.unit):
+            counts = set()
         if written.lower() != "one" and not (asked.has_number(number) or is_named or number.values <= counts):
             yield from _strange_number(said, number, known, facts)
 
@@ -296,7 +326,7 @@ def _fits_its_field(said: Said, number: Quantity, known: Known, facts: Facts) ->
     if done and facts.amounts_given and not unit:
         return bool({abs(value) for value in number.values} & facts.amounts_given)
     if _FROM_TO.search(said.text) and facts.outdated and not unit:
-        return _is_in_order(number, lead, facts)
+        return _is_in_order(said, number, lead, facts)
     if not words or unit & known.fields.keys() or number.unit in COMPARED or lead.endswith("by "):
         return True
     of_before = _WAS.search(said.sentence.lower()) is not None
@@ -304,15 +334,18 @@ def _fits_its_field(said: Said, number: Quantity, known: Known, facts: Facts) ->
     for word in words:
         old = frozenset() if of_before else facts.outdated.get(word, frozenset())
         fitting |= known.fields[word] - old
-    return bool({abs(value) for value in number.values} & (fitting | known.column_sums))
+    fitting |= facts.quotable | known.column_sums
+    return bool({abs(value) for value in number.values} & fitting)
 
 
-def _is_in_order(number: Quantity, lead: str, facts: Facts) -> bool:
-    """`from 387 to 429`: what it was, and what it is."""
+def _is_in_order(said: Said, number: Quantity, lead: str, facts: Facts) -> bool:
+    """`from 387 to 429`, `387 → 429`: what it was, and what it is."""
     old = {value for numbers in facts.outdated.values() for value in numbers}
     is_old = bool({abs(value) for value in number.values} & old)
     last = lead.split()[-1:]
-    return is_old if last == ["from"] else not is_old if last == ["to"] else True
+    is_first = last == ["from"] or said.sentence[number.end :].lstrip().startswith(_ARROW)
+    is_second = last == ["to"] or (bool(last) and last[0] in _ARROW)
+    return is_old if is_first else not is_old or not is_second
 
 
 def _is_about_a_field(said: Said, number: Quantity, known: Known) -> bool:

@@ -16,6 +16,7 @@ from pipelines.core.english.mentions import mentions, without_mentions
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json, dumps
+from pipelines.core.simulation.reading.words import tokens as name_tokens
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
@@ -222,7 +223,10 @@ def _is_about(rule: str, tool: ToolWords) -> bool:
 def _subject_stems(evidence: RunEvidence) -> frozenset[str]:
     """What only says what a reason is about, and tells nothing of it: `cancel`, `order`."""
     tools = writing_tools(evidence.tools)
-    return frozenset(stem(word) for tool in tools for word in tool.nouns | tool.past | tool.doing)
+    kinds = {
+        word for kind in evidence.after.entity_types() for word in content_stems(" ".join(name_tokens(kind)))
+    }
+    return frozenset(stem(word) for tool in tools for word in tool.nouns | tool.past | tool.doing) | kinds
 
 
 # Whether they were named
