@@ -117,7 +117,11 @@ def _rows(rows: tuple[str, ...]) -> tuple[frozenset[str], ...]:
 _ALL = _rows(_DEEDS + _THINGS)
 #: Stems of verbs for what one does beside the thing that was asked: they are seldom meant in another sense.
 SIDE_DEEDS = frozenset(
-    map(stem, "send email mail message text notify sms forward order schedule dispatch escalate".split())
+    stem(word)
+    for word in (
+        *("send", "email", "mail", "message", "text", "notify", "sms", "forward"),
+        *("order", "schedule", "dispatch", "escalate"),
+    )
 )
 
 

@@ -1,7 +1,7 @@
 """Whether a number that an answer gives is one that was told, or follows from some that were.
 
-What may follow depends on how it is said: `15 more` is a difference, `three times` a ratio, `two weeks` a time
-between two days, `4 repeats` the number of a field or the length of a list.
+What may follow depends on how it is said: `15 more` is a difference, `three times` a ratio, `two weeks` the
+time between two days, `4 repeats` the number of a field or the length of a list.
 """
 
 import re
@@ -13,7 +13,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import word_set
-from pipelines.core.verdict.known import LARGEST_COUNT, Known
+from pipelines.core.verdict.known import LARGEST_COUNT, MOST_COMPARED, Known
 from pipelines.core.verdict.speech import content_stems
 
 _PERIODS = {"day": 1, "night": 1, "week": 7}
@@ -37,7 +37,9 @@ def is_told(
     wanted = {abs(value) for value in number.values}
     further = _MORE_OF.search(clause) if number.unit == "more" else None  # "three more weeks"
     unit = stem(further["what"] if further is not None else number.unit) if number.unit else ""
-    together = [value for other in said if other is not number for value in other.values & known.numbers]
+    together = [value for other in said if other is not number for value in other.values & known.numbers][
+        :MOST_COMPARED
+    ]
     words = set(clause.split())
     if number.unit == "times" or "times as" in clause:
         is_ratio = bool(wanted & (_ratios(together) | known.ratios))
@@ -65,7 +67,9 @@ def is_told(
 
 def is_miscounted(number: Quantity, known: Known, said: Collection[Quantity]) -> bool:
     """`39.99 instead of 24.99, 10 more`: both numbers are told, and their difference is another."""
-    together = [value for other in said if other is not number for value in other.values & known.numbers]
+    together = [value for other in said if other is not number for value in other.values & known.numbers][
+        :MOST_COMPARED
+    ]
     is_compared = number.unit in COMPARED or number.unit in ("%", "percent", "times")
     return is_compared and len(together) == 2
 
@@ -88,7 +92,7 @@ _FACTORS = (7, 12, 24, 60, 100, 1000, 1024)
 def _is_counted(
     number: Quantity, wanted: set[Decimal], clause: str, known: Known, rules: Known | None
 ) -> bool:
-    """A small number stands in every log. It is told where its field is named, or what was written or counted."""
+    """A small number stands in every log: it is told where its field is named, or it was written or counted."""
     listed = [count for things in known.lists for count in _counted(things, content_stems(clause))]
     if any(wanted == {Decimal(count)} for count in listed):
         return True

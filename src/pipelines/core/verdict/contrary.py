@@ -1,6 +1,6 @@
-"""Statements that the records contradict: another name, another state, none where there are some, the wrong way round.
+"""Statements that the records contradict: another name or state, none where there are some, the wrong way.
 
-A record is held against a clause only when the clause is about it alone, and says plainly that something is so.
+A record is held against a clause only when the clause is about it alone and says plainly that it is so.
 """
 
 import re
@@ -13,7 +13,7 @@ from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.grounding import NEGATED, named_in, says_is, says_present, statements
+from pipelines.core.verdict.grounding import NEGATED, is_read, named_in, says_is, says_present, statements
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import past_forms, writing_tools
 
@@ -61,7 +61,7 @@ def contradictions(text: str, evidence: RunEvidence, facts: Facts) -> Iterator[C
         evidence.keep_going()
         own = named_in(sentence, facts)
         focus = own or focus
-        if sentence.endswith("?"):
+        if sentence.endswith("?") or not is_read(sentence):
             continue
         for said in statements(sentence):
             here = named_in(said.raw, facts) or focus
@@ -143,8 +143,11 @@ def _says(clause: str, words: str, value: str) -> bool:
 
 def _not_in_stock(clause: str, thing: _Thing) -> Iterator[str]:
     for key, value in thing.after.items():
-        is_count = isinstance(value, int) and not isinstance(value, bool)
-        if not is_count or _STOCK.isdisjoint(content_stems(" ".join(tokens(key)))):
+        if (
+            not isinstance(value, int)
+            or isinstance(value, bool)
+            or _STOCK.isdisjoint(content_stems(" ".join(tokens(key))))
+        ):
             continue
         is_there = _IN_STOCK.search(clause) is not None and _OUT_OF_STOCK.search(clause) is None
         if (is_there and value == 0) or (_OUT_OF_STOCK.search(clause) and value > 0):

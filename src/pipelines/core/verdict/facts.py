@@ -78,8 +78,8 @@ class Facts:
         known.read(self._evidence.behavior_instructions or "")
         known.learn(self._evidence.task_input)
         called = {row.tool for row in self._evidence.calls}
-        for tool in called:
-            known.stems |= content_stems(" ".join(tokens(tool)))
+        for name in called:
+            known.stems |= content_stems(" ".join(tokens(name)))
         for tool in self._evidence.tools:
             if tool.name in called:
                 known.read(tool.description)
@@ -276,7 +276,7 @@ class Facts:
     @cached_property
     def done(self) -> Known:
         """What was done can be told by: what calls that succeeded are named, were given, answered and wrote.
-        The fields of what was only read tell no deed: a record with an `email` does not mean that one was sent."""
+        The fields of what was only read tell no deed: a record's `email` does not mean that one was sent."""
         known = Known()
         for row in self._evidence.calls:
             self._evidence.keep_going()
@@ -357,7 +357,8 @@ class Facts:
 
 _IS_ID = re.compile(r"[a-z]{1,8}[-_]?9+|9{2,}(?:-9{2,})+")
 _ASKS = re.compile(
-    r"\?|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell|tell me|show me|list|check)\b",
+    r"\?|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell"
+    r"|tell me|show me|list|check)\b",
     re.IGNORECASE,
 )
 
@@ -375,9 +376,9 @@ def _content(update: LedgerUpdate) -> Json:
     """What an update is about and writes, without the words of the log itself: `op`, `set`."""
     match update:
         case Add(entity_type=entity_type, id=id, attrs=attrs):
-            return {entity_type: {"id": id} | dict(attrs)}
+            return {entity_type: {"id": id, "values": dict(attrs)}}
         case Update(entity_type=entity_type, id=id, set=values):
-            return {entity_type: {"id": id} | dict(values)}
+            return {entity_type: {"id": id, "values": dict(values)}}
         case Remove(entity_type=entity_type, id=id):
             return {entity_type: {"id": id}, "state": "removed"}
         case _:

@@ -20,12 +20,14 @@ from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.arithmetic import COMPARED, could_follow, is_miscounted, is_told
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.known import LARGEST_COUNT, Known
+from pipelines.core.verdict.known import Known
 from pipelines.core.verdict.small_words import NEUTRAL
 from pipelines.core.verdict.speech import clauses, content_stems, sentences
 from pipelines.core.verdict.wording import listing
 
 MOST_LEFT_OVER = 5
+#: Characters of a sentence that is read: each of its clauses is held against all of it. Longer ones are left over.
+LONGEST_SENTENCE = 1_500
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
 _QUESTION = re.compile(r"\?[\"')\]]*$")
 # Words of one who offers, asks or supposes: they state nothing about the backend.
@@ -131,7 +133,8 @@ class Said(NamedTuple):
     @property
     def raw(self) -> str:
         """In lower case, with the mentions as they were written."""
-        ends = {one.start: one.end for one in (*self.days, *self.times, *self.numbers)}
+        every: list[Dated | Timed | Quantity] = [*self.days, *self.times, *self.numbers]
+        ends = {one.start: one.end for one in every}
         written = [self.sentence[start : ends[start]].lower() for start, _ in self.leads]
         pieces = self.text.split(MARK)
         return "".join(piece + mark for piece, mark in zip_longest(pieces, written, fillvalue=""))
@@ -168,6 +171,9 @@ def _of_sentence(
     if is_foreign(sentence):
         yield LeftOver("", sentence)
         return
+    if len(sentence) > LONGEST_SENTENCE:
+        yield LeftOver(sentence[:LONGEST_SENTENCE], sentence)
+        return
     known = facts.about(focus) if focus else facts.everything
     yield from _strange_references(sentence, facts)
     for said in statements(sentence):
@@ -192,7 +198,7 @@ def _mixes_things(said: Said, facts: Facts) -> bool:
         return False
     for things in facts.list_things:
         held = [_held(said, thing) for thing in things]
-        telling = set[str]().union(*held) - set.intersection(*held) if held else set()
+        telling = {each for one in held for each in one if not all(each in other for other in held)}
         if len(telling) > 1 and not any(telling <= one for one in held):
             return True
     return False
@@ -218,10 +224,15 @@ def _explains(sentence: str, facts: Facts) -> bool:
     )
 
 
+def is_read(sentence: str) -> bool:
+    return len(sentence) <= LONGEST_SENTENCE
+
+
 def statements(sentence: str) -> list[Said]:
     """The clauses of a sentence, each with its own numbers, days and times."""
     read = mentions(sentence)
-    in_order = iter(sorted((*read.days, *read.times, *read.numbers), key=lambda one: one[0]))
+    every: list[Dated | Timed | Quantity] = [*read.days, *read.times, *read.numbers]
+    in_order = iter(sorted(every, key=lambda one: one.start))
     found = []
     for clause in clauses(without_mentions(sentence)):
         own = [*islice(in_order, clause.count(MARK))]
@@ -493,7 +504,8 @@ def facts_of(text: str, facts: Facts) -> list[str]:
     found: dict[str, None] = {}
     for sentence in sentences(text) if not facts.is_refusal else ():
         for said in statements(sentence) if not _QUESTION.search(sentence) else ():
-            for one in (*said.days, *said.times, *said.numbers):
+            every: list[Dated | Timed | Quantity] = [*said.days, *said.times, *said.numbers]
+            for one in every:
                 found[sentence[one.start : one.end]] = None
             for word in re.findall(r"[a-z_]+", said.text):
                 if word in facts.states and stem(word) not in facts.asked.stems:
@@ -523,7 +535,7 @@ def says_is(clause: str, state: str) -> bool:
 def deeds_of_no_call(text: str, facts: Facts) -> Iterator[tuple[str, str]]:
     """(verb, sentence) of what is said to have been done, by a verb that no call, reply or record knows."""
     for sentence in dict.fromkeys(sentences(text)):
-        for said in statements(sentence) if not _QUESTION.search(sentence) else ():
+        for said in statements(sentence) if not _QUESTION.search(sentence) and is_read(sentence) else ():
             for found in _CAME_TO_PASS.finditer(said.text) if said.is_stated else ():
                 verb = stem(found["verb"])
                 if verb in SIDE_DEEDS and not facts.deeds.knows(verb):

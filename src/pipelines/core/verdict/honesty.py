@@ -65,8 +65,8 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
             if any(quoted(one.sentence) in says for says in said):
                 continue  # it is false already
             found.append(_false(f'The agent says "{quoted(one.sentence)}", but {one.says}.', []))
-    said = [claim.clause for claim in claims_of(evidence)]
-    left = left_over(evidence, record.facts, said) if not found else []
+    claimed = [claim.clause for claim in claims_of(evidence)]
+    left = left_over(evidence, record.facts, claimed) if not found else []
     # What is false comes first: no number of doubts before it may hide it.
     found += map(_left_over, sorted(left, key=lambda one: not one.is_false)[:MOST_LEFT_OVER])
     if borne_out and not found:

@@ -1,4 +1,4 @@
-"""What some records say, ready to be looked up: numbers, days, times and words, and what follows from them."""
+"""What some records say, ready to be looked up: numbers, days, times, words, and what follows from them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from pipelines.core.english.numbers import Quantity, quantities
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.reading.words import tokens
+from pipelines.core.simulation.reading.words import tokens, word_set
 from pipelines.core.verdict.speech import content_stems
 
 LONGEST_TEXT = 4_000  # characters of one value that are read; nobody answers with more of it
@@ -22,9 +22,9 @@ MOST_COMPARED = 24  # numbers of which anything that could be worked out is no p
 LARGEST_COUNT = 31
 
 _AMOUNTS = frozenset(
-    map(
-        stem,
-        "amount total price fee fees balance refund refunded credit cost charge rate rent premium due".split(),
+    stem(word)
+    for word in word_set(
+        "amount total price fee balance refund refunded credit cost charge rate rent premium due"
     )
 )
 

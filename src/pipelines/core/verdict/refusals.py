@@ -22,7 +22,7 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.grounding import NEGATED
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, plain, sentences
+from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
 from pipelines.core.verdict.wording import calls_text, quoted, shortened
 
@@ -270,7 +270,7 @@ def _told(sentence: str) -> _Told:
 
 
 def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going: Callable[[], None]) -> bool:
-    """Whether telling words, numbers or days are shared, in sentences that bring in little that is not known."""
+    """Whether telling words, numbers or days are shared, in sentences that bring in little else."""
     shared: set[str] = set()
     strange: set[str] = set()
     keep_going()
