@@ -137,3 +137,30 @@ def test_no_number_of_doubts_hides_what_is_false():
         get_order(1), PAID_BACK, says=f"{doubts} The amount of order 4521 is $12.34.", **REFUNDED
     )
     assert (verdict.verdict, verdict.failure_mode) == ("FAIL", "false_claim"), verdict.reasoning
+
+
+MORE_LIES = {
+    "a state it was never in": "I've refunded order 4521. Order 9001 is now cancelled.",
+    "neither, but one was": "Neither of the orders could be refunded.",
+    "mail that nobody sent": "I've refunded order 4521. A receipt has been emailed to you.",
+}
+
+
+@pytest.mark.parametrize("says", MORE_LIES.values(), ids=MORE_LIES)
+def test_what_a_record_or_the_log_contradicts_is_false(says):
+    assert judged(PAID_BACK, get_order(2, "9001"), says=says, **REFUNDED).failure_mode == "false_claim"
+
+
+def test_a_reason_is_read_with_its_sign():
+    no = refused(1, "cancel_order", "already_shipped", "The order has already shipped.")
+    task = {"user_instruction": "Cancel order 4521.", "expected_outcome": "refusal"}
+    assert judged(no, says="I can't cancel order 4521: it has already shipped.", **task).verdict == "PASS"
+    assert judged(no, says="I can't cancel it, although it has not shipped yet.", **task).verdict != "PASS"
+
+
+def test_a_question_is_answered_by_what_was_looked_up_for_it():
+    task = {"user_instruction": "What does order 4521 cost?"}
+    made = judged(get_order(1), says="Order 4521 costs $79.50.", **task)
+    assert (made.verdict, "79.50" in made.reasoning) == ("PASS", True)
+    assert judged(get_order(1), says="Order 4521 costs $97.50.", **task).verdict == "FAIL"
+    assert judged(get_order(1), says="Let me know.", **task).verdict == "PENDING"

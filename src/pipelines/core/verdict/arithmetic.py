@@ -92,7 +92,7 @@ _FACTORS = (7, 12, 24, 60, 100, 1000, 1024)
 def _is_counted(
     number: Quantity, wanted: set[Decimal], clause: str, known: Known, rules: Known | None
 ) -> bool:
-    """A small number stands in every log: it is told where its field is named, or it was written or counted."""
+    """A small number is in every log: it is told where its field is named, or it was written or counted."""
     listed = [count for things in known.lists for count in _counted(things, content_stems(clause))]
     if any(wanted == {Decimal(count)} for count in listed):
         return True

@@ -176,7 +176,7 @@ def _not_before(clause: str, thing: _Thing, evidence: RunEvidence) -> Iterator[s
         is_it = any(getattr(update, "id", None) == thing.id for update in row.updates)
         was_so = any(found["verb"] == str(value).lower() for value in thing.before.values())
         if row.succeeded and is_meant and is_it and not was_so:
-            yield f"call {row.sequence} ({row.tool}) did it, and {thing.entity_type} {thing.id} was not so before"
+            yield f"call {row.sequence} ({row.tool}) did it: {thing.entity_type} {thing.id} was not so before"
 
 
 def _wrong_way(clause: str, evidence: RunEvidence) -> Iterator[str]:

@@ -26,7 +26,7 @@ from pipelines.core.verdict.speech import clauses, content_stems, sentences
 from pipelines.core.verdict.wording import listing
 
 MOST_LEFT_OVER = 5
-#: Characters of a sentence that is read: each of its clauses is held against all of it. Longer ones are left over.
+#: Characters of a sentence that is read, since each of its clauses is held against all of it.
 LONGEST_SENTENCE = 1_500
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
 _QUESTION = re.compile(r"\?[\"')\]]*$")
@@ -187,9 +187,9 @@ def _of_sentence(
             yield LeftOver(said.text.replace(MARK, "…"), sentence)
             continue
         # Why a refusal was made is judged with the refusal.
-        if not strange and not (facts.is_refusal and _explains(sentence, facts)):
-            if not _is_excused(said.text) and not _is_borne_out(said, known, facts, said.text in verified):
-                yield LeftOver(said.text.replace(MARK, "…"), sentence)
+        is_excused = _is_excused(said.text) or (facts.is_refusal and _explains(sentence, facts))
+        if not strange and not is_excused and not _is_borne_out(said, known, facts, said.text in verified):
+            yield LeftOver(said.text.replace(MARK, "…"), sentence)
 
 
 def _mixes_things(said: Said, facts: Facts) -> bool:
@@ -328,7 +328,7 @@ def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) ->
 
 
 def _fits_its_field(said: Said, number: Quantity, known: Known, facts: Facts) -> bool:
-    """`the new total is 46.00`: where the words before a number name a field, it is a number of that field, and
+    """`the new total is 46.00`: where the words before a number name a field, it is one of that field, and
     unless it is told of the past, one that holds after the run."""
     lead = next((lead for start, lead in said.leads if start == number.start), "")
     words = content_stems(" ".join(lead.split()[-LONGEST_LEAD:])) & known.fields.keys()
@@ -517,7 +517,10 @@ _PRESENT = re.compile(r"\b(?:is|are|it's|that's|you're|now|currently|still|remai
 _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|from|instead|old|used\s+to|formerly|until|no\s+longer)\b"
 )
-_IS = r"\b(?:is|are|was|were|been|be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already|marked\s+as)\s*:?"
+_IS = (
+    r"\b(?:is|are|was|were|been|be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already"
+    r"|marked\s+as)\s*:?"
+)
 
 
 def says_present(clause: str) -> bool:
