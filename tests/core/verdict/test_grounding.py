@@ -164,3 +164,14 @@ def test_a_question_is_answered_by_what_was_looked_up_for_it():
     assert (made.verdict, "79.50" in made.reasoning) == ("PASS", True)
     assert judged(get_order(1), says="Order 4521 costs $97.50.", **task).verdict == "FAIL"
     assert judged(get_order(1), says="Let me know.", **task).verdict == "PENDING"
+
+
+def test_a_refusal_that_quotes_the_rule_passes_and_one_with_a_false_reason_fails():
+    text = "Only the original buyer can cancel this order."
+    no = refused(1, "cancel_order", "forbidden", text, id="9001", status=403)
+    task = {"user_instruction": "Cancel order 9001.", "behavior_instructions": text}
+    task |= {"expected_outcome": "refusal"}
+    right = "I'm sorry, I can't cancel order 9001: only the original buyer can do that."
+    assert judged(no, says=right, **task).verdict == "PASS"
+    wrong = "I can't cancel order 9001 because it has already shipped."
+    assert judged(no, says=wrong, **task).verdict == "FAIL"
