@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from pipelines.core.english.numbers import ORDINALS
+from pipelines.core.english.numbers import ORDINALS, SMALL
 
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -33,13 +33,25 @@ _PATTERNS = tuple(
         rf"\b{_MONTH}\s(?:the\s)?(?P<word>{'|'.join(ORDINALS)})\b(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
         r"(?<![\w./-])(?P<a>\d{1,2})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4}|\d{2})(?![\w/-])",
         r"(?<![\w./-])(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?![\w/-])",
+        rf"\b(?:(?P<part>end|start|beginning)\sof\s)?{_MONTH}\s{{1,2}}{_YEAR}\b(?!:)",
+        rf"\b(?P<part>end|start|beginning)\sof\s{_MONTH}",
     )
 )
 
 
+_MAY_BE_DATED = re.compile(rf"\d[-./]\d|\b(?:{_NAMES})\b", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(?P<hour>\d{1,2})(?:[:.h](?P<minute>\d{2}))?(?::\d{2})?\s?(?P<half>[ap]\.?m\b)"
     r"|(?<![\d:.,/])(?:(?<=T)|\b)(?P<hour24>\d{1,2}):(?P<minute24>\d{2})(?![\d])",
+    re.IGNORECASE,
+)
+
+
+_HOURS = {word: value for word, value in SMALL.items() if 1 <= value <= 12}
+_SPOKEN = re.compile(
+    rf"\b(?:(?P<part>(?:a\s)?quarter\spast|half\spast|(?:a\s)?quarter\sto)\s)?(?P<hour>{'|'.join(_HOURS)}|\d{{1,2}})"
+    r"(?P<clock>\so'clock)?(?:\s(?:in\sthe\s(?P<of>morning|afternoon|evening)|at\s(?P<night>night))\b)?"
+    r"|\b(?P<twelve>noon|midnight)\b",
     re.IGNORECASE,
 )
 
@@ -87,7 +99,31 @@ def times(text: str) -> list[Timed]:
         else:
             hours = {hour} if is_whole else {hour, (hour + 12) % 24}
         found.append(Timed(match.start(), match.end(), frozenset(60 * each + minute for each in hours)))
-    return found
+    return sorted([*found, *_spoken(text)])
+
+
+def _spoken(text: str) -> Iterator[Timed]:
+    """`ten in the morning`, `a quarter past four`, `noon`."""
+    for match in _SPOKEN.finditer(text) if _MAY_BE_SPOKEN.search(text) else ():
+        if match["twelve"]:
+            yield Timed(
+                match.start(), match.end(), frozenset({720 if match["twelve"].lower() == "noon" else 0})
+            )
+        elif match["part"] or match["clock"] or match["of"]:
+            hour = int(_HOURS.get(match["hour"].lower(), 0) or match["hour"]) % 12
+            part = (match["part"] or "").lower()
+            minute = 30 if "half" in part else 15 if "past" in part else -15 if part else 0
+            halves = {"morning": (0,), "afternoon": (12,), "evening": (12,)}.get(
+                (match["of"] or "").lower(), (0, 12)
+            )
+            yield Timed(
+                match.start(), match.end(), frozenset((60 * (hour + half) + minute) % 1440 for half in halves)
+            )
+
+
+_MAY_BE_SPOKEN = re.compile(
+    r"in\sthe\s(?:morning|afternoon|evening)|o'clock|quarter|half\spast|noon|midnight", re.IGNORECASE
+)
 
 
 def dates(text: str) -> list[Dated]:
@@ -101,6 +137,8 @@ def dates(text: str) -> list[Dated]:
 
 
 def _found(text: str) -> Iterator[tuple[re.Match[str], frozenset[Day]]]:
+    if _MAY_BE_DATED.search(text) is None:  # most sentences have no day in them
+        return
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
             days = frozenset(_days(match.groupdict()))
@@ -112,6 +150,9 @@ def _days(parts: dict[str, str | None]) -> Iterator[Day]:
     year = int(parts.get("year") or 0) or None
     if year is not None and year < 100:
         year += 2000
+    if "part" in parts:
+        yield from _of_month(parts, year)
+        return
     if parts.get("a") and parts.get("b"):
         first, second = int(parts["a"] or 0), int(parts["b"] or 0)
         pairs = [(second, first)] if parts.get("mark") == "." else [(first, second), (second, first)]
@@ -126,6 +167,16 @@ def _days(parts: dict[str, str | None]) -> Iterator[Day]:
     for month_number, day in pairs:
         if _exists(month_number, day, year):
             yield Day(month_number, day, year)
+
+
+def _of_month(parts: dict[str, str | None], year: int | None) -> Iterator[Day]:
+    """Every day of `March 2027`; one of `the end of March`."""
+    month = _NUMBER_OF_MONTH[(parts.get("month") or "").lower().rstrip(".")]
+    days = [day for day in range(1, 32) if _exists(month, day, year)]
+    few = {"end": days[-1:], "start": days[:1], "beginning": days[:1]}.get(
+        (parts["part"] or "").lower(), days
+    )
+    yield from (Day(month, day, year) for day in few)
 
 
 def _exists(month: int, day: int, year: int | None) -> bool:

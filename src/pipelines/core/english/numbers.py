@@ -50,6 +50,8 @@ _SPELLED = re.compile(
 # Digits with two hyphens or more are a date, a telephone number, an id.
 _HYPHENED = re.compile(r"[\w#]{1,40}(?:-[\w]{1,40}){2,}", re.ASCII)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+_OPENS_A_NUMBER = frozenset({*SMALL, *ORDINALS, "a", "an"})
+_BEHIND_A = frozenset({"hundred", "dozen", *SCALES})  # "a hundred"
 
 
 class Quantity(NamedTuple):
@@ -87,6 +89,8 @@ def _readings(bare: str) -> Iterator[Decimal]:
             is_grouped = len(first) <= 3 and len(rest[-1]) == 3 and {len(part) for part in rest[:-1]} in (
                 set(), {3}, {2})  # fmt: skip
             whole = first + "".join(rest) if is_grouped and all(map(str.isdigit, rest)) else ""
+        if group is None and point == "," and fraction == "000":
+            continue  # 12,000 is twelve thousand
         if whole.isdigit() and whole.isascii():
             yield Decimal(f"{whole}.{fraction or 0}").normalize()
 
@@ -154,6 +158,8 @@ def _in_words(text: str) -> Iterator[Quantity]:
             continue
         value, count = taken
         start, end = words[at].start(), words[at + count - 1].end()
+        if text[max(0, start - 5) : start].lower() == "half " and words[at][0].lower() in ("a", "an"):
+            start, value = start - 5, value / 2  # half a dozen
         currency, unit, end = _unit(text, None, _following(text, end), end)
         yield Quantity(start, end, frozenset({value}), currency, unit)
         at += count
@@ -161,6 +167,8 @@ def _in_words(text: str) -> Iterator[Quantity]:
 
 def _number_at(text: str, words: Sequence[re.Match[str]], at: int) -> tuple[Decimal, int] | None:
     """The number that begins at a word, and how many words it takes. `a` counts before hundred and dozen."""
+    if words[at][0].lower() not in _OPENS_A_NUMBER:
+        return None
     spelled: list[str] = []
     end = words[at].start()
     for word in words[at : at + MOST_WORDS]:
@@ -180,7 +188,7 @@ def spelled_number(words: Sequence[str]) -> tuple[Decimal, int] | None:
     last = ""  # what may follow depends on what stood before: "twenty five", never "five twenty"
     for word in words:
         count += 1
-        if word in ("a", "an") and count == 1 and words[1:2] and words[1] in ("hundred", "dozen", *SCALES):
+        if word in ("a", "an") and count == 1 and words[1:2] and words[1] in _BEHIND_A:
             group = 1
         elif word in SMALL and (not last or last in ("hundred", "scale", "and") or _fits(last, word)):
             group += SMALL[word]
@@ -204,12 +212,31 @@ def _fits(last: str, word: str) -> bool:
     return last in _TENS and 0 < SMALL[word] < 10
 
 
+def _is_spoken_price(text: str, before: Quantity, one: Quantity) -> bool:
+    """`forty-nine ninety` is 49.90."""
+    in_words = text[before.start].isalpha() and text[one.start].isalpha()
+    is_next = text[before.end : one.start] == " "
+    return (
+        in_words
+        and is_next
+        and not before.currency
+        and max(before.values) < 100
+        and 10 <= max(one.values) < 100
+    )
+
+
 def _with_cents(text: str, found: list[Quantity]) -> list[Quantity]:
     """`ninety-seven dollars and fifty cents` is one amount."""
     whole: list[Quantity] = []
     for one in found:
         before = whole[-1] if whole else None
         if before is not None and before.end > one.start:
+            continue
+        if before is not None and _is_spoken_price(text, before, one):
+            values = frozenset(
+                each for a in before.values for b in one.values for each in (a + b / 100, a * 100 + b)
+            )
+            whole[-1] = Quantity(before.start, one.end, values, one.currency, one.unit)
             continue
         if before is not None and before.currency and one.unit in _CENTS:
             between = text[before.end : one.start].strip().lower()

@@ -53,6 +53,7 @@ class Claim(NamedTuple):
 _DENIES = re.compile(
     r"\b(?:(?:could|did|was|were|has|have|had)(?:n't|\s+not)|(?:am|was|were|been|i'm|we're)\s+(?:\w+ly\s+)?unable\s+to"
     r"|(?:am|was|were|i'm|we're)\s+not\s+able\s+to|(?:have\s+)?failed\s+to|^unable\s+to)\b"
+    r"|\b(?:neither|none)\s+(?:\S+\s+){0,4}?(?:could|was|were|has|have)\b"
 )
 _IN_PART = re.compile(
     r"\b(?:again|another|further|both|all|every|second|twice|other|else|remaining|rest|yet)\b"
@@ -91,7 +92,7 @@ def denials(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:
             continue
         for clause in clauses(sentence):
             denied = _DENIES.search(clause)
-            if denied is None or _IN_PART.search(clause):
+            if denied is None or _IN_PART.search(clause[: denied.start()] + " " + clause[denied.end() :]):
                 continue
             near = set(re.findall(r"[a-z]+", clause[denied.end() :])[:6])
             for verbs in dict.fromkeys(tool.verbs for tool in tools if near & (tool.past | tool.doing)):

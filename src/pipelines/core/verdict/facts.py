@@ -5,110 +5,34 @@ entity that a call named. Facts of one record belong together; facts of two do n
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from itertools import combinations
 
-from pipelines.core.english.dates import Day, dates, times
-from pipelines.core.english.numbers import Quantity, quantities
+from pipelines.core.english.dates import Day
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger, Update
+from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.speech import content_stems, sentences, stem
+from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, numbers_of
+from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.tool_words import writing_tools
 
-LONGEST_TEXT = 4_000  # characters of one value that are read; nobody answers with more of it
-LONGEST_ID = 80
-MOST_ADDED = 12  # numbers of which every sum and difference of two counts as told
-LARGEST_COUNT = 31
 MOST_RECORDS = 2_000
+LEAST_SPACES = 3  # of a sentence: "Dr. Shah" says nothing
+MOST_READ_ALONE = 100  # records that a sentence can be about without naming them
 _NAMES_A_THING = re.compile(r"(?:id|ids|number|no|code|ref|reference|name)$")
-
-
-@dataclass  # no slots: what is worked out is kept on the record
-class Known:
-    """All that some records say, ready to be looked up."""
-
-    numbers: set[Decimal] = field(default_factory=set)
-    fields: dict[str, set[Decimal]] = field(default_factory=dict)  # by each word of a field's name
-    days: set[Day] = field(default_factory=set)
-    times: set[int] = field(default_factory=set)  # minutes of the day
-    stems: set[str] = field(default_factory=set)
-
-    def learn(self, value: Json) -> None:
-        """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
-        pending: list[tuple[frozenset[str], Json]] = [(frozenset(), value)]
-        while pending:
-            named, node = pending.pop()
-            if isinstance(node, dict):
-                keys = [(content_stems(" ".join(tokens(key))), below) for key, below in node.items()]
-                self.stems.update(stem for stems, _ in keys for stem in stems)
-                pending.extend(keys)
-            elif isinstance(node, list):
-                self._count(named, {Decimal(len(node))})
-                pending.extend((named, below) for below in node)
-            elif isinstance(node, str):
-                self.read(node)
-            elif isinstance(node, (int, float)) and not isinstance(node, bool):
-                self._count(named, _numbers(node))
-
-    def _count(self, named: frozenset[str], numbers: set[Decimal]) -> None:
-        self.numbers |= numbers
-        for word in named:
-            self.fields.setdefault(word, set()).update(numbers)
-
-    def read(self, text: str) -> None:
-        text = text[:LONGEST_TEXT]
-        for one in quantities(text):
-            self._count(
-                frozenset({stem(one.unit)} if one.unit else ()), {abs(number) for number in one.values}
-            )
-        self.days.update(day for one in dates(text) for day in one.days)
-        self.times.update(minute for one in times(text) for minute in one.minutes)
-        self.stems |= content_stems(text)
-        self.stems |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
-
-    def has_number(self, number: Quantity) -> bool:
-        """As told; amounts also in cents, or worked out of two that were told. Any small count could be."""
-        wanted = {abs(value) for value in number.values}
-        if wanted & self.numbers:
-            return True
-        amounts = {value for value in wanted if number.currency or value > LARGEST_COUNT}
-        scaled = {each for value in amounts for each in (value * 100, value / 100)}
-        return bool(scaled & self.numbers or amounts & self.worked_out)
-
-    @cached_property
-    def worked_out(self) -> set[Decimal]:
-        """Asked for when everything is learned."""
-        few = sorted(self.numbers)[-MOST_ADDED:]
-        pairs = [*combinations(few, 2)]
-        found = {a + b for a, b in pairs} | {abs(a - b) for a, b in pairs} | {sum(few, Decimal())}
-        found |= (
-            {a * b for a, b in pairs} | {a * b / 100 for a, b in pairs} | {b - a * b / 100 for a, b in pairs}
-        )
-        return {number.normalize() for number in found}
-
-    @cached_property
-    def weekdays(self) -> set[str]:
-        """Of the days that are told with their year."""
-        return {date(day.year, day.month, day.day).strftime("%A").lower() for day in self.days if day.year}
-
-    def has_day(self, days: Iterable[Day]) -> bool:
-        return any(day.agrees_with(known) for day in days for known in self.days)
-
-
-def _numbers(value: Json) -> set[Decimal]:
-    number = Decimal(str(value))
-    return {abs(number).normalize()} if number.is_finite() and abs(number.adjusted()) < LONGEST_ID else set()
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     values: tuple[Json, ...]
     ids: frozenset[str]  # short texts and numbers in it, in lower case: by these it is named
+    links: frozenset[str]  # those of them that are ids of this or another thing
 
 
 class Facts:
@@ -117,6 +41,7 @@ class Facts:
     def __init__(self, evidence: RunEvidence) -> None:
         self._evidence = evidence
         self._known: dict[frozenset[str], Known] = {}
+        self.seen_entities: dict[tuple[str, str], None] = {}  # filled as the records are read
         self.is_refusal = evidence.expected_outcome == "refusal"
 
     def day_of_run(self, days_later: int = 0) -> Day | None:
@@ -146,7 +71,13 @@ class Facts:
             self._evidence.keep_going()
             for ledger in (before, after):
                 for id in filter(None, (self._resolved(ledger, entity_type, name) for name in sorted(seen))):
+                    self.seen_entities[entity_type, id] = None
                     yield _record([{"type": entity_type, "id": id}, dict(ledger.get(entity_type, id) or {})])
+
+    def tells(self, id: str, value: str) -> bool:
+        """Whether any record that names the id also holds this text."""
+        wanted, low = value.lower(), id.lower()
+        return any(low in record.ids and wanted in record.ids for record in self.records)
 
     def _resolved(self, ledger: Ledger, entity_type: str, name: str) -> str | None:
         self._evidence.keep_going()  # replies may name very many things
@@ -154,21 +85,31 @@ class Facts:
 
     @cached_property
     def given(self) -> Known:
-        """What the task itself says: the user's words, the rules, the declared tools."""
+        """What the task itself says: the rules, the called tools, and of the user the words."""
         known = Known()
-        for text in (self._evidence.user_instruction, *self._evidence.later_user_turns):
-            known.stems |= content_stems(text[:LONGEST_TEXT])  # a number the user gave is not yet a fact
         known.read(self._evidence.behavior_instructions or "")
         known.learn(self._evidence.task_input)
-        for row in self._evidence.calls:
-            known.stems |= content_stems(" ".join(tokens(row.tool)))
+        called = {row.tool for row in self._evidence.calls}
+        for name in called:
+            known.stems |= content_stems(" ".join(tokens(name)))
+        for tool in self._evidence.tools:
+            if tool.name in called:
+                known.read(tool.description)
+        for text in self._turns:
+            for sentence in sentences(text[:LONGEST_TEXT]):
+                if not is_question(sentence):  # nor is a number the user gave yet a fact
+                    known.stems |= content_stems(sentence)
         return known
+
+    @property
+    def _turns(self) -> tuple[str, ...]:
+        return (self._evidence.user_instruction, *self._evidence.later_user_turns)
 
     @cached_property
     def asked(self) -> Known:
         """The user's own words, numbers included."""
         known = Known()
-        for text in (self._evidence.user_instruction, *self._evidence.later_user_turns):
+        for text in self._turns:
             known.read(text)
         return known
 
@@ -192,21 +133,42 @@ class Facts:
         return {name: frozenset(ids) for name, ids in found.items() if len(name) > 1}
 
     @cached_property
+    def subject_starts(self) -> frozenset[str]:
+        """By which a word that begins no name is passed over quickly."""
+        return frozenset(name[:2] for name in self.subjects)
+
+    @cached_property
     def asked_bare(self) -> frozenset[str]:
         """The words of the user that can be ids."""
-        texts = (self._evidence.user_instruction, *self._evidence.later_user_turns)
-        return frozenset(bare(word) for text in texts for word in text[:LONGEST_TEXT].split())
+        return frozenset(bare(word) for text in self._turns for word in text[:LONGEST_TEXT].split())
 
     @cached_property
     def sayings(self) -> tuple[frozenset[str], ...]:
         """Each sentence of the rules and of the backend: denials and promises may be quoted from them."""
         texts = [*sentences(self._evidence.behavior_instructions or "")]
+        texts += [text for tool in self._evidence.tools for text in sentences(tool.description)]
         for row in self._evidence.calls:
-            texts += [text for text in _texts(row.response) if " " in text]
+            texts += [text for text in _texts(row.response) if text.count(" ") >= LEAST_SPACES]
         tools = frozenset(
-            stem for row in self._evidence.calls for stem in content_stems(" ".join(tokens(row.tool)))
+            word for row in self._evidence.calls for word in content_stems(" ".join(tokens(row.tool)))
         )
         return tuple(content_stems(text[:LONGEST_TEXT]) | tools for text in texts)
+
+    @cached_property
+    def refusals(self) -> tuple[frozenset[str], ...]:
+        """What the backend said as it refused."""
+        texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]
+        return tuple(content_stems(text[:LONGEST_TEXT].replace("_", " ")) for text in texts)
+
+    @cached_property
+    def quotable(self) -> set[Decimal]:
+        """Numbers of the rules and of the backend's refusals."""
+        known = Known()
+        known.add(self.given)
+        for row in self._evidence.calls:
+            for text in _texts(row.response) if not row.succeeded else ():
+                known.read(text)
+        return known.numbers
 
     @cached_property
     def everything(self) -> Known:
@@ -226,23 +188,178 @@ class Facts:
                     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
                     if is_number and update.set.get(key, value) != value:
                         for word in content_stems(" ".join(tokens(key))):
-                            found.setdefault(word, set()).update(_numbers(value))
+                            found.setdefault(word, set()).update(numbers_of(value))
         return {word: frozenset(numbers) for word, numbers in found.items()}
+
+    @cached_property
+    def outdated_states(self) -> frozenset[str]:
+        """States of one word that the run ended, and that nothing it touched is in now."""
+        before, after = Ledger(self._evidence.world), self._evidence.after
+        touched = [(kind, id) for kind, id in self.seen_entities if id.lower() in self.touched]
+        old = {state for kind, id in touched for state in _states(before.get(kind, id))}
+        return frozenset(old - {state for kind, id in touched for state in _states(after.get(kind, id))})
+
+    @cached_property
+    def columns(self) -> dict[str, list[Decimal]]:
+        """The numbers of each list that was told, by the names of their fields: they may be added up."""
+        found: dict[str, list[Decimal]] = {}
+        for row in self._evidence.calls:
+            for number, things in enumerate(
+                part for part in _values(row.response) if _is_list_of_things(part)
+            ):
+                for thing in things if isinstance(things, list) else ():
+                    for key, value in thing.items() if isinstance(thing, dict) else ():
+                        if isinstance(value, (int, float)) and not isinstance(value, bool):
+                            column = found.setdefault(f"{row.sequence}/{number}/{key}", [])
+                            column += numbers_of(value)
+        return found
+
+    @cached_property
+    def amounts_given(self) -> set[Decimal]:
+        """Numbers that calls that changed something were given."""
+        known = Known()
+        for row in self._evidence.writes:
+            if row.succeeded:
+                known.learn(row.arguments)
+        return known.money
+
+    @cached_property
+    def lists(self) -> list[list[frozenset[str]]]:
+        """The words of each thing of every list that was told: they may be counted."""
+        found = []
+        for row in self._evidence.calls:
+            for part in (row.response, *_values(row.response)):
+                if isinstance(part, list) and len(part) <= MOST_READ_ALONE:
+                    found.append([_all_stems(thing) for thing in part])
+        return found
+
+    @cached_property
+    def asked_for(self) -> frozenset[str]:
+        """The ids that the user gives."""
+        return frozenset(bare(word) for word in self._evidence.user_instruction[:LONGEST_TEXT].split()) & {
+            bare(id) for _, id in self.seen_entities
+        }
+
+    @cached_property
+    def verbs(self) -> frozenset[str]:
+        """Stems for what the declared tools do, and for doing at all."""
+        own = {stem(form) for tool in writing_tools(self._evidence.tools) for form in tool.past | tool.doing}
+        found = own | {stem(word) for word in ("change", "do", "done", "move", "touch", "happen", "alter")}
+        return frozenset(other for word in found for other in related(word))
+
+    @cached_property
+    def list_things(self) -> list[list[Known]]:
+        """The things of every list, each by itself."""
+        found = []
+        for row in self._evidence.calls:
+            for part in (row.response, *_values(row.response)):
+                if isinstance(part, list) and 1 < len(part) <= MOST_READ_ALONE:
+                    things = [Known() for _ in part]
+                    for thing, value in zip(things, part, strict=True):
+                        for _, held in _keyed(value):
+                            thing.read(held)
+                        thing.learn([number for number in _scalars(value) if isinstance(number, float)])
+                    found.append(things)
+        return found
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """The ids of all that the run changed, and what the calls that did so were given."""
+        updates = [update for row in self._evidence.writes if row.succeeded for update in row.updates]
+        given = [row.arguments for row in self._evidence.writes if row.succeeded]
+        return frozenset(str(getattr(update, "id", "")).lower() for update in updates) | {*_ids(given)}
+
+    @cached_property
+    def portions(self) -> frozenset[str]:
+        """Whether an amount that was written is all of one that stood in the world, or half of it."""
+        before = Ledger(self._evidence.world)
+        held = {
+            number
+            for kind, id in self.seen_entities
+            if id.lower() in self.touched
+            for value in (before.get(kind, id) or {}).values()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+            for number in numbers_of(value)
+            if number
+        }
+        words = _WHOLE if self.written & held else frozenset()
+        return words | (_HALF if {number * 2 for number in self.written} & held else frozenset())
+
+    @cached_property
+    def done(self) -> Known:
+        """What was done can be told by: what calls that succeeded are named, were given, answered and wrote.
+        The fields of what was only read tell no deed: a record's `email` does not mean that one was sent."""
+        known = Known()
+        for row in self._evidence.calls:
+            self._evidence.keep_going()
+            if row.succeeded:
+                known.stems |= content_stems(" ".join(tokens(row.tool)))
+                if not self._evidence.tool_reads(row.tool):
+                    for value in self._told_by(row):
+                        known.learn(value)
+                else:
+                    _read_deeds(known, row.response)
+        return known
+
+    def _told_by(self, row: EvidenceRow) -> list[Json]:
+        return [row.arguments, row.response, *map(_content, row.updates)]
+
+    @cached_property
+    def written(self) -> set[Decimal]:
+        """Numbers that calls that changed something were given, answered or wrote."""
+        known = Known()
+        for row in self._evidence.writes:
+            for value in self._told_by(row) if row.succeeded else ():
+                known.learn(value)
+        return known.numbers
+
+    @cached_property
+    def deeds(self) -> Known:
+        """What was done in the run, or is told of a record as done: `status: shipped`."""
+        known = Known()
+        known.add(self.done)
+        for record in self.records:
+            _read_deeds(known, list(record.values))
+        return known
+
+    @cached_property
+    def states(self) -> frozenset[str]:
+        """Values of one word in the records."""
+        return frozenset(
+            id for record in self.records for id in record.ids if re.fullmatch(r"[a-z_]{3,30}", id)
+        )
+
+    @cached_property
+    def digits(self) -> str:
+        """The digits of every id and text, each by itself: of an id often only the end is said."""
+        return " ".join({re.sub(r"\D", "", id) for record in self.records for id in record.ids})
+
+    @cached_property
+    def shapes(self) -> frozenset[str]:
+        """How ids are spelled, with 9 for each digit: by letters before digits, or digits in groups."""
+        found = {re.sub(r"\d", "9", id) for record in self.records for id in record.ids}
+        return frozenset(shape for shape in found if _IS_ID.fullmatch(shape))
+
+    @cached_property
+    def of_one_record(self) -> tuple[Known, ...]:
+        """Each record by itself."""
+        return tuple(self._learned([record]) for record in self.records[:MOST_READ_ALONE])
 
     def about(self, ids: frozenset[str]) -> Known:
         """What the records that name these ids say, and those that they name in turn."""
         if ids not in self._known:
             named = [record for record in self.records if record.ids & ids]
-            linked = ids | {id for record in named for id in record.ids if any(map(str.isdigit, id))}
+            linked = ids.union(*(record.links for record in named))
             self._known[ids] = self._learned(r for r in self.records if r.ids & linked) if named else Known()
         return self._known[ids]
 
     def _learned(self, records: Iterable[Record]) -> Known:
         known = Known()
-        known.stems |= self.given.stems
-        known.numbers |= self.given.numbers
-        known.days |= self.given.days
-        known.times |= self.given.times
+        known.add(self.given)
+        known.columns = self.columns
+        known.lists = self.lists
+        known.stems |= self.portions
+        known.written = self.written
         for record in records:
             self._evidence.keep_going()
             for value in record.values:
@@ -250,10 +367,34 @@ class Facts:
         return known
 
 
+_IS_ID = re.compile(r"[a-z]{1,8}[-_]?9+|9{2,}(?:-9{2,})+")
+_ASKS = re.compile(
+    r"\?|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell"
+    r"|tell me|show me|list|check)\b",
+    re.IGNORECASE,
+)
+
+
+def is_question(text: str) -> bool:
+    return _ASKS.search(text[:LONGEST_TEXT]) is not None
+
+
 def _parts(row: EvidenceRow) -> list[Json]:
     """A reply taken apart: every object of a list is a thing of its own."""
-    updates: list[Json] = [update.as_json() for update in row.updates]
-    return [*_apart(row.response), *updates]
+    return [*_apart(row.response), *map(_content, row.updates)]
+
+
+def _content(update: LedgerUpdate) -> Json:
+    """What an update is about and writes, without the words of the log itself: `op`, `set`."""
+    match update:
+        case Add(entity_type=entity_type, id=id, attrs=attrs):
+            return {entity_type: {"id": id, "values": dict(attrs)}}
+        case Update(entity_type=entity_type, id=id, set=values):
+            return {entity_type: {"id": id, "values": dict(values)}}
+        case Remove(entity_type=entity_type, id=id):
+            return {entity_type: {"id": id}, "state": "removed"}
+        case _:
+            return None
 
 
 def _apart(value: Json) -> Iterator[Json]:
@@ -284,7 +425,9 @@ def _is_list_of_things(value: Json) -> bool:
 
 
 def _record(values: list[Json]) -> Record:
-    return Record(tuple(values), frozenset(_ids(values)))
+    named = ((key, value) for key, value in _keyed(values) if _NAMES_A_THING.search(key))
+    links = frozenset(value.lower() for _, value in named if any(map(str.isdigit, value)))
+    return Record(tuple(values), frozenset(_ids(values)), links)
 
 
 def _ids(values: Json) -> Iterator[str]:
@@ -315,8 +458,43 @@ def _keyed(value: Json) -> Iterator[tuple[str, str]]:
             yield key, str(node)
 
 
+_WHOLE = frozenset(map(stem, ("full", "fully", "whole", "entire", "entirely", "completely")))
+_HALF = frozenset({stem("half")})
+
+
+def _all_stems(value: Json) -> frozenset[str]:
+    return frozenset(word for text in _texts(value) for word in content_stems(text[:LONGEST_TEXT]))
+
+
+def _states(attributes: Mapping[str, Json] | None) -> Iterator[str]:
+    for value in (attributes or {}).values():
+        if isinstance(value, str) and re.fullmatch(r"[a-z_]{3,30}", value):
+            yield value
+
+
+def _scalars(value: Json) -> Iterator[Json]:
+    pending = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (dict, list)):
+            pending.extend(node.values() if isinstance(node, dict) else node)
+        else:
+            yield node
+
+
+def _read_deeds(known: Known, value: Json) -> None:
+    for text in _texts(value):
+        if "@" not in text:  # of an address the parts mean nothing: `mail.example`
+            known.read(text)
+
+
+_NOT_BARE = re.compile(r"[^a-z0-9]")
+
+
 def bare(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    """Letters and digits, in lower case."""
+    low = text.lower()
+    return low if low.isalnum() and low.isascii() else _NOT_BARE.sub("", low)
 
 
 def _texts(value: Json) -> Iterator[str]:

@@ -11,15 +11,17 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import combinations
 
-from pipelines.core.english.numbers import quantities
+from pipelines.core.english.mentions import mentions
+from pipelines.core.english.stems import stem
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
+from pipelines.core.verdict.contrary import contradictions
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, left_over
-from pipelines.core.verdict.speech import clauses, is_asserted, sentences, stem
+from pipelines.core.verdict.facts import Facts, bare, is_question
+from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, deeds_of_no_call, facts_of, left_over
+from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
@@ -36,6 +38,7 @@ _UNIT = re.compile(r"\s?(?:%|days?|hours?|minutes?|weeks?|months?|items?)")
 _NOT_BARE = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 _AMOUNT_KEYS = ("amount", "total")
 _SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
+_OF_ALL = re.compile(r"\b(?:neither|none)\b")
 _STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
     r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
@@ -57,17 +60,38 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     for text in evidence.responses:
         found += [*_false_denials(text, record), *_false_statuses(text, record)]
         found += [*_unknown_references(text, record), *_deeds_of_no_call(text, record)]
-    said = [claim.clause for claim in claims_of(evidence)]
-    left = left_over(evidence, record.facts, said) if not found else []
+        said = {finding.says for finding in found}
+        for one in contradictions(text, evidence, record.facts):
+            if any(quoted(one.sentence) in says for says in said):
+                continue  # it is false already
+            found.append(_false(f'The agent says "{quoted(one.sentence)}", but {one.says}.', []))
+    claimed = [claim.clause for claim in claims_of(evidence)]
+    left = left_over(evidence, record.facts, claimed) if not found else []
     # What is false comes first: no number of doubts before it may hide it.
-    found += map(_left_over, sorted(left, key=lambda one: not one.instead)[:MOST_LEFT_OVER])
+    found += map(_left_over, sorted(left, key=lambda one: not one.is_false)[:MOST_LEFT_OVER])
     if borne_out and not found:
         found.append(held(CHECK, "What the agent says it did is in the log.", borne_out))
     return found
 
 
+def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
+    """A question that changes nothing is answered by facts of what was looked up for it. Only for answers in
+    which nothing is left over; None where the answer holds no fact that was not in the question already."""
+    facts = Facts(evidence)
+    read = [row for row in evidence.calls if row.succeeded and evidence.tool_reads(row.tool)]
+    if not read or evidence.writes or not is_question(evidence.user_instruction):
+        return None
+    given = facts_of(evidence.final_response, facts)
+    if not given:
+        return None
+    says = (
+        f"A question was asked, and what the answer gives was told by {calls_text(read)}: {listing(given)}."
+    )
+    return held("completion", says, [row.sequence for row in read])
+
+
 def _left_over(one: LeftOver) -> Finding:
-    if one.instead:
+    if one.is_false:
         says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}, not {one.phrase}.'
         return _false(says, [])
     if not one.phrase:
@@ -91,6 +115,7 @@ class _Record:
     evidence: RunEvidence
     _row_words: dict[int, frozenset[str]] = field(default_factory=dict)
     _entity_words: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    _named_so: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> Facts:
@@ -120,22 +145,29 @@ class _Record:
 
     def named(self, clause: str, nouns: frozenset[str] | None = None) -> list[tuple[str, str]]:
         """The entities a clause names by id; with `nouns`, only those of the types that they mean."""
-        types = [
+        types = {
             t for t in self.evidence.after.entity_types() if nouns is None or singular(t.lower()) in nouns
-        ]
+        }
         found: dict[tuple[str, str], None] = {}
         self.evidence.keep_going()
         for token in _TOKEN.finditer(clause):
             text = token[0].lstrip("#")
             if not any(character.isdigit() for character in text) or _is_measure(clause, token):
                 continue
-            for entity_type in types:
+            found |= {(kind, id): None for kind, id in self._of_id(text) if kind in types}
+        return list(found)
+
+    def _of_id(self, text: str) -> list[tuple[str, str]]:
+        """The entities that go by an id, looked up once however often it is said."""
+        if text not in self._named_so:
+            self._named_so[text] = []
+            for entity_type in self.evidence.after.entity_types():
                 id = self.before.resolve_id(entity_type, text) or self.evidence.after.resolve_id(
                     entity_type, text
                 )
                 if id is not None and _spelled_alike(id, text):
-                    found[entity_type, id] = None
-        return list(found)
+                    self._named_so[text].append((entity_type, id))
+        return self._named_so[text]
 
     @cached_property
     def only_one(self) -> list[tuple[str, str]]:
@@ -224,7 +256,9 @@ def _false_denials(text: str, record: _Record) -> Iterator[Finding]:
         named = record.named(denial.clause, denial.nouns)
         if named:
             made = [row for row in made if any(_is_about(row, *entity, record) for entity in named)]
-        elif any(row.tool in names and not row.succeeded for row in record.evidence.calls):
+        elif _OF_ALL.search(denial.clause) is None and any(
+            row.tool in names and not row.succeeded for row in record.evidence.calls
+        ):
             continue  # one was done and another was not: which is meant cannot be told
         if made:
             yield _false(f'The agent says "{quoted(denial.sentence)}", but {calls_text(made)} did it.', made)
@@ -250,7 +284,7 @@ def _false(says: str, rows: list[EvidenceRow]) -> Finding:
 
 def _wrong_amount(claim: Claim, support: list[EvidenceRow], quote: str) -> Finding | None:
     """An amount in the claim, another one written by the calls that it can only be about."""
-    said = [amount.values for amount in quantities(claim.clause) if amount.currency]
+    said = [amount.values for amount in mentions(claim.clause).numbers if amount.currency]
     if len(said) != 1 or _ABOUT.search(claim.clause):
         return None
     written = sorted({amount for row in support for amount in _written_amounts(row)})[:MOST_SUMMED]
@@ -277,7 +311,7 @@ def _log(row: EvidenceRow) -> list[Json]:
 
 def _false_statuses(text: str, record: _Record) -> Iterator[Finding]:
     """`Order 4521 is cancelled`, of an order that never was; `it has not shipped yet`, of one that has."""
-    for sentence in sentences(text):
+    for sentence in dict.fromkeys(sentences(text)):
         for clause in clauses(sentence):
             if not sentence.endswith("?") and not _SUPPOSED.search(clause):
                 named = record.named(clause) or record.only_one
@@ -318,7 +352,7 @@ def _says_is_not(clause: str, status: str) -> bool:
 
 def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
     """A confirmation number that nobody gave the agent, an order that is not there."""
-    for sentence in sentences(text):
+    for sentence in dict.fromkeys(sentences(text)):
         if not is_asserted(sentence.lower()):
             continue
         for found in (*_REFERENCE.finditer(sentence), *record.kinds.finditer(sentence)):
@@ -331,10 +365,15 @@ def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
 
 def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
     """`I've emailed you a receipt`, where no call, reply or rule speaks of such a thing."""
-    known = record.facts.everything.stems
+    if not record.evidence.tools:
+        return  # then nobody knows what the agent can do
+    known = record.facts.deeds
     for verb, sentence in other_deeds(text):
-        if stem(verb) not in known and not any(verb in tool.past for tool in record.tools):
+        if not known.knows(stem(verb)) and not any(verb in tool.past for tool in record.tools):
             yield _false(f'The agent says "{quoted(sentence)}", but no call {verb} anything.', [])
+    for verb, sentence in deeds_of_no_call(text, record.facts):
+        says = f'The agent says "{quoted(sentence)}", but no call or reply speaks of anything {verb}.'
+        yield _false(says, [])
 
 
 def _did(row: EvidenceRow, tool: ToolWords | None) -> bool:

@@ -6,16 +6,23 @@ about what was asked. Naming it means sharing its telling words; anything less c
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
+from pipelines.core.english.dates import MONTHS, Day
+from pipelines.core.english.mentions import mentions, without_mentions
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json, dumps
+from pipelines.core.simulation.reading.words import tokens as name_tokens
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
-from pipelines.core.verdict.grounding import NEGATED, NEUTRAL
-from pipelines.core.verdict.speech import content_stems, plain, sentences, stem
+from pipelines.core.verdict.grounding import NEGATED
+from pipelines.core.verdict.small_words import NEUTRAL
+from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
 from pipelines.core.verdict.wording import calls_text, quoted, shortened
 
@@ -43,6 +50,10 @@ _OUTAGE = re.compile(
     r"|\b(?:service|server|system|processor)\s+(?:is|are|seems?\s+to\s+be)\s+(?:currently\s+)?(?:down|offline|unavailable)\b"
     r"|\bserver\s+error\b|\boutage\b|\bunder\s+maintenance\b"
 )
+_BESIDE = re.compile(r"\b(?:also|besides|moreover|furthermore|in\s+addition|on\s+top|either)\b")
+_SOMEBODY = re.compile(r"\b(?:somebody|someone|else's|other|another|belongs?)\b")
+LEAST_TELLING = 2  # a one or a two is in every sentence
+_DAYS = frozenset(map(stem, (*MONTHS, "longer", "month", "end", "start")))
 _CONDITIONAL = re.compile(r"\b(?:if|should|in\s+case|when(?:ever)?)\b")
 _ABSENT = re.compile(
     r"\b(?:does(?:n't|\s+not)|did(?:n't|\s+not))\s+exist\b|\b(?:not\s+found|no\s+such|no\s+record\s+of)\b"
@@ -123,14 +134,14 @@ def explained(evidence: RunEvidence) -> Explained:
     """What the agent gives as its reason for declining, against the reason there was."""
     reasons = _backend_reasons(evidence) or _stated_reasons(evidence)
     known = _known_stems(evidence)
-    told_stems = [content_stems(sentence) for sentence in _said(evidence)] if reasons else []
-    unnamed = [reason for reason in reasons if not _names(told_stems, reason, known, evidence.keep_going)]
+    told = [_told(sentence) for sentence in _said(evidence)] if reasons else []
+    unnamed = [reason for reason in reasons if not _names(told, reason, known, evidence.keep_going)]
     rows = tuple(reason.row.sequence for reason in reasons if reason.row is not None)
     excuse = _disproved_excuse(evidence)
-    if reasons and not unnamed and excuse is None:
-        told = " and ".join(f'"{quoted(reason.text)}"' for reason in reasons[:3])
+    if reasons and not unnamed and excuse is None and not _another_beside(evidence, known):
+        quotes = " and ".join(f'"{quoted(reason.text)}"' for reason in reasons[:3])
         is_policy = any(reason.row is None or reason.row.http_status not in (400, 404) for reason in reasons)
-        return Explained(Explanation.RIGHT, f"It names the reason there was: {told}.", rows, is_policy)
+        return Explained(Explanation.RIGHT, f"It names the reason there was: {quotes}.", rows, is_policy)
     if excuse is not None and reasons and len(unnamed) == len(reasons):
         return Explained(Explanation.WRONG, excuse, rows)
     if _is_bare(evidence):
@@ -185,7 +196,7 @@ def _refusal_text(response: Json) -> str:
             return ""
 
 
-def _rule_behind(refusal: str, rules: list[str]) -> str:
+def _rule_behind(refusal: str, rules: Sequence[str]) -> str:
     """The sentence of behaviour text that announces this refusal by its code: it says more than the code."""
     code = refusal.partition(":")[0].lower()
     return next((rule for rule in rules if code in rule.lower()), "") if len(code) > 3 else ""
@@ -212,7 +223,10 @@ def _is_about(rule: str, tool: ToolWords) -> bool:
 def _subject_stems(evidence: RunEvidence) -> frozenset[str]:
     """What only says what a reason is about, and tells nothing of it: `cancel`, `order`."""
     tools = writing_tools(evidence.tools)
-    return frozenset(stem(word) for tool in tools for word in tool.nouns | tool.past | tool.doing)
+    kinds = {
+        word for kind in evidence.after.entity_types() for word in content_stems(" ".join(name_tokens(kind)))
+    }
+    return frozenset(stem(word) for tool in tools for word in tool.nouns | tool.past | tool.doing) | kinds
 
 
 # Whether they were named
@@ -229,20 +243,68 @@ def _known_stems(evidence: RunEvidence) -> frozenset[str]:
     return frozenset(found)
 
 
-def _names(
-    told: list[frozenset[str]], reason: _Reason, known: frozenset[str], keep_going: Callable[[], None]
-) -> bool:
-    """Whether telling words are shared, in sentences (`told`) that bring in little that is not known."""
+class _Told(NamedTuple):
+    """A sentence of the answer: its words, and the numbers and days in it."""
+
+    stems: frozenset[str]
+    numbers: frozenset[Decimal]
+    days: frozenset[Day]
+    denied: frozenset[str]  # words that are said not to be so: "has not shipped yet"
+
+
+_IS_CONDITION = re.compile(r"\b(?:only|must|unless|when|if|needs?|requires?|ha(?:s|ve)\s+to)\b")
+_DENIED = re.compile(
+    r"(?:\b(?:is|are|was|were|has|have|had|been|yet)\s+(?:not|no\s+longer|never)|\b(?:is|are|was|were|has|have|had)n't)\s+"
+    r"(?:(?:been|yet|actually|currently|already)\s+){0,2}(?P<word>[a-z]+)"
+)
+
+
+def _told(sentence: str) -> _Told:
+    read = mentions(sentence)
+    return _Told(
+        content_stems(without_mentions(sentence)),
+        frozenset(value for number in read.numbers for value in number.values),
+        frozenset(day for one in read.days for day in one.days),
+        frozenset(stem(found["word"]) for found in _DENIED.finditer(sentence.lower())),
+    )
+
+
+def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going: Callable[[], None]) -> bool:
+    """Whether telling words, numbers or days are shared, in sentences that bring in little else."""
     shared: set[str] = set()
     strange: set[str] = set()
     keep_going()
-    for stems in told:
-        if stems & reason.stems:
-            shared |= stems & reason.stems
-            strange |= stems - known
+    own = _told(reason.text)
+    # "only pending orders": the reason is that it is not pending.
+    may_be_denied = bool(own.denied) or _IS_CONDITION.search(reason.text.lower()) is not None
+    for one in told:
+        same = {
+            word
+            for word in reason.stems
+            if not one.stems.isdisjoint(related(word))
+            and (one.denied.isdisjoint(related(word)) or may_be_denied)
+        }
+        same |= {str(number) for number in own.numbers & one.numbers if number > LEAST_TELLING}
+        same |= {str(day) for day in own.days for other in one.days if day.agrees_with(other)}
+        if same:
+            shared |= same
+            strange |= {word for word in one.stems if known.isdisjoint(related(word))}
+    strange -= _DAYS
     if not shared or strange & _OTHER_REASONS:
         return False
     return len(strange) <= _MOST_STRANGE.get(len(shared), len(strange))
+
+
+def _another_beside(evidence: RunEvidence, known: frozenset[str]) -> bool:
+    """`It also doesn't have enough funds`: a second reason, in words that nothing in the run knows."""
+    for sentence in _said(evidence):
+        if _BESIDE.search(sentence.lower()) and NEGATED.search(sentence.lower()):
+            words = {
+                word for word in content_stems(without_mentions(sentence)) if known.isdisjoint(related(word))
+            }
+            if words:
+                return True
+    return False
 
 
 def _disproved_excuse(evidence: RunEvidence) -> str | None:
@@ -277,10 +339,10 @@ def _speaks_of(sentence: str, row: EvidenceRow) -> bool:
 
 def _is_bare(evidence: RunEvidence) -> bool:
     """Nothing but the refusal: what is not done, to which number, and no word that leads up to a reason."""
-    subject = _subject_stems(evidence)
-    for answer in map(plain, evidence.responses):
+    subject = _subject_stems(evidence) | NEUTRAL | {stem("work")}
+    for answer in _said(evidence):
         evidence.keep_going()
-        more = content_stems(answer) - subject
-        if _GIVES_REASON.search(answer.lower()) or not all(word.isdigit() for word in more):
+        more = {word for word in content_stems(answer) - subject if word.isalpha()}
+        if _GIVES_REASON.search(answer.lower()) or _SOMEBODY.search(answer.lower()) or more:
             return False
     return True

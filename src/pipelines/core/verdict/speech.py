@@ -6,6 +6,7 @@ Lexical only. A sentence that could mean something else proves nothing, so that 
 import re
 from functools import lru_cache
 
+from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import word_set
 
 LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final response there
@@ -24,8 +25,12 @@ _CLAUSE_END = re.compile(
     r"\s*;\s*"
     r"|\s*,\s+(?:(?:and|but|so|then|however|although|though|while|yet)\s+)?"
     r"|\s+(?:but|however|although|though|whereas|while)\s+"
+    r"|:\s+(?=(?:it|it's|i|i've|you|you're|we|the|your|there|this|that|he|she|they|no|nothing)\b)"
+    r"|\s+(?:because|since)\s+(?=(?:it|it's|i|you|you're|we|the|your|there|this|that|another|someone|he|she|they)\b)"
     r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will)\b)"
 )
+_WORD_CHARACTER = re.compile(r"\w")
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")  # "anna@post.example" gives no example
 _COURTESY = re.compile(r"\b(?:as (?:you )?(?:requested|asked|wanted)|(?:per|at|following) your request)\b")
 # Words by which a clause does not plainly say that something was done: denials, conditions, wishes, rules.
 _UNASSERTED = re.compile(
@@ -42,7 +47,7 @@ _STOP = word_set(
     "when where why how than too very just also already still yet only ever never again here there now such "
     "any all each every some other another own same more most less few much many per via both either neither "
     "one once however therefore thus hence although though even really simply please sorry apologies "
-    "apologize unfortunately regret afraid thank thanks hello hi dear sure ok okay yes let know feel free "
+    "apologize unfortunately regret afraid thank thanks hello hi dear sure ok okay yes let know feel "
     "anything something else help assist assistance able unable allow allowed allows permit permitted "
     "permits possible cannot can't won't don't doesn't isn't aren't wasn't couldn't i'm i've you're we're "
     "it's that's you've we've i'll haven't hasn't didn't wouldn't decline declined refuse refused reject "
@@ -60,23 +65,25 @@ def plain(text: str) -> str:
     return _MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES))
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(maxsize=64)  # several checks read the turns of one run after another
+def sentences(text: str) -> tuple[str, ...]:
     """Without markup and doubled spaces, otherwise as written."""
     pieces = _SENTENCE_END.split(plain(text))
-    return [" ".join(piece.split()) for piece in pieces if piece and re.search(r"\w", piece)]
+    return tuple(" ".join(piece.split()) for piece in pieces if piece and _WORD_CHARACTER.search(piece))
 
 
-def clauses(sentence: str) -> list[str]:
+@lru_cache(maxsize=512)
+def clauses(sentence: str) -> tuple[str, ...]:
     """The statements of a sentence, in lower case."""
     single_spaced = " ".join(
         sentence.lower().split()
     )  # a run of spaces is otherwise searched from each of them
-    return [piece for piece in _CLAUSE_END.split(single_spaced) if piece and piece.strip()]
+    return tuple(piece for piece in _CLAUSE_END.split(single_spaced) if piece and piece.strip())
 
 
 def is_asserted(clause: str) -> bool:
     """Whether a clause plainly says that something is so: no denial, condition, wish, rule or question."""
-    return _UNASSERTED.search(_COURTESY.sub(" ", clause)) is None
+    return _UNASSERTED.search(_ADDRESS.sub(" ", _COURTESY.sub(" ", clause))) is None
 
 
 def content_stems(text: str) -> frozenset[str]:
@@ -85,23 +92,3 @@ def content_stems(text: str) -> frozenset[str]:
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
     bare = (word.removesuffix("'s") for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
-
-
-_SUFFIXES = (
-    *("ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion"),
-    *("als", "al", "ies", "ied", "ed", "es", "s", "e", "y"),
-)
-_STEMS = {"paid": "pay", "sent": "send", "bought": "buy", "sold": "sell", "made": "mak"}
-
-
-@lru_cache(maxsize=4096)
-def stem(word: str) -> str:
-    """The same for `shipped`, `shipping` and `shipment`; crude, and only ever compared with another stem."""
-    if word in _STEMS:
-        return _STEMS[word]
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            word = word[: -len(suffix)]
-            break
-    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "se"
-    return word[:-1] if is_doubled else word

@@ -1,0 +1,178 @@
+"""What some records say, ready to be looked up: numbers, days, times, words, and what follows from them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from itertools import combinations, permutations
+
+from pipelines.core.english.dates import Day, dates, times
+from pipelines.core.english.numbers import Quantity, quantities
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.words import tokens, word_set
+from pipelines.core.verdict.speech import content_stems
+
+LONGEST_TEXT = 4_000  # characters of one value that are read; nobody answers with more of it
+LONGEST_ID = 80
+MOST_ADDED = 12  # numbers of which every sum and difference of two counts as told
+MOST_COMPARED = 24  # numbers of which anything that could be worked out is no plain invention
+LARGEST_COUNT = 31
+
+_AMOUNTS = frozenset(
+    stem(word)
+    for word in word_set(
+        "amount total price fee balance refund refunded credit cost charge rate rent premium due"
+    )
+)
+
+
+@dataclass  # no slots: what is worked out is kept on the record
+class Known:
+    """All that some records say."""
+
+    numbers: set[Decimal] = field(default_factory=set)
+    fields: dict[str, set[Decimal]] = field(default_factory=dict)  # by each word of a field's name
+    columns: dict[str, list[Decimal]] = field(default_factory=dict)  # by the whole name: of things in a list
+    groups: list[set[Decimal]] = field(default_factory=list)  # the numbers of each record
+    money: set[Decimal] = field(default_factory=set)  # those of the numbers that can be amounts
+    lists: list[list[frozenset[str]]] = field(default_factory=list)  # of each list the words of its things
+    written: set[Decimal] = field(default_factory=set)  # numbers that the run's own calls were given or wrote
+    days: set[Day] = field(default_factory=set)
+    times: set[int] = field(default_factory=set)  # minutes of the day
+    stems: set[str] = field(default_factory=set)
+
+    def learn(self, value: Json) -> None:
+        """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
+        pending: list[tuple[frozenset[str], Json]] = [(frozenset(), value)]
+        before, self.numbers = self.numbers, set()
+        while pending:
+            named, node = pending.pop()
+            if isinstance(node, dict):
+                keys = [(content_stems(" ".join(tokens(key))), below) for key, below in node.items()]
+                self.stems.update(word for words, _ in keys for word in words)
+                pending.extend(keys)
+            elif isinstance(node, list):
+                self._count(named, {Decimal(len(node))})
+                pending.extend((named, below) for below in node)
+            elif isinstance(node, str):
+                self.read(node)
+            elif isinstance(node, (int, float)) and not isinstance(node, bool):
+                self._count(named, numbers_of(node))
+                if isinstance(node, float) or abs(node) > LARGEST_COUNT or named & _AMOUNTS:
+                    self.money |= numbers_of(node)
+        self.groups.append(self.numbers)
+        self.numbers = self.numbers | before
+
+    def _count(self, named: frozenset[str], numbers: set[Decimal]) -> None:
+        self.numbers |= numbers
+        for word in named:
+            self.fields.setdefault(word, set()).update(numbers)
+
+    def read(self, text: str) -> None:
+        text = text[:LONGEST_TEXT]
+        for one in quantities(text):
+            # "10.00 in fees" counts no "in".
+            unit = frozenset({"%"}) if one.unit == "%" else content_stems(one.unit)
+            self._count(unit, {abs(number) for number in one.values})
+            if not unit or one.currency:
+                self.money |= {abs(number) for number in one.values}
+        self.days.update(day for one in dates(text) for day in one.days)
+        self.times.update(minute for one in times(text) for minute in one.minutes)
+        self.stems |= content_stems(text)
+        self.stems |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
+
+    def add(self, other: "Known") -> None:
+        self.numbers |= other.numbers
+        self.money |= other.money
+        self.days |= other.days
+        self.times |= other.times
+        self.stems |= other.stems
+
+    # Words
+
+    def knows(self, word: str) -> bool:
+        """The stem, or one that says the same."""
+        return not self.stems.isdisjoint(related(word))
+
+    # Numbers
+
+    def has_number(self, number: Quantity) -> bool:
+        return bool({abs(value) for value in number.values} & self.numbers)
+
+    def has_period(self, wanted: set[Decimal], days: int) -> bool:
+        """`three weeks`, between two days that were told."""
+        return any(value * days in self.periods for value in wanted)
+
+    @cached_property
+    def worked_out(self) -> set[Decimal]:
+        """Sums, differences, products and parts of two numbers of one record or of one field, and of columns.
+        Asked for when everything is learned, as all that is worked out."""
+        found: set[Decimal] = {sum(column, Decimal()) for column in self.columns.values()}
+        for group in (*self.groups, *self.fields.values()):
+            few = sorted(group)[-MOST_ADDED:]
+            for a, b in combinations(few, 2):
+                found |= {a + b, abs(a - b), a * b, a * b / 100, b - a * b / 100}
+        return {number.normalize() for number in found}
+
+    @cached_property
+    def column_sums(self) -> set[Decimal]:
+        return {sum(column, Decimal()).normalize() for column in self.columns.values()}
+
+    @cached_property
+    def differences(self) -> set[Decimal]:
+        """Of two numbers of one field."""
+        found: set[Decimal] = set()
+        for numbers in self.fields.values():
+            found |= {abs(a - b) for a, b in combinations(sorted(numbers)[-MOST_ADDED:], 2)}
+        return {number.normalize() for number in found}
+
+    @cached_property
+    def ratios(self) -> set[Decimal]:
+        """How many times a number is another of its field."""
+        few = [sorted(numbers)[-MOST_ADDED:] for numbers in self.fields.values()]
+        return {(a / b).normalize() for numbers in few for a, b in permutations(numbers, 2) if b}
+
+    @cached_property
+    def conceivable(self) -> set[Decimal]:
+        """All that simple sums make of any two or three numbers."""
+        few = sorted(self.numbers)[-MOST_COMPARED:]
+        found = self.worked_out | {a + b for a, b in combinations(few, 2)}
+        found |= {abs(a - b) for a, b in combinations(few, 2)}
+        found |= {a * b for a, b in permutations(few, 2) if a <= LARGEST_COUNT}
+        found |= {a + b + c for a, b, c in combinations(few[-MOST_ADDED:], 3)}
+        found |= {round(a / b, 2) for a, b in permutations(few, 2) if b} | {a / 2 for a in few}
+        minutes = sorted(self.times)[:MOST_COMPARED]
+        found |= {Decimal(abs(a - b)) for a, b in combinations(minutes, 2)}
+        return {number.normalize() for number in found}
+
+    # Days
+
+    @cached_property
+    def periods(self) -> set[int]:
+        """How many days lie between two that are told with their year."""
+        known = sorted({date(day.year, day.month, day.day) for day in self.days if day.year})[:MOST_COMPARED]
+        return {abs((a - b).days) for a, b in combinations(known, 2)}
+
+    @cached_property
+    def years(self) -> set[int]:
+        return {day.year for day in self.days if day.year}
+
+    @cached_property
+    def weekdays(self) -> set[str]:
+        """Of the days that are told with their year."""
+        return {date(day.year, day.month, day.day).strftime("%A").lower() for day in self.days if day.year}
+
+    @cached_property
+    def months(self) -> set[int]:
+        return {day.month for day in self.days}
+
+    def has_day(self, days: Iterable[Day]) -> bool:
+        return any(day.agrees_with(known) for day in days for known in self.days)
+
+
+def numbers_of(value: Json) -> set[Decimal]:
+    number = Decimal(str(value))
+    return {abs(number).normalize()} if number.is_finite() and abs(number.adjusted()) < LONGEST_ID else set()
