@@ -7,7 +7,14 @@ from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.simulation.reading.clauses import Claim, ClaimKind, says_nothing_changes
-from pipelines.core.simulation.reading.verbs import LEADING_NOUNS, OFTEN_NOUNS, OP_OF_VERB, READS, word_set
+from pipelines.core.simulation.reading.verbs import (
+    ADJECTIVES,
+    LEADING_NOUNS,
+    OFTEN_NOUNS,
+    OP_OF_VERB,
+    READS,
+    word_set,
+)
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
 NameKind: TypeAlias = Literal[
@@ -30,7 +37,7 @@ class Decision(NamedTuple):
 _TOLD = word_set(
     "status state balance policy policies total totals count details detail info information summary "
     "history list report statement overview profile stats statistics metrics eligibility deadline window "
-    "quota usage score rules options hours availability price prices cost costs fee fees rates queue "
+    "quota usage score rules options availability price prices cost costs fee fees rates queue "
     "roster timeline log logs catalog catalogue inventory data date dates time times amount amounts size "
     "grade type types code codes name names number reason reasons requirements terms conditions"
 )
@@ -70,8 +77,8 @@ _BY_KINDS: dict[NameKind, dict[ClaimKind, Decision]] = {
         "writes": Decision("write", 0.85, takes_description=True),
     },
     "may_write": {
-        "reads": Decision("read", 0.9),
-        "names": Decision("read", 0.9),
+        "reads": Decision("read", 0.85),
+        "names": Decision("read", 0.75),
         "nothing": Decision("write", 0.75),
         "turns_out": Decision("write", 0.8),
         "acts": Decision("write", 0.8),
@@ -117,7 +124,9 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
         return "writes"
     if after and after[-1] in _TOLD:
         return "asks_about"
-    return "names" if after and (verb_at > 0 or verb in things) else "may_write"
+    if after and (verb_at > 0 or verb in things):
+        return "names"
+    return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 
 
 def decide(kind: NameKind, claim: Claim, description: str | None, *, names_many: bool) -> Decision:
