@@ -221,8 +221,8 @@ def _of_verb(base: str) -> Claim:
 
 def _is_noun_here(base: str, inflection: str, following: str | None) -> bool:
     """ "Orders of a customer", "Contact data", "Status": the word is a noun unless an object follows it."""
-    if inflection == "ing":
-        return following is None or following in _AFTER_NOUNS
+    if inflection == "ing":  # "Opening hours", "Billing address"
+        return following not in _DETERMINERS
     if base not in LEADING_NOUNS or base == "return" or (base in ADJECTIVES and inflection == "s"):
         return following is None and inflection == "plain"
     if following is None or following in _AFTER_NOUNS:

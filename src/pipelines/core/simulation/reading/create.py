@@ -60,6 +60,8 @@ def read_create(reading: Reading) -> Drafted | None:
 def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     collection = best_collection(thing, reading.known, reading.service)
+    if collection is not None and _is_only_about(collection, thing):
+        collection = None
     made = MADE_BY.get(reading.name.verb)
     if made is not None and (collection is None or collection.is_empty or reading.picks_own()):
         # reserve_book(book_id) makes a reservation, not a book.
@@ -83,6 +85,12 @@ def _home(reading: Reading) -> _Home | None:
         counter=counted[0] if counted and counted[1] else None,
         counts=(counted[0],) if counted and not counted[1] else (),
     )
+
+
+def _is_only_about(collection: Collection, thing: Sequence[str]) -> bool:
+    """send_customer_message makes a message: the customer is whom it is about."""
+    words, said = stem(collection.words), stem(thing)
+    return words[-1] in said[:-1] and said[-1] not in words
 
 
 def _table(entity_type: str) -> Collection:

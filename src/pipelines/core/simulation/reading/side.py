@@ -41,6 +41,7 @@ _TOLD = word_set(
     "roster timeline log logs catalog catalogue inventory data date dates time times amount amounts size "
     "grade type types code codes name names number reason reasons requirements terms conditions"
 )
+_NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
 _VAGUE = word_set(
     "run do process handle execute perform trigger manage sync resync synchronize synchronise reconcile "
     "rebuild refresh apply maintain operate kick invoke reindex batch finalize_day tidy cleanup housekeep"
@@ -121,7 +122,8 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
     if OP_OF_VERB[verb] in READS:
         return "reads" if verb_at == 0 or verb not in OFTEN_NOUNS else "asks_about"
     if verb not in LEADING_NOUNS and (verb_at == 0 or verb not in OFTEN_NOUNS):
-        return "writes"
+        is_asked = OP_OF_VERB[verb] == "create" and after and after[-1] in _NEVER_MADE
+        return "asks_about" if is_asked else "writes"
     if after and after[-1] in _TOLD:
         return "asks_about"
     if after and (verb_at > 0 or verb in things):
