@@ -4,13 +4,13 @@ Only totals are shown: whoever sees the cases cannot help writing rules for them
 """
 
 import pytest
-from tool_scores import LIKELY, ToolScore, figures, scored
+from tool_scores import ToolScore, figures, scored
 
-LEAST_RIGHT_SIDE = 0.88
-MOST_READS_THAT_WRITE = 3  # all of them below LIKELY
-MOST_UNCLEAR_THAT_WRITE = 3
-LEAST_SURE_AND_RIGHT = 0.975
-LEAST_RIGHT_CALLS = 0.495
+LEAST_RIGHT_SIDE = 0.90
+MOST_READS_THAT_WRITE = 0
+MOST_UNCLEAR_THAT_WRITE = 1
+LEAST_SURE_AND_RIGHT = 0.98
+LEAST_RIGHT_CALLS = 0.505
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +23,7 @@ def test_tools_are_on_the_side_they_belong_to(tools):
 
 
 def test_reads_do_not_write(tools):
-    wrong = figures(tools).reads_that_write
-    assert len(wrong) <= MOST_READS_THAT_WRITE
-    assert sum(one.confidence >= LIKELY for one in wrong) == 0
+    assert len(figures(tools).reads_that_write) <= MOST_READS_THAT_WRITE
 
 
 def test_what_is_not_clear_changes_nothing(tools):

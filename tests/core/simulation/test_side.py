@@ -68,6 +68,15 @@ def test_goes_on_changing(one: Tool) -> None:
     assert answer(one).updates != ()
 
 
+def test_a_verb_nobody_listed_is_known_by_the_state_it_leads_to() -> None:
+    world = World.from_initial_state(
+        {"crate": {"1": {"status": "free"}, "2": {"status": "embargoed"}, "3": {"status": "free"}}}
+    )
+    one = tool("embargo_crate", "Embargo a crate.", crate_id="text")
+    reply = build_simulator([one], world=world).answer(one.name, {"crate_id": "1"}, Ledger(world), NOW)
+    assert [update.set for update in reply.updates] == [{"status": "embargoed"}]  # type: ignore[union-attr]
+
+
 def test_a_message_to_a_customer_is_no_customer() -> None:
     one = tool("send_customer_message", "Sends a message to the customer.", customer_id="text", text="text")
     world = World.from_initial_state(SHOP)

@@ -44,6 +44,8 @@ def read_create(reading: Reading) -> Drafted | None:
     home = _home(reading)
     if home is None:
         return None
+    if _says_nothing(reading, home):
+        return None
     references, known = _references(reading, home.collection, home.noun)
     attrs = _attributes(reading, home)
     steps: list[Step] = [*allowed_values(reading.arguments), *_service_found(reading, home), *known]
@@ -55,6 +57,16 @@ def read_create(reading: Reading) -> Drafted | None:
     # What is kept of a type that nobody seeded is a guess.
     confidence = 0.8 if not home.collection.is_empty else 0.45
     return Drafted(steps=tuple(steps), notes=_notes(home, reading), confidence=confidence)
+
+
+def _says_nothing(reading: Reading, home: _Home) -> bool:
+    """post_adjustment(ref, data): neither the world nor the arguments tell what would be made."""
+    opaque = [one for one in reading.arguments if one.kind == "object" and not one.schema.get("properties")]
+    plain = [
+        one for one in reading.arguments if one.id_noun is None and one.words[-1] not in ("ref", "reference")
+    ]
+    is_new = home.collection.is_empty and home.collection.placeholder is None
+    return is_new and bool(opaque) and all(one in opaque for one in plain)
 
 
 def _home(reading: Reading) -> _Home | None:

@@ -38,8 +38,11 @@ _TOLD = word_set(
     "status state balance policy policies total totals count details detail info information summary "
     "history list report statement overview profile stats statistics metrics eligibility deadline window "
     "quota usage score rules options availability price prices cost costs fee fees rates queue "
-    "roster timeline log logs catalog catalogue inventory data date dates time times amount amounts size "
-    "grade type types code codes name names number reason reasons requirements terms conditions"
+    "roster timeline log logs catalog catalogue inventory data requirements terms conditions"
+)
+# Likewise, unless the description says that something is done with it: record_grade, start_date.
+_PARTICULARS = word_set(
+    "date dates time times amount amounts size grade type types code codes name names number reason reasons"
 )
 _NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
 _VAGUE = word_set(
@@ -131,12 +134,14 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
     return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 
 
-def decide(kind: NameKind, claim: Claim, description: str | None, *, names_many: bool) -> Decision:
+def names_particulars(words: Sequence[str]) -> bool:
+    return len(words) > 1 and words[-1] in _PARTICULARS
+
+
+def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool) -> Decision:
     """Both together. That nothing is changed is believed wherever the name does not say otherwise."""
     decision = _BY_KINDS[kind][claim.kind]
-    if (
-        names_many and kind == "may_write" and claim.kind == "nothing"
-    ):  # open_tickets, with nothing said of it
+    if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
         return Decision("read", 0.7)
     if decision.side != "read" and says_nothing_changes(description) and claim.kind != "writes":
         return Decision("read", 0.85)
