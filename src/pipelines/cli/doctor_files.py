@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
+from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.tasks_csv import parse_tasks
 from pipelines.core.tools_schema import Tool, read_tools_schema
 from pipelines.core.verdict.lint import lint_seeds
 
 AGENT, PLANS, TASKS, NEEDS = "agent file", "plans", "tasks", "requirements"
-UNSURE_BELOW = 0.5  # reading gives 0.5 to a tool whose verb it does not know, 0.2 to one that nothing answers
 MOST_SENTENCES = 10
 WRITE_A_PLAN = "see `pipelines odyssey plan`; write what it does beside the tool as `simulation`"
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
@@ -188,7 +188,7 @@ def _plan_findings(
         for sentence in simulator.without_effect:
             idle[sentence] = idle.get(sentence, 0) + 1
         worlds += 1
-    yield from _by_tool(best)
+    yield from _by_tool(best, {tool.name: tool for tool in tools})
     for sentence, rows in list(sentences.items())[:MOST_SENTENCES]:
         seen = f"row {rows[0]}, not understood and so not enforced: “{sentence}”"
         yield doubt(
@@ -222,14 +222,14 @@ def _simulators(
             )
 
 
-def _by_tool(best: dict[str, ToolPlan]) -> Iterator[Finding]:
+def _by_tool(best: dict[str, ToolPlan], tools: Mapping[str, Tool]) -> Iterator[Finding]:
     sure = []
     for name, plan in best.items():
         notes = "; ".join(plan.notes)
         if plan.plan is None:
             yield wrong(PLANS, f"{name} has no plan: {notes}", WRITE_A_PLAN)
-        elif plan.confidence <= UNSURE_BELOW:
-            yield doubt(PLANS, f"{name}: {notes or 'what it does is a guess'}", WRITE_A_PLAN)
+        elif (guess := guess_of(tools[name], plan)) is not None:
+            yield doubt(PLANS, guess.as_text(), f"settled by {guess.settled_by}; {WRITE_A_PLAN}")
         else:
             sure.append(f"{name} ({plan.origin})")
             if plan.notes:

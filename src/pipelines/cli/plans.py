@@ -10,6 +10,7 @@ from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.ledger import World
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.shown import shown_plans
 
@@ -49,6 +50,9 @@ def _section(name: str, simulator: PlannedSimulator) -> str:
     found = simulator.plans[name]
     remarks = [f"# {found.origin}, confidence {found.confidence:.2f}"]
     remarks += [f"# note: {note}" for note in found.notes]
+    guess = guess_of(simulator.tools[name], found)
+    if guess is not None:
+        remarks.append(f"# a guess; settled by {guess.settled_by}")
     if found.plan is None:
         return "\n".join([*remarks, f"# {name}: no plan", ""])
     steps = plan_as_yaml(found.plan.as_json())

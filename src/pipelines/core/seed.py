@@ -74,6 +74,7 @@ class Seed:
     expected_calls: Json = None
     task_input: Json = None  # becomes the inner `input` of the dispatch
     tags: tuple[str, ...] = ()
+    strict_simulation: bool = False  # a call whose plan would be a guess is an error
 
     def as_json(self) -> JsonObject:
         """The odyssey_seed blob: the axes that say something, under their axis names."""
@@ -163,6 +164,7 @@ def parse_seed(
         expected_calls=_read_json(axes, "expected_calls"),
         task_input=_read_json(axes, "task_input"),
         tags=_read_tags(axes),
+        strict_simulation=_read_flag(axes, "strict_simulation"),
     )
     _check_conversation(axes, seed)
     _check_oracles(axes, seed, names)
@@ -198,6 +200,17 @@ def _read_json(axes: Fields, axis: str, *, may_be_text: bool = False) -> Json:
     allowed = "an object, an array or a string" if may_be_text else "a JSON object or array"
     axes.refuse(axis, f"`{axis}` must be {allowed}, not {kind(value)}")
     return None
+
+
+def _read_flag(axes: Fields, axis: str) -> bool:
+    """True or false; the words too, since a spreadsheet has no others."""
+    value = axes.get(axis)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    word = value.strip().lower() if isinstance(value, str) else None
+    if word not in ("true", "false", ""):
+        axes.refuse(axis, f"`{axis}` must be true or false, not {kind(value)}")
+    return word == "true"
 
 
 def _read_tags(axes: Fields) -> tuple[str, ...]:

@@ -67,6 +67,11 @@ COLUMNS: tuple[Column, ...] = (
     _column("expected_calls", "json", "Tool calls that must, or must not, appear in the trace."),
     _column("task_input", "json", "An object or array, handed to the agent as the inner `input`."),
     _column("tags", "json_or_text", "Labels to filter by: text with commas, or an array of strings."),
+    _column(
+        "strict_simulation",
+        "choice",
+        "`true` makes a call that could only be answered by a guess an error; `false` is the default.",
+    ),
 )
 BY_NAME = {column.name: column for column in COLUMNS}
 BY_AXIS = {column.axis: column for column in COLUMNS}

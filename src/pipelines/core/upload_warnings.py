@@ -8,6 +8,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.guesses import guess_warnings
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.lint import lint_seeds
 
@@ -22,7 +23,8 @@ def upload_warnings(
     ledger_schema: LedgerSchema | None,
     may_read: Callable[[], bool] = lambda: True,
 ) -> list[JsonObject]:
-    """Oracles that prove nothing, and sentences of behaviour text that no rule was read from, by row.
+    """Oracles that prove nothing, sentences of behaviour text that no rule was read from, and tools whose
+    plans are guesses, by row.
 
     No further text is read once `may_read` says no.
     """
@@ -51,6 +53,9 @@ def upload_warnings(
             found += [_behavior_warning(row, says + one) for one in read[key].without_effect]
         says = "not understood, so not enforced without a model: "
         found += [_behavior_warning(row, says + sentence) for sentence in read[key].not_understood]
+    if tools:
+        guesses = guess_warnings(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
+        found += [problem.as_json() for problem in guesses]
     if unread:
         says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
         found.insert(0, _behavior_warning(unread[0], says))

@@ -121,6 +121,8 @@ def _gathered(
     warnings += reply_warnings(rows)
     if run.mode != "manual":  # there it was said when the run was opened
         warnings += _unenforced(connection, platform, run)
+    called = {row.tool_name for row in rows if row.kind == TOOL_CALL and row.tool_name is not None}
+    warnings += _guessed(connection, platform, run, called)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     return _Gathered(ending, rows, tuple(toolbox.tools.values()), world)
@@ -140,6 +142,14 @@ def _unenforced(connection: Connection, platform: Platform, run: Run) -> list[st
         return platform.live_runs.unenforced(connection, run)
     except Exception:  # a stored seed that cannot be read: the judge meets it next, and says so on the run
         log.exception("what run %s does not enforce could not be read", run.id)
+        return []
+
+
+def _guessed(connection: Connection, platform: Platform, run: Run, called: set[str]) -> list[str]:
+    try:
+        return platform.live_runs.guessed(connection, run, called) if called else []
+    except Exception:  # as above
+        log.exception("what run %s was answered by guesses could not be read", run.id)
         return []
 
 

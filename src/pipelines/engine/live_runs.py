@@ -7,7 +7,7 @@ import asyncio
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,7 +20,9 @@ from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import began_at, seed_name
+from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.guesses import guesses_of
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
@@ -269,6 +271,11 @@ class LiveRuns:
         told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
         return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
 
+    def guessed(self, connection: Connection, run: Run, called: Collection[str]) -> list[str]:
+        """Tools that the run called and that were answered by a guess. For reader threads."""
+        simulator = self._shared.simulator(connection, run)
+        return [f"{one.as_text()}; settled by {one.settled_by}" for one in guesses_of(simulator, called)]
+
     def forget(self, run_ids: set[int]) -> None:
         self._ended -= run_ids
         for run_id in run_ids:
@@ -382,9 +389,7 @@ class _Shared:
     def make(self, run: Run | NewRun, found: "_Found") -> PlannedSimulator:
         """Read it: long, and outside the lock, since making something twice only costs the time."""
         toolbox, world = self._surroundings(run, found)
-        return self._once(
-            _simulator_key(run), lambda: _simulator(toolbox, world, run.seed.behavior_instructions)
-        )
+        return self._once(_simulator_key(run), lambda: _simulator(toolbox, world, run.seed))
 
     def _surroundings(self, run: Run | NewRun, found: "_Found") -> tuple[Toolbox, World]:
         agent, state = found
@@ -422,8 +427,8 @@ def _world_key(run: Run | NewRun) -> Hashable:
 
 
 def _simulator_key(run: Run | NewRun) -> Hashable:
-    text = run.seed.behavior_instructions
-    return ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, text)
+    read = (run.seed.behavior_instructions, run.seed.strict_simulation)
+    return ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, *read)
 
 
 def _agent(connection: Connection, run: Run | NewRun) -> Agent:
@@ -442,14 +447,15 @@ def _toolbox(agent: Agent | None) -> Toolbox:
     )
 
 
-def _simulator(toolbox: Toolbox, world: World, behavior: str | None) -> PlannedSimulator:
+def _simulator(toolbox: Toolbox, world: World, seed: Seed) -> PlannedSimulator:
     """Every plan is read now, on the thread that loads the run, rather than on the loop at its first call."""
     simulator = build_simulator(
         tuple(toolbox.tools.values()),
         ledger_schema=toolbox.ledger_schema,
         world=world,
-        behavior=behavior,
+        behavior=seed.behavior_instructions,
         may_read=has_time(MOST_READING_S),
+        is_strict=seed.strict_simulation,
     )
     plans = [plan for name in toolbox.tools if (plan := simulator.plan_of(name).plan) is not None]
     for plan in plans:

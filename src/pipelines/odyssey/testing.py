@@ -329,7 +329,11 @@ def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> C
     return CalledRun(
         toolbox=_Toolbox({tool.name: tool for tool in tools}, schema),
         simulator=build_simulator(
-            tools, ledger_schema=schema, world=world, behavior=seed.behavior_instructions
+            tools,
+            ledger_schema=schema,
+            world=world,
+            behavior=seed.behavior_instructions,
+            is_strict=seed.strict_simulation,
         ),
         ledger=ledger,
         progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, 0)),

@@ -1,23 +1,29 @@
 """Plans as values to show: the same record for the API, the command line and the pages."""
 
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.simulation.build import PlannedSimulator
+from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
+from pipelines.core.simulation.guesses import guess_of
+from pipelines.core.tools_schema import Tool
 
 
 def shown_plans(simulator: PlannedSimulator) -> JsonObject:
     """Each tool's plan, its author and what is to be said about it; then the sentences of the behaviour text
     that were not understood at all, and those that change nothing in this world.
     """
-    items: list[Json] = [
-        {
-            "tool": name,
-            "origin": found.origin,
-            "confidence": round(found.confidence, 2),
-            "plan": found.plan.as_json() if found.plan is not None else None,
-            "notes": list(found.notes),
-        }
-        for name, found in simulator.plans.items()
-    ]
+    items: list[Json] = [_shown(tool, simulator.plan_of(name)) for name, tool in simulator.tools.items()]
     not_understood: list[Json] = list(simulator.not_understood)
     without_effect: list[Json] = list(simulator.without_effect)
     return {"items": items, "not_understood": not_understood, "without_effect": without_effect}
+
+
+def _shown(tool: Tool, found: ToolPlan) -> JsonObject:
+    guess = guess_of(tool, found)
+    return {
+        "tool": tool.name,
+        "origin": found.origin,
+        "confidence": round(found.confidence, 2),
+        "is_guess": guess is not None,
+        "settled_by": guess.settled_by if guess is not None else None,
+        "plan": found.plan.as_json() if found.plan is not None else None,
+        "notes": list(found.notes),
+    }

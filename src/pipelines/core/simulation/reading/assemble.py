@@ -93,6 +93,12 @@ def families(reading: Reading) -> Sequence[Family]:
 _MEANS_MUCH = (None, "delete", "withdraw")
 
 
+def _withdrawn(reading: Reading) -> Drafted | None:
+    """withdraw_application: without an amount it is the record that is withdrawn."""
+    has_amount = any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
+    return None if has_amount else read_transition(reading)
+
+
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (read_membership, read_started, read_service_change, read_create, refuse),
     "notify": (read_create, refuse),
@@ -101,7 +107,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     "transition": (read_membership, read_recorded, read_transition, read_service_change),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
-    "withdraw": (read_account,),
+    "withdraw": (read_account, _withdrawn),
     "login": (read_session,),
     "logout": (read_session,),
     "handoff": (),

@@ -4,7 +4,14 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.simulation.reading.verbs import LEADING_NOUNS, OP_OF_VERB, READS, VERB_PAIRS, word_set
+from pipelines.core.simulation.reading.verbs import (
+    ADJECTIVES,
+    LEADING_NOUNS,
+    OP_OF_VERB,
+    READS,
+    VERB_PAIRS,
+    word_set,
+)
 
 ClaimKind: TypeAlias = Literal[
     "reads",  # "Returns …", "Whether …", "How many …"
@@ -26,14 +33,17 @@ class Claim(NamedTuple):
 
 NOTHING_SAID = Claim("nothing")
 
+_LONGEST = 2_000  # characters; what a tool does is said at the beginning
+
 # "Returns:" and the like begin a list of parts, not a sentence about what the tool does.
 _SECTIONS = re.compile(
-    r"(?:^|\n)\s*(?:args?|arguments?|param(?:eter)?s?|returns?|raises|yields|examples?|notes?)\s*:",
+    r"(?:^|\n)[ \t]*(?:args?|arguments?|param(?:eter)?s?|returns?|raises|yields|examples?|notes?)\s*:",
     re.IGNORECASE,
 )
 _PREAMBLE = re.compile(r"\bdescription:\s*", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
-_CLAUSES = re.compile(r"\s*[;:—–]\s+|,?\s+(?:and|then|and then)\s+|,\s+(?=\w+s\s)")
+_PARTS = re.compile(r"\s*[;:—–]\s+")  # each says something of its own
+_VERBS = re.compile(r",?\s+(?:and|then|and then)\s+|,\s+(?=\w+s\s)")  # verbs of one subject, alike in form
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 
 QUESTIONS = word_set("whether if how what which who whose whom when where why is are does do has have can")
@@ -48,7 +58,7 @@ _DETERMINERS = word_set(
     "a an the this that these those one two all any each every its their his her your our my some several "
     "another other existing new given specific whole up out both what how whether if which who when where"
 )
-_ARTICLES = word_set("a an the this its their it them")
+_ARTICLES = word_set("a an the this its their it them whoever")
 _AFTER_NOUNS = word_set(
     "by for from of in on with at as within between per and or that which who whose not is are was were to "
     "currently still already left due flagged assigned"
@@ -89,7 +99,7 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
     `verb` and `object_words` are the name's own: what both name and description say is no noun here.
     """
     own = _Own(verb, frozenset(object_words))
-    text = _PREAMBLE.split(description or "")[-1]
+    text = _PREAMBLE.split((description or "")[:_LONGEST])[-1]
     text = _SECTIONS.split(text, maxsplit=1)[0] if not _SECTIONS.match(text) else ""
     sentences = [found for one in _SENTENCES.split(text) if (found := _sentence_claims(one, own))]
     if not sentences:
@@ -108,11 +118,11 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
 
 def says_nothing_changes(description: str | None) -> bool:
     """ "Nothing is booked.", "Does not cancel anything.", "read-only"."""
-    return _CHANGES_NOTHING.search(description or "") is not None
+    return _CHANGES_NOTHING.search((description or "")[:_LONGEST]) is not None
 
 
 def _strongest(claims: list[Claim]) -> Claim:
-    order: tuple[ClaimKind, ...] = ("writes", "reads", "acts", "vague", "names")
+    order: tuple[ClaimKind, ...] = ("writes", "reads", "acts", "turns_out", "vague", "names")
     return min(claims, key=lambda claim: order.index(claim.kind))
 
 
@@ -122,15 +132,20 @@ class _Own(NamedTuple):
 
 
 def _sentence_claims(sentence: str, own: _Own) -> list[Claim]:
+    parts = _PARTS.split(re.sub(r"\([^)]*\)", " ", sentence))
+    return [claim for part in parts for claim in _part_claims(part, own)]
+
+
+def _part_claims(part: str, own: _Own) -> list[Claim]:
     found: list[Claim] = []
-    style: str | None = None  # how the first verb is inflected: a second one after "and" is likewise
-    for clause in _CLAUSES.split(re.sub(r"\([^)]*\)", " ", sentence)):
+    style: str | None = None  # how the first verb is inflected
+    for clause in _VERBS.split(part):
         words = _WORDS.findall(_OPENING.sub("", clause.strip().replace("’", "'")).lower())
         if not words:
             continue
         claim, inflection = _clause_claim(words, own)
-        is_second = bool(found)
-        if is_second and (claim.kind == "names" or (style and inflection != style) or len(words) < 2):
+        # "Loans and holds of a member": what follows a noun is another one.
+        if found and (claim.kind == "names" or inflection != style or len(words) < 2):
             continue
         style = style or inflection
         found.append(claim)
@@ -142,17 +157,30 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
     first, following = words[0], words[1] if len(words) > 1 else None
     if first in QUESTIONS:
         return Claim("reads", first), "question"
+    if _has_subject(words):  # a tale of what happens, not yet a word on what the tool does
+        return Claim("turns_out"), "tale"
+    if first in ("give", "gives") and {"to", "back"} & {*words[2:]}:  # else "gives the balance" tells it
+        return Claim("writes", "give"), "s"
     for base, inflection in _bases(first):
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
         if pair is not None and pair in OP_OF_VERB:
             return _of_verb(pair), inflection
         if base == own.verb and (found := _own_verb(base, words, own)) is not None:
             return found, inflection
-        if _is_verb(base) and not _is_noun_here(base, inflection, following):
+        tells_that = following == "that" and len(words) > 2 and words[2] in _ARTICLES
+        if _is_verb(base) and (tells_that or not _is_noun_here(base, inflection, following)):
             return _of_verb(base), inflection
     if following in _ARTICLES and first not in _AFTER_NOUNS:  # no noun has an article right behind it
         return Claim("acts", [base for base, _ in _bases(first)][-1 if first.endswith("es") else 0]), "s"
     return Claim("names"), "noun"
+
+
+def _has_subject(words: list[str]) -> bool:
+    """ "Client signs the retainer": somebody, then a verb with its object."""
+    if len(words) < 3 or words[2] not in _ARTICLES or words[0].endswith("s"):
+        return False
+    bases = [base for base, inflection in _bases(words[1]) if inflection == "s"]
+    return not any(map(_is_verb, (words[0],))) and any(map(_is_verb, bases))
 
 
 def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
@@ -193,10 +221,9 @@ def _of_verb(base: str) -> Claim:
 
 def _is_noun_here(base: str, inflection: str, following: str | None) -> bool:
     """ "Orders of a customer", "Contact data", "Status": the word is a noun unless an object follows it."""
-    if inflection == "ing":
-        return following is None or following in _AFTER_NOUNS
-    is_often_noun = base in LEADING_NOUNS
-    if not is_often_noun or base == "return":
+    if inflection == "ing":  # "Opening hours", "Billing address"
+        return following not in _DETERMINERS
+    if base not in LEADING_NOUNS or base == "return" or (base in ADJECTIVES and inflection == "s"):
         return following is None and inflection == "plain"
     if following is None or following in _AFTER_NOUNS:
         return base not in ("check", "search", "look", "count")

@@ -81,6 +81,8 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
     home = _home(reading) if into is None else _home_in(reading, into)
     if home is None:
         return None
+    if _says_nothing(reading, home):
+        return None
     references, known = _references(reading, home.collection, home.noun)
     attrs = _attributes(reading, home)
     steps: list[Step] = [*allowed_values(reading.arguments), *_service_found(reading, home), *known]
@@ -94,9 +96,21 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
     return Drafted(steps=tuple(steps), notes=_notes(home, reading), confidence=confidence)
 
 
+def _says_nothing(reading: Reading, home: _Home) -> bool:
+    """post_adjustment(ref, data): neither the world nor the arguments tell what would be made."""
+    opaque = [one for one in reading.arguments if one.kind == "object" and not one.schema.get("properties")]
+    plain = [
+        one for one in reading.arguments if one.id_noun is None and one.words[-1] not in ("ref", "reference")
+    ]
+    is_new = home.collection.is_empty and home.collection.placeholder is None
+    return is_new and bool(opaque) and all(one in opaque for one in plain)
+
+
 def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     collection = best_collection(thing, reading.known, reading.service)
+    if collection is not None and _is_only_about(collection, thing):
+        collection = None
     made = MADE_BY.get(reading.name.verb)
     if made is not None and (
         collection is None or collection.is_empty or reading.picks_own() or _is_given(reading, collection)
@@ -132,6 +146,12 @@ def _is_given(reading: Reading, collection: Collection) -> bool:
     """`book_room(room_no, …)`: the room is there already."""
     found = (subject_of(reading.name, [one], reading.known, reading.service) for one in reading.arguments)
     return any(one is not None and one.collection == collection for one in found)
+
+
+def _is_only_about(collection: Collection, thing: Sequence[str]) -> bool:
+    """send_customer_message makes a message: the customer is whom it is about."""
+    words, said = stem(collection.words), stem(thing)
+    return words[-1] in said[:-1] and said[-1] not in words
 
 
 def _table(entity_type: str) -> Collection:

@@ -7,7 +7,14 @@ from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.simulation.reading.clauses import Claim, ClaimKind, says_nothing_changes
-from pipelines.core.simulation.reading.verbs import LEADING_NOUNS, OFTEN_NOUNS, OP_OF_VERB, READS, word_set
+from pipelines.core.simulation.reading.verbs import (
+    ADJECTIVES,
+    LEADING_NOUNS,
+    OFTEN_NOUNS,
+    OP_OF_VERB,
+    READS,
+    word_set,
+)
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
 NameKind: TypeAlias = Literal[
@@ -30,10 +37,14 @@ class Decision(NamedTuple):
 _TOLD = word_set(
     "status state balance policy policies total totals count details detail info information summary "
     "history list report statement overview profile stats statistics metrics eligibility deadline window "
-    "quota usage score rules options hours availability price prices cost costs fee fees rates queue "
-    "roster timeline log logs catalog catalogue inventory data date dates time times amount amounts size "
-    "grade type types code codes name names number reason reasons requirements terms conditions"
+    "quota usage score rules options availability price prices cost costs fee fees rates queue "
+    "roster timeline log logs catalog catalogue inventory data requirements terms conditions"
 )
+# Likewise, unless the description says that something is done with it: record_grade, start_date.
+_PARTICULARS = word_set(
+    "date dates time times amount amounts size grade type types code codes name names number reason reasons"
+)
+_NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
 _VAGUE = word_set(
     "run do process handle execute perform trigger manage sync resync synchronize synchronise reconcile "
     "rebuild refresh apply maintain operate kick invoke reindex batch finalize_day tidy cleanup housekeep"
@@ -70,8 +81,8 @@ _BY_KINDS: dict[NameKind, dict[ClaimKind, Decision]] = {
         "writes": Decision("write", 0.85, takes_description=True),
     },
     "may_write": {
-        "reads": Decision("read", 0.9),
-        "names": Decision("read", 0.9),
+        "reads": Decision("read", 0.85),
+        "names": Decision("read", 0.75),
         "nothing": Decision("write", 0.75),
         "turns_out": Decision("write", 0.8),
         "acts": Decision("write", 0.8),
@@ -114,18 +125,23 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
     if OP_OF_VERB[verb] in READS:
         return "reads" if verb_at == 0 or verb not in OFTEN_NOUNS else "asks_about"
     if verb not in LEADING_NOUNS and (verb_at == 0 or verb not in OFTEN_NOUNS):
-        return "writes"
+        is_asked = OP_OF_VERB[verb] == "create" and after and after[-1] in _NEVER_MADE
+        return "asks_about" if is_asked else "writes"
     if after and after[-1] in _TOLD:
         return "asks_about"
-    return "names" if after and (verb_at > 0 or verb in things) else "may_write"
+    if after and (verb_at > 0 or verb in things):
+        return "names"
+    return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 
 
-def decide(kind: NameKind, claim: Claim, description: str | None, *, names_many: bool) -> Decision:
+def names_particulars(words: Sequence[str]) -> bool:
+    return len(words) > 1 and words[-1] in _PARTICULARS
+
+
+def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool) -> Decision:
     """Both together. That nothing is changed is believed wherever the name does not say otherwise."""
     decision = _BY_KINDS[kind][claim.kind]
-    if (
-        names_many and kind == "may_write" and claim.kind == "nothing"
-    ):  # open_tickets, with nothing said of it
+    if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
         return Decision("read", 0.7)
     if decision.side != "read" and says_nothing_changes(description) and claim.kind != "writes":
         return Decision("read", 0.85)

@@ -1,13 +1,14 @@
 """One tool as it is read: its name taken apart, its arguments, its description, and the world around."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.evidence import listed_in
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.reading.clauses import claim_of
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
 from pipelines.core.simulation.reading.replies import wants_list
 from pipelines.core.simulation.reading.surroundings import surroundings_of
@@ -16,6 +17,7 @@ from pipelines.core.simulation.reading.words import (
     ToolName,
     is_plural,
     joined,
+    participle,
     read_tool_name,
     singular,
     stem,
@@ -124,9 +126,21 @@ class Reading:
         return bool(self.known.singletons) or self.known.is_empty
 
 
+def _with_outcome(name: ToolName, description: str, known: Survey) -> ToolName:
+    """A verb that nobody listed, but name and description share, and that leads to a state of the world:
+    `embargo_crate`, "Embargo a crate.", where crates are `embargoed`."""
+    if name.op is not None or claim_of(description, name.verb).verb != name.verb:
+        return name
+    outcome = joined(tokens(participle(name.verb)))
+    if all(joined(tokens(state)) != outcome for state in known.states):
+        return name
+    return replace(name, op="transition", sureness=0.75)
+
+
 def read_tool(tool: ToolLike, known: Survey, tools: Sequence[ToolLike]) -> Reading:
     description = tool.description or ""
     name = read_tool_name(tool.name, description, surroundings_of(tools))
+    name = _with_outcome(name, description, known)
     arguments = arguments_of(tool)
     # Signing in is about nothing but credentials; elsewhere they only open the door.
     secret = () if name.op == "login" else tuple(one for one in arguments if one.is_credential)

@@ -22,6 +22,6 @@ def read_unclear(reading: Reading) -> Drafted:
 def _acknowledged(reading: Reading) -> Json:
     if not reading.output:
         return {"status": "'accepted'"}
-    extra = {"status": "'accepted'", "message": "'accepted'", "success": "true", "ok": "true"}
+    extra = {"status": "'accepted'", "message": "'accepted'"}  # not `success`: nothing was done
     source = Source(value="null", noun="result", fields={}, extra=extra)
     return reply(source, reading.output, reading.arguments)

@@ -42,7 +42,7 @@ _VERBS_BY_OP = {
     "dispute retire decommission ban unban admit discharge evict sign seal ratify veto quarantine recall "
     "requeue forfeit lapse vacate arm disarm certify adjourn unassign unsuspend ack unack snooze silence "
     "triage pin unpin star unstar defer expedite accredit exempt invalidate nullify overrule undo redo "
-    "hide unhide rent sell sunset deprecate",
+    "hide unhide sell sunset deprecate",
     "transfer": "transfer wire remit",
     "fund": "fund deposit credit topup",
     "withdraw": "withdraw debit pay spend",
@@ -75,6 +75,9 @@ LEADING_NOUNS = word_set(
     "mention recharge head tail query list view track export import upload download mean sum average round "
     "estimate print cat preview display switch fill press mark reserve work hire sign seal"
 )
+
+# Of the same kind, but without a plural: "Frees the seat" is about doing it.
+ADJECTIVES = word_set("open close complete clear free void")
 
 # At the end of a name these are things, not verbs: shelve_book, print_order.
 THINGS = word_set(
@@ -153,6 +156,10 @@ VERB_PAIRS = {
     ("hand", "off"): "handoff",
     ("hand", "over"): "handoff",
     ("look", "up"): "lookup",
+    ("add", "up"): "sum",
+    ("work", "out"): "calculate",
+    ("figure", "out"): "calculate",
+    ("find", "out"): "find",
     ("top", "up"): "topup",
     ("set", "up"): "create",
     ("turn", "on"): "enable",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipelines.core.simulation.reading.clauses import QUESTIONS, Claim, claim_of
-from pipelines.core.simulation.reading.side import Decision, decide, name_kind
+from pipelines.core.simulation.reading.side import Decision, decide, name_kind, names_particulars
 from pipelines.core.simulation.reading.verbs import ARITHMETIC as ARITHMETIC
 from pipelines.core.simulation.reading.verbs import MADE_BY as MADE_BY
 from pipelines.core.simulation.reading.verbs import NOUN_OF_VERB as NOUN_OF_VERB
@@ -160,7 +160,7 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
         words[at] if at is not None and kind in ("may_write", "writes") else words[0] if at is None else None
     )
     claim = claim_of(description, own, words[(at or 0) + 1 :])
-    decision = decide(kind, claim, description, names_many=_names_many(words))
+    decision = decide(kind, claim, description, is_noun=_names_many(words) or names_particulars(words))
     apart = _on_side(words, at, claim, decision)
     service = (*((prefix,) if prefix else ()), *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)

@@ -1,0 +1,78 @@
+"""Plans that are no more than a guess, and what would settle each: named wherever plans are shown or used."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Problem
+from pipelines.core.seed import Seed
+from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
+from pipelines.core.tools_schema import Tool
+
+MOST_WORLDS = 50  # that differ in their types, read for one answer
+SETTLED_BY = "a plan beside the tool (`simulation`), or a recording of the real tool to measure one by"
+
+
+class Guess(NamedTuple):
+    tool: str
+    confidence: float
+    why: str
+    settled_by: str
+
+    def as_text(self) -> str:
+        return f"{self.tool} is a guess (confidence {self.confidence:.2f}): {self.why}"
+
+
+def guess_of(tool: Tool, found: ToolPlan) -> Guess | None:
+    """None where the plan is its author's, or sure enough."""
+    if not found.is_guess:
+        return None
+    why = "; ".join(found.notes) or "what it answers is not clear from its name, description and the world"
+    shape = "" if tool.output_schema else "an `output_schema`, if it only reads; "
+    return Guess(tool.name, found.confidence, why, shape + SETTLED_BY)
+
+
+def guesses_of(simulator: PlannedSimulator, called: Collection[str]) -> list[Guess]:
+    """Those among the tools that were called."""
+    tools = [tool for name, tool in simulator.tools.items() if name in called]
+    found = (guess_of(tool, simulator.plan_of(tool.name)) for tool in tools)
+    return [one for one in found if one is not None]
+
+
+def guess_warnings(
+    seeds: Sequence[Seed],
+    *,
+    tools: Sequence[Tool],
+    ledger_schema: LedgerSchema | None,
+    may_read: Callable[[], bool] = lambda: True,
+) -> Iterator[Problem]:
+    """Tools that are a guess over every world of the tasks; by the first row that has such a world."""
+    best: dict[str, tuple[ToolPlan, int]] = {}
+    for row, seed in _distinct(seeds):
+        if not may_read():
+            break
+        world = World.from_initial_state(seed.initial_state)
+        simulator = build_simulator(tools, ledger_schema=ledger_schema, world=world)
+        for name, plan in simulator.plans.items():
+            if name not in best or plan.confidence > best[name][0].confidence:
+                best[name] = (plan, row)
+    for tool in tools:
+        if tool.name not in best:
+            continue
+        plan, row = best[tool.name]
+        guess = guess_of(tool, plan)
+        if guess is not None:
+            hint = f"settled by {guess.settled_by}"
+            yield Problem(
+                path=f"/tools/{tool.name}", message=guess.as_text(), hint=hint, row=row, column="state"
+            )
+
+
+def _distinct(seeds: Sequence[Seed]) -> Iterator[tuple[int, Seed]]:
+    seen: set[tuple[str, ...]] = set()
+    for row, seed in enumerate(seeds, 1):
+        kinds = tuple(sorted(seed.initial_state))
+        if kinds not in seen and len(seen) < MOST_WORLDS:
+            seen.add(kinds)
+            yield row, seed
