@@ -6,11 +6,11 @@ Only totals are shown: whoever sees the cases cannot help writing rules for them
 import pytest
 from tool_scores import ToolScore, figures, scored
 
-LEAST_RIGHT_SIDE = 0.90
+LEAST_RIGHT_SIDE = 0.925
 MOST_READS_THAT_WRITE = 0
 MOST_UNCLEAR_THAT_WRITE = 1
 LEAST_SURE_AND_RIGHT = 0.98
-LEAST_RIGHT_CALLS = 0.505
+LEAST_RIGHT_CALLS = 0.74
 
 
 @pytest.fixture(scope="module")

@@ -230,6 +230,7 @@ class _Maker:
             lambda: f"replace({self.v('text', d)}, 'a', {self.v('text', 0)})",
             lambda: f"default(last({self.v('texts', d)}), 'l')", lambda: "id_of(entity('user', 'u-1'))",
             lambda: "new_id('order')", lambda: "uuid()", lambda: "token(4)",
+            lambda: f"invented({{'enum': ['a', 'b', 'c']}}, 'x', {self.v('text', d)})",
             lambda: f"default(get({self.v('map', d)}, 'status', 'none'), '0')",
             *self.calls(depth, "lower text", "upper text", "title text", "strip text", "str num"),
         ]  # fmt: skip

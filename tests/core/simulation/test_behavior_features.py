@@ -126,6 +126,17 @@ def test_a_status_is_set_to_the_word_though_an_argument_has_its_name() -> None:
     assert (ledger.get("invoice", "i1") or {})["status"] == "paid"
 
 
+@pytest.mark.parametrize("state", ["paid", "written_off"])
+def test_a_status_is_set_by_a_tool_whose_effect_only_the_text_tells(state: str) -> None:
+    tools = gym.parse_tools_schema([gym.tool("handle_invoice", "invoice_id")])
+    reply = under(f"handle_invoice sets the invoice's status to {state}.", tools=tools).answer(
+        "handle_invoice", OPEN, Ledger(WORLD), Moment("s", 1, gym.NOW)
+    )
+    ledger = Ledger(WORLD)
+    ledger.apply(reply.updates)
+    assert (ledger.get("invoice", "i1") or {})["status"] == state
+
+
 def test_a_field_with_a_dash_is_no_subtraction() -> None:
     tools = gym.parse_tools_schema([gym.tool("create_debit_card", "member_id", "e-mail")])
     simulator = under("e-mail must be unique.", tools=tools)

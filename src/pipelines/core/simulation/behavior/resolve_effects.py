@@ -81,7 +81,9 @@ def _is_value_of(word: str, target: Ref, scope: Scope) -> bool:
     kind = scope.lexicon.kinds[target.root]
     if has_value(kind.fields.get(target.path), word):
         return True
-    return target.path == kind.status and "_" not in word and may_be_a_status(word)
+    if target.path != kind.status or not may_be_a_status(word):
+        return False
+    return "_" not in word or (word not in scope.tool.arguments and find_field(kind.fields, word) is None)
 
 
 def step(clause: c.Step, scope: Scope) -> list[Resolved]:

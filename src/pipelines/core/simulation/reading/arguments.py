@@ -52,6 +52,11 @@ class Argument:
         return self.kind in ("text", "number", "any")
 
     @property
+    def is_measure(self) -> bool:
+        """A weight or a price: many things have the same, and none is found by it."""
+        return self.schema.get("type") == "number" and self.id_noun is None
+
+    @property
     def is_credential(self) -> bool:
         """A token, key or password: it is checked, never kept."""
         words = self.words

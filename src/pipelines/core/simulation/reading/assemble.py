@@ -83,14 +83,14 @@ def families(reading: Reading) -> Sequence[Family]:
         first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check)
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
-    known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     if reading.name.op is None:
-        return (read_handoff, read_computing, *known, read_unclear)
+        return (read_handoff, read_computing, read_unclear)
+    known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     return (read_handoff, read_computing, read_mailbox, *known, *_WRITES[reading.name.op], read_unclear)
 
 
-#: Verbs that do many things (drop, withdraw), or that nobody listed: what the records show goes first.
-_MEANS_MUCH = (None, "delete", "withdraw")
+#: Verbs that do many things (drop, withdraw): what the records show goes first.
+_MEANS_MUCH = ("delete", "withdraw")
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:

@@ -192,6 +192,8 @@ def _by_fields(reading: Reading) -> Drafted | None:
         return None
     given = [one for one in reading.arguments if one.is_required]
     known = [one for one in given if field_for(one, collection) is not None]
+    if all(one.is_measure for one in known):
+        return None
     # One unknown field among several leaves enough to find the record by; one alone does not.
     if not known or len(given) - len(known) > 1:
         return None
@@ -228,7 +230,7 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     """`get_country_info(name)`: the one thing asked for is the key, whatever the argument is called."""
     required = [one for one in reading.arguments if one.is_required and one.is_scalar]
     collection = reading.collection
-    if collection is None or len(required) != 1:
+    if collection is None or len(required) != 1 or required[0].is_measure:
         return None
     names = list(properties_of(reading.output))
     if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
