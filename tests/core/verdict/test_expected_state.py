@@ -163,6 +163,29 @@ def test_what_does_not_meet_it(body, row, mode, says):
     assert finding.evidence == ((1,) if mode == FailureMode.WRONG_ACTION else ())
 
 
+REASON = {"order_id": "4521", "reason": "damaged"}
+
+
+def test_an_argument_that_reading_kept_is_no_damage_and_is_named():
+    row = call(1, "refund_order", REASON, updates=[update("4521", status="refunded", reason="damaged")])
+    assert broken(REFUNDED, row) == []
+    *_, last = evaluate_expected_state(parse_expected_state(REFUNDED), run(row))
+    assert "order.4521.reason was added in call 1 (refund_order)" in last.says
+
+
+KEPT_AND_COUNTED = {
+    "it is all that the call did": (REASON, {"reason": "damaged"}),
+    "it is not what was given": (REASON, {"status": "refunded", "reason": "lost"}),
+    "orders have such a field": (REASON | {"city": "Bonn"}, {"status": "refunded", "user_id": "damaged"}),
+}
+
+
+@pytest.mark.parametrize(("arguments", "changed"), KEPT_AND_COUNTED.values(), ids=KEPT_AND_COUNTED)
+def test_what_else_changed_is_damage(arguments, changed):
+    row = call(1, "refund_order", arguments, updates=[update("4521", **changed)])
+    assert any(finding.failure_mode == "wrong_action" for finding in broken(REFUNDED, row))
+
+
 def test_new_entities_are_matched_in_any_order():
     both = {"ticket.<new>": [{"subject": "A"}, {"subject": {"$regex": "^[AB]$"}}]}
     opened = call(

@@ -23,7 +23,8 @@ def evaluate_expected_state(expected: ExpectedState, evidence: RunEvidence) -> l
     found += [_unchanged(path, evidence, made) for path in expected.unchanged if path]
     for new in expected.new:
         found.extend(_new_entities(new, expected, made))
-    return found + _collateral(expected, made)
+    noted = _noted_beside(made, evidence)
+    return found + _collateral(expected, [each for each in made if each not in noted], noted)
 
 
 def is_met_by_nothing(expected: ExpectedState, evidence: RunEvidence) -> bool:
@@ -138,15 +139,37 @@ def _described(wanted: Json) -> str:
     return f" with {shown(wanted)}" if wanted else ""
 
 
-def _collateral(expected: ExpectedState, made: list[Change]) -> list[Finding]:
+def _noted_beside(made: list[Change], evidence: RunEvidence) -> list[Change]:
+    """`reason` of a cancelled order, in a world whose orders have none: kept only because reading the tool
+    found no better use of the argument. A call that changed nothing else did this, and it counts.
+    """
+    planned = {tool.name for tool in evidence.tools if tool.simulation is not None}
+    new = [change for change in made if _is_argument_kept(change, evidence, planned)]
+    deeds = {row.sequence for change in made if change not in new for row in change.rows}
+    return [change for change in new if all(row.sequence in deeds for row in change.rows)]
+
+
+def _is_argument_kept(change: Change, evidence: RunEvidence, planned: set[str]) -> bool:
+    if len(change.path) != 3 or change.before is not MISSING or change.after is MISSING:
+        return False
+    entity_type, _, name = change.path
+    seeded = evidence.world.entities.get(entity_type, {}).values()
+    if any(name in attributes for attributes in seeded):
+        return False
+    return all(
+        row.tool not in planned and isinstance(row.arguments, dict) and change.after in row.arguments.values()
+        for row in change.rows
+    )
+
+
+def _collateral(expected: ExpectedState, made: list[Change], noted: list[Change]) -> list[Finding]:
     """What changed outside the named paths: a failure of its own, whatever was achieved beside it."""
     damage = [change for change in made if not _accounted(change, expected)]
     if not damage:
-        return [
-            held(
-                COLLATERAL, "Nothing else in the world changed." if made else "Nothing in the world changed."
-            )
-        ]
+        says = "Nothing else in the world changed." if made else "Nothing in the world changed."
+        if noted:
+            says += f" Not counted, being an argument that was kept: {listing([c.told() for c in noted])}."
+        return [held(COLLATERAL, says)]
     found = [
         broken(COLLATERAL, FailureMode.WRONG_ACTION, f"{c.told()}, which the task does not allow.", _rows(c))
         for c in damage[:MOST_FOUND]
