@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 CORES := $(shell nproc 2>/dev/null || echo 2)
+# The tests start hundreds of processes: without cached bytecode each compiles half a second of modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all check format lock clean
 
