@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
+from pipelines.core.matching import matches
 from pipelines.core.simulation.domain.fields import Field, find_field
 from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
@@ -39,7 +40,7 @@ WORD = 1.0  # a word of the tool's name is
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
 WRONG_KIND = -6.0  # ids of the type are no whole numbers, and whole numbers are asked for
 
-_EXAMPLES = re.compile(r"[A-Za-z0-9#][A-Za-z0-9_#.-]*\d[A-Za-z0-9_.-]*")
+_WORDS = re.compile(r"[A-Za-z0-9#][A-Za-z0-9_#.-]*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,7 +133,7 @@ def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: Wor
     ids = tool.id_nouns
     for noun, argument in ids.items():
         texts = argument.description + (" " + (tool.tool.description or "") if len(ids) == 1 else "")
-        given = {*_EXAMPLES.findall(texts), *_stated(argument)}
+        given = {*_examples(texts), *_stated(argument)}
         for kind in tables:
             if any(one in world.entities.get(kind, ()) for one in given):
                 reason = f"an id of it is an example of `{argument.name}`"
@@ -143,6 +144,13 @@ def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: Wor
             if _wants_whole_numbers(argument) and not _are_whole_numbers(world.entities.get(kind, {})):
                 reason = f"`{argument.name}` is a whole number, its ids are not"
                 yield Evidence(noun=noun, entity_type=kind, weight=WRONG_KIND, reason=reason)
+
+
+def _examples(text: str) -> Iterator[str]:
+    """`BK-2024-001`, `#4521`: words with a digit behind their first character."""
+    for word in _WORDS.findall(text):
+        if any(map(str.isdigit, word[1:])):
+            yield word.rstrip(".-")
 
 
 def _stated(argument: Argument) -> Iterator[str]:
@@ -157,8 +165,8 @@ def _all_match(pattern: Json, ids: Mapping[str, object]) -> bool:
     if not isinstance(pattern, str) or not ids or len(pattern) > 60:
         return False
     try:
-        return all(re.search(pattern, id) for id, _ in zip(ids, range(5), strict=False))
-    except re.error:
+        return all(matches({"$regex": pattern}, id) for id, _ in zip(ids, range(5), strict=False))
+    except ValueError:  # no pattern of a linear engine
         return False
 
 

@@ -40,6 +40,7 @@ _SECTIONS = re.compile(
     r"(?:^|\n)[ \t]*(?:args?|arguments?|param(?:eter)?s?|returns?|raises|yields|examples?|notes?)\s*:",
     re.IGNORECASE,
 )
+_BLANKS = re.compile(r"[^\S\n]+")
 _PREAMBLE = re.compile(r"\bdescription:\s*", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _PARTS = re.compile(r"\s*[;:—–]\s+")  # each says something of its own
@@ -99,7 +100,7 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
     `verb` and `object_words` are the name's own: what both name and description say is no noun here.
     """
     own = _Own(verb, frozenset(object_words))
-    text = _PREAMBLE.split((description or "")[:_LONGEST])[-1]
+    text = _PREAMBLE.split(_BLANKS.sub(" ", (description or "")[:_LONGEST]))[-1]
     text = _SECTIONS.split(text, maxsplit=1)[0] if not _SECTIONS.match(text) else ""
     sentences = [found for one in _SENTENCES.split(text) if (found := _sentence_claims(one, own))]
     if not sentences:

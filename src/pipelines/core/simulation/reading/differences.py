@@ -10,13 +10,15 @@ from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.words import singular, tokens
 
-_MINUS = re.compile(r"([\w ]+?)\s+(?:minus|less)\s+([\w ]+)", re.IGNORECASE)
+_MINUS = re.compile(r"\s(?:minus|less)\s", re.IGNORECASE)
+_NEAR = 80  # characters on either side, in which the words nearest to it are
 _NUMBERS = ("integer", "number")
 
 
 def differences(reading: Reading, bound: Bound) -> dict[str, str]:
     """The one number of the reply that the record does not have, by the fields that are said to make it."""
-    found = _MINUS.search(reading.tool.description or "")
+    description = reading.tool.description or ""
+    found = _MINUS.search(description)
     fields = bound.collection.fields
     missing = [
         name
@@ -25,8 +27,9 @@ def differences(reading: Reading, bound: Bound) -> dict[str, str]:
     ]
     if found is None or len(missing) != 1:
         return {}
-    one = _named(tokens(found[1])[::-1], fields)
-    other = _named(tokens(found[2]), fields)
+    before = description[max(found.start() - _NEAR, 0) : found.start()]
+    one = _named(tokens(re.split(r"[^\w ]", before)[-1])[::-1], fields)
+    other = _named(tokens(re.split(r"[^\w ]", description[found.end() : found.end() + _NEAR])[0]), fields)
     if one is None or other is None or one == other:
         return {}
     return {missing[0]: f"{dot(bound.noun, one)} - {dot(bound.noun, other)}"}
