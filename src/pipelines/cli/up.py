@@ -5,6 +5,7 @@ import fcntl
 import gc
 import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,6 +164,11 @@ def server_config(app: App, protocol: type[OneWriteProtocol] = LeanProxyProtocol
     )
 
 
+#: How long a thread that computes (a judge, a reader of plans) keeps the interpreter from the loop. A request
+#: passes through several threads, so with Python's 5 ms two judges make it wait a third of a second.
+SWITCH_S = 0.001
+
+
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, app: App, *, stop_s: float | None) -> None:
         """`stop_s`: how long a stop may take; None where nothing that it waits for is on a network."""
@@ -175,6 +181,7 @@ class _Server(uvicorn.Server):
         """What is there when it has started, stays: 300,000 objects that the collector would look through
         each time that a large body is read, twice for one of 1 MiB, for 0.1 s each."""
         await super().startup(sockets)
+        sys.setswitchinterval(SWITCH_S)
         gc.collect()
         gc.freeze()
 

@@ -30,7 +30,7 @@ _DEPTHS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 128)
 _CLASS = re.compile(r"\\[pP]\{[^}]*\}|\\[wWdDsS]|(?<=\[)\^")
 
 # By measure, in steps.
-_FRACTION_STEPS = 80  # `multipleOf` that is no whole number is decided by exact fractions
+_FRACTION_STEPS = 270  # `multipleOf` that is no whole number is decided by exact fractions
 _UNIQUE_STEPS = 16
 _KEY_PATTERN_STEPS = 8
 _DEPENDENCY_STEPS = 4

@@ -22,12 +22,10 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.known import Known
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import clauses, content_stems, sentences
+from pipelines.core.verdict.speech import LONGEST_SENTENCE, clauses, content_stems, sentences
 from pipelines.core.verdict.wording import listing
 
 MOST_LEFT_OVER = 5
-#: Characters of a sentence that is read, since each of its clauses is held against all of it.
-LONGEST_SENTENCE = 1_500
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
 _QUESTION = re.compile(r"\?[\"')\]]*$")
 # Words of one who offers, asks or supposes: they state nothing about the backend.

@@ -9,6 +9,8 @@ from functools import lru_cache
 from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import word_set
 
+#: Each search holds the interpreter for as long as its text is. What is longer is left over, unread.
+LONGEST_SENTENCE = 1_500
 LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final response there
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": ";"})
@@ -67,9 +69,9 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=64)  # several checks read the turns of one run after another
 def sentences(text: str) -> tuple[str, ...]:
-    """Without markup and doubled spaces, otherwise as written."""
-    pieces = _SENTENCE_END.split(plain(text))
-    return tuple(" ".join(piece.split()) for piece in pieces if piece and _WORD_CHARACTER.search(piece))
+    """Without markup and doubled spaces, otherwise as written; of an endless one no more than shows that."""
+    pieces = (piece for piece in _SENTENCE_END.split(plain(text)) if piece and _WORD_CHARACTER.search(piece))
+    return tuple(" ".join(piece.split())[: LONGEST_SENTENCE + 1] for piece in pieces)
 
 
 @lru_cache(maxsize=512)
