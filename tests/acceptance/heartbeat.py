@@ -10,7 +10,7 @@ runs there. The same loop asks a bare asyncio process, the reference, which does
 100 ms or more, the machine was busy and not the server. So it was where the server wanted to run and others
 had the processors (`starvation.py`). A probe is late only if more than 250 ms remain of it after the larger
 of the two is taken off. There is no other timing; an attack during which answers were late by less than a
-second, and nothing else was wrong, is tried once more and judged by that.
+second, and nothing else was wrong, is tried again, up to twice, and judged by that.
 """
 
 import json
