@@ -1,11 +1,14 @@
 """How the end of a sandbox reads to the author of the code in it: frames, exit codes and limits to words."""
 
+import re
 import signal
 from typing import Any
 
 from pipelines.core.json_text import InvalidJson, Json, loads
 from pipelines.sandbox.job import CodeError, CodeErrorKind, Limits, checked_result
 
+MOST_VALUES = 500_000  # of a result: reading more of them would hold up the server
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _LONGEST_TEXT = 20_000
 _MEBIBYTE = 1024 * 1024
 _SIGNALS = {
@@ -45,12 +48,27 @@ def _result(text: Json, limits: Limits) -> tuple[Any, CodeError | None]:
         return None, _garbled()
     if len(text) > limits.result_bytes:
         return None, too_large(len(text), limits)
+    if _has_too_many_values(text):
+        return None, CodeError(
+            kind=CodeErrorKind.BAD_RESULT,
+            message=f"what the function returned has more than {MOST_VALUES:,} values",
+            hint="return fewer or shorter messages",
+        )
     try:
         value = loads(text)
     except InvalidJson as error:
         return None, _bad_result(str(error))
     checked = checked_result(value)
     return (None, checked) if isinstance(checked, CodeError) else (checked, None)
+
+
+def _has_too_many_values(text: str) -> bool:
+    """By its commas and opening brackets; those in strings are only left out where they would decide it."""
+    return _marks(text) > MOST_VALUES and _marks(_STRING.sub("", text)) > MOST_VALUES
+
+
+def _marks(text: str) -> int:
+    return sum(map(text.count, ",[{"))
 
 
 def _told(kind: CodeErrorKind, said: dict[str, Json], limits: Limits) -> CodeError:
