@@ -26,7 +26,7 @@ from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
-from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
+from pipelines.server.api import agents, batches, credentials, datasets, keys, runs, whoami
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.server.first_start import SECRET_FILE
@@ -38,6 +38,7 @@ from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
+from pipelines.server.tokens import tokens_of
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox, load_or_make_key
 from pipelines.wire.names import PROXY_BASE
@@ -89,6 +90,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     helpers, upload_helpers = HelperProcesses(), HelperProcesses(memory_bytes=UPLOAD_MEMORY_BYTES)
     client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
+    secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
@@ -97,7 +99,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     )
     platform = Platform(
         database=database,
-        secrets=SecretBox(load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)),
+        secrets=SecretBox(secret_key),
         live_runs=live_runs,
         now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
@@ -128,6 +130,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         yield {
             "platform": platform,
             "agent_client": client,
+            "tokens": tokens_of(settings, database, secret_key, policy),
             "runner": runner,
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
@@ -166,7 +169,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.upload_limit_mb = settings.upload_limit_mb
-    for module in (agents, datasets, runs, batches, credentials, keys):
+    for module in (agents, datasets, runs, batches, credentials, keys, whoami):
         api.include_router(module.router)
 
     @api.get("/health", tags=["server"])

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _VERSION = b"\x01"
 _NONCE_BYTES = 12  # what GCM is specified for
@@ -47,6 +49,11 @@ def load_or_make_key(path: Path, given: str | None) -> bytes:
             file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
         made.replace(path)
     return decoded_key(path.read_text())
+
+
+def derived_key(key: bytes, purpose: str) -> bytes:
+    """A key of its own for each purpose: who has one of them knows neither the other nor the first."""
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=f"pipelines {purpose}".encode()).derive(key)
 
 
 def decoded_key(text: str) -> bytes:
