@@ -499,8 +499,13 @@ def unreported_matrices(connection: Connection) -> list[Matrix]:
 
 
 def forget_report(connection: Connection, *, matrix_id: str) -> None:
-    """It has more runs to do, or is expected to do something else."""
+    """It is expected to do something else."""
     connection.execute("UPDATE eval_matrices SET report_key = NULL WHERE matrix_id = ?", (matrix_id,))
+
+
+def forget_report_of_batch(connection: Connection, *, batch_id: int) -> None:
+    """It has more runs to do. Nothing happens for a batch that is no matrix."""
+    connection.execute("UPDATE eval_matrices SET report_key = NULL WHERE batch_id = ?", (batch_id,))
 
 
 # -- lists
