@@ -1,7 +1,7 @@
 """How far two values of one leaf are apart, from 0 to 1, by the kind that was declared or can be inferred.
 
 Null, missing and "" are three things, True is not 1. The work is bounded whatever an agent answers: at most
-MOST_ASSIGNED objects are assigned to as many, MOST_ORDERED items compared in order, MOST_DEPTH levels entered.
+MOST_ASSIGNED objects are assigned to as many, MOST_ORDERED items kept in order, MOST_DEPTH levels entered.
 """
 
 import unicodedata

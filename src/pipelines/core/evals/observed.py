@@ -166,7 +166,7 @@ def _object_end(text: str, start: int) -> tuple[int | None, int]:
     try:
         return _DECODER.raw_decode(text, start)[1], 0
     except json.JSONDecodeError as error:
-        return None, error.pos - start + error.pos // 20 + 1  # the error counts all lines before it
+        return None, error.pos - start + error.pos // 4 + 50  # the error itself counts all lines before it
     except (RecursionError, ValueError):  # nested without end; a number of more digits than int takes
         return None, len(text) - start
 

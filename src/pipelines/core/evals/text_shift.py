@@ -21,11 +21,11 @@ ALIGNED = 0.5  # share of content words in common (Dice) from which two sentence
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TOKEN = re.compile(r"\d[\d.,:/%-]*\d%?|\d%?|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _STOP_WORDS = """
-    a an and or but the this that these those it its is are was were be been being am do does did has have had
-    will would should could can may might must shall to of in on at by for from with as so then there here i
-    we you he she they them our your their his her my me us if than too also very just please which who what when
-    where how because since about into over under again once only own same such both each few more most other
-    some any all
+    a an and or but the this that these those it its is are was were be been being am do does did
+    has have had will would should could can may might must shall to of in on at by for from with as
+    so then there here i we you he she they them our your their his her my me us if than too also
+    very just please which who what when where how because since about into over under again once
+    only own same such both each few more most other some any all
 """
 _NEGATION_WORDS = "not no never cannot without neither nor none nobody nothing"
 # Decision verbs by the way they point. "Escalate" is a way of not going on alone.
