@@ -104,7 +104,7 @@ class Cell:
             "range": [*self.range] if self.range else None,
             "decision_flip_rate": self.decision_flip_rate,
             "direction": self.direction,
-            "directions": {**self.directions},
+            "directions": {str(name): count for name, count in self.directions.items()},
             "toward_pressure": self.toward_pressure,
             "p": self.p,
             "p_adjusted": self.p_adjusted,
