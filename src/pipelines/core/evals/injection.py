@@ -1,6 +1,7 @@
 """What is injected into one run: the exact text, by variation, intensity and wording.
 
-The same seed gives the same text. The scenario's expected values never enter a text: only the names of its decision fields do.
+The same seed gives the same text. The scenario's expected values never enter it: only the names of its
+decision fields do.
 """
 
 import random
