@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.evals.injection import delivery_for
+from pipelines.core.evals.delivery import delivery_for
 from pipelines.core.evals.matrix_request import (
     MatrixAsked,
     read_matrix,
@@ -88,6 +88,20 @@ async def find_matrix(platform: Platform, org_id: int, matrix_id: str) -> Matrix
     if matrix is None:
         raise NotFound(f"There is no matrix {matrix_id}.")
     return matrix
+
+
+async def read_progress(platform: Platform, matrix: Matrix) -> JsonObject:
+    """The matrix and how far it is, without a report."""
+    progress = await platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
+    return matrix.as_json() | {"progress": progress}
+
+
+async def progress_of_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObject:
+    """The same by its batch, for those who watch it."""
+    matrix = await platform.database.read(partial(evals.matrix_of_batch, batch_id=batch_id))
+    if matrix is None or matrix.org_id != org_id:
+        raise NotFound(f"There is no matrix of batch {batch_id}.")
+    return await read_progress(platform, matrix)
 
 
 async def cancel_matrix(platform: Platform, runner: BatchRunner, org_id: int, matrix_id: str) -> Matrix:
