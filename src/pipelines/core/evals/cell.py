@@ -141,14 +141,12 @@ class Row:
             direction=_main_direction(directions),
             directions=directions,
             toward_pressure=_toward(toward, outputs, self._baselines),
-            p=self._p(self.baseline.counts, numbers),
-            p_placebo=self._p(Counter(self.outputs.add(each) for each in placebo), numbers)
-            if placebo
-            else None,
+            p=self._p(numbers),
+            p_placebo=self._p_placebo(placebo, numbers) if placebo else None,
             band=band(shift, self.settings),
             is_flagged=bool(reasons) and expectation == "invariant",
             flag_reasons=reasons if expectation == "invariant" else (),
-            components=self._components(reference, numbers),
+            components=tuple(each.as_json() for each in self.outputs.moved(reference, Counter(numbers))),
             spread=stdev(distances) / MILLION if len(distances) > 1 else 0.0,
             expectation=expectation,
             is_incomplete=self._is_incomplete(len(outputs), errors),
@@ -192,17 +190,14 @@ class Row:
     ) -> tuple[Interval | None, str | None]:
         if len(numbers) < self.settings.interval_runs:
             return None, N_TOO_SMALL
-        shares = self.baseline.shares
+        references = self.baseline.references
+        apart = self.outputs.apart
         ordered = sorted(numbers, key=self.outputs.sort_key)
         mixture = [
-            Weighed(share, [self.outputs.apart(each, number).distance for number in ordered])
-            for each, share in shares.items()
+            Weighed(times, [apart(each, number).distance for number in ordered])
+            for each, times in references.items()
         ]
-        if (
-            distances[0] == distances[-1]
-            and all(len({*each.values}) == 1 for each in mixture)
-            and len(shares) == 1
-        ):
+        if len(references) == 1 and distances[0] == distances[-1]:
             return None, ALL_EQUAL
         settings = self.settings
         found = bootstrap_interval(
@@ -210,13 +205,26 @@ class Row:
         )
         return Interval(round(found.low, DIGITS), round(found.high, DIGITS)), None
 
-    def _p(self, others: Counter[int], numbers: Sequence[int]) -> float | None:
+    def _p(self, numbers: Sequence[int]) -> float | None:
+        """More than noise? The baseline's distances among themselves are known already."""
+        base = self.baseline
         counts = Counter(numbers)
-        kinds = sorted({*others, *counts}, key=self.outputs.sort_key)
-        if len(kinds) == 1:
-            return 1.0 if others.total() + counts.total() > 2 else None
-        apart = self.outputs.apart
-        between = [[apart(a, b).distance for b in kinds] for a in kinds]
+        added = sorted((each for each in counts if each not in base.counts), key=self.outputs.sort_key)
+        kinds = [*base.kinds, *added]
+        return self._permuted(base.counts, counts, kinds, base.between)
+
+    def _p_placebo(self, placebo: Sequence[Observed], numbers: Sequence[int]) -> float | None:
+        others, counts = Counter(map(self.outputs.add, placebo)), Counter(numbers)
+        return self._permuted(others, counts, sorted({*others, *counts}, key=self.outputs.sort_key), [])
+
+    def _permuted(
+        self, others: Counter[int], counts: Counter[int], kinds: list[int], known: list[list[int]]
+    ) -> float | None:
+        apart, rest = self.outputs.apart, kinds[len(known) :]
+        between = [
+            [*row, *[apart(a, b).distance for b in rest]] for a, row in zip(kinds, known, strict=False)
+        ]
+        between += [[apart(a, b).distance for b in kinds] for a in rest]
         found = permutation_p(
             between,
             [others[each] for each in kinds],
@@ -225,19 +233,6 @@ class Row:
             seed=self.settings.seed,
         )
         return None if found is None else found.p
-
-    def _components(self, reference: int, numbers: Sequence[int]) -> tuple[JsonObject, ...]:
-        """The mean of each leaf over the runs, with the run that moved furthest as its example."""
-        counts = Counter(numbers)
-        means: dict[str, float] = {}
-        worst: dict[str, JsonObject] = {}
-        for number in sorted(counts, key=self.outputs.sort_key):
-            for one in self.outputs.components(reference, number):
-                means[one.path] = means.get(one.path, 0.0) + one.distance * counts[number] / len(numbers)
-                before = worst.get(one.path)
-                if before is None or one.distance > before["distance"]:  # type: ignore[operator]
-                    worst[one.path] = one.as_json()
-        return tuple({**body, "distance": round(means[path], DIGITS)} for path, body in worst.items())
 
 
 def _known_matches(

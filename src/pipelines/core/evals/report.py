@@ -240,7 +240,7 @@ def _mean_interval(shifts: Sequence[float], settings: CellSettings) -> Json:
     """Bootstrap over scenarios; of fewer than five there is none."""
     if len(shifts) < settings.interval_runs:
         return None
-    sample = Weighed(1.0, sorted(round(each * MILLION) for each in shifts))
+    sample = Weighed(1, sorted(round(each * MILLION) for each in shifts))
     found: Interval = bootstrap_interval(
         [sample], confidence=settings.confidence, draws=settings.draws, seed=settings.seed
     )
