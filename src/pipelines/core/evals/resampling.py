@@ -22,7 +22,8 @@ MOST_COMPOSITIONS = 2_000
 FIRST_DRAWS = 200  # looked at before all splits are
 CLEARLY_LARGE = 20  # of the first draws: p is about 0.1 or more, and nobody asks how much exactly
 MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
-MOST_SUMS = 4_096  # different sums of a sign-flip test: 12 scenarios, or many whose differences are alike
+MOST_SIGNS = 11  # differences whose signs are all tried
+MOST_SUMS = 2_000  # or so many different sums, as match rates of many scenarios have
 REFERENCE_DRAWS = 200  # of which baseline output is the medoid
 
 Matrix: TypeAlias = Sequence[Sequence[int]]
@@ -364,14 +365,14 @@ def sign_flip_p(
     unit = gcd(*whole)
     whole = [each // unit for each in whole]
     observed = sum(whole)
-    sums = {0: 1}
+    if len(whole) > MOST_SIGNS and sum(map(abs, whole)) > MOST_SUMS:
+        return _sign_flip_drawn(sorted(whole), draws, seed, is_one_sided)
+    sums = Counter({0: 1})
     for each in whole:
         following = Counter({total + each: ways for total, ways in sums.items()})
         for total, ways in sums.items():
             following[total - each] += ways
         sums = following
-        if len(sums) > MOST_SUMS:
-            return _sign_flip_drawn(sorted(whole), draws, seed, is_one_sided)
     reached = sum(ways for total, ways in sums.items() if _is_as_far(total, observed, is_one_sided))
     return PValue(reached / 2 ** len(whole), True)
 

@@ -19,13 +19,6 @@ from pipelines.core.evals.text_shift import text_distance, text_profile
 from pipelines.core.matching import MISSING, Actual, CannotMatch, match
 
 
-class Apart(NamedTuple):
-    """How far two outputs are apart."""
-
-    distance: int  # millionths
-    is_flip: bool
-
-
 class LeafApart(NamedTuple):
     kind: str
     distance: float
@@ -45,8 +38,10 @@ class RowOutputs:
         self._leaf_values: list[list[Actual]] = [[] for _ in contract.leaves]
         self._leaf_numbers: list[dict[bytes, int]] = [{} for _ in contract.leaves]
         self._leaf_apart: list[dict[tuple[int, int], LeafApart]] = [{} for _ in contract.leaves]
-        self._apart: dict[tuple[int, int], Apart] = {}
-        self._matched: dict[bytes, bool] = {}
+        self._distances: list[dict[int, int]] = []  # of each to others, in millionths
+        self._flips: set[tuple[int, int]] = set()
+        self._matched: dict[bytes | int, bool] = {}
+        self._is_subset = contract.match_mode == "subset" and not contract.prohibited
         self._leaf_holds: list[dict[int, bool]] = [{} for _ in contract.leaves]
         self._weights = [leaf.weight for leaf in contract.leaves]
         names = [leaf.path[0] for leaf in contract.leaves if len(leaf.path) == 1]
@@ -64,15 +59,19 @@ class RowOutputs:
         number = self._numbers.get(key)
         return self._new(key, observed, leaves) if number is None else number
 
-    def is_matched(self, observed: Observed) -> bool:
-        """Whether an output matches, asked once for equal ones."""
-        contract = self.contract
-        if observed.output_class == "object" and contract.match_mode == "subset" and not contract.prohibited:
-            ids = self._leaf_ids[self.add(observed)] or ()
-            return all(self._holds(at, number) for at, number in enumerate(ids))
+    def is_matched(self, number: int, observed: Observed) -> bool:
+        """Whether an output that was added as this number matches; asked once for equal ones."""
+        ids = self._leaf_ids[number]
+        if ids is not None and self._is_subset:
+            known = self._matched.get(number)
+            if known is None:
+                known = all(self._holds(at, leaf) for at, leaf in enumerate(ids))
+                self._matched[number] = known
+            return known
+        # What stands outside the leaves counts too.
         key = canonical([observed.output_class, observed.value])
         if key not in self._matched:
-            self._matched[key] = match_score(contract, observed).matched
+            self._matched[key] = match_score(self.contract, observed).matched
         return self._matched[key]
 
     def _holds(self, at: int, number: int) -> bool:
@@ -85,14 +84,14 @@ class RowOutputs:
             self._leaf_holds[at][number] = known
         return known
 
-    def apart(self, a: int, b: int) -> Apart:
-        if a == b:
-            return Apart(0, False)
-        pair = (a, b) if a < b else (b, a)
-        found = self._apart.get(pair)
-        if found is None:
-            found = self._apart[pair] = self._compare(*pair)
-        return found
+    def distances(self, a: int, others: Sequence[int]) -> list[int]:
+        known = self._distances[a]
+        return [known[b] if b in known else self._compare(a, b) for b in others]
+
+    def is_flip(self, a: int, b: int) -> bool:
+        """Whether the decision of one is not the other's."""
+        self.distances(a, (b,))
+        return (a, b) in self._flips
 
     def sort_key(self, number: int) -> bytes:
         """Orders outputs by what they are, so that no number depends on the order of runs."""
@@ -139,7 +138,7 @@ class RowOutputs:
         self, reference: int, others: Sequence[int], counts: Mapping[int, int], total: int
     ) -> list[Component]:
         """What has no leaves to compare: texts, and outputs of another class."""
-        apart = [(self.apart(reference, each).distance, each) for each in others]
+        apart = list(zip(self.distances(reference, others), others, strict=True))
         summed = sum(distance * counts[each] for distance, each in apart)
         if not summed:
             return []
@@ -171,6 +170,7 @@ class RowOutputs:
     def _new(self, key: object, observed: Observed, leaves: list[Actual] | None) -> int:
         number = self._numbers[key] = len(self._examples)
         self._examples.append(observed)
+        self._distances.append({number: 0})
         self._keys.append(key if isinstance(key, bytes) else repr(key).encode("utf-8", "replace"))
         self._leaf_ids.append(None if leaves is None else self._interned(leaves))
         return number
@@ -187,17 +187,26 @@ class RowOutputs:
             ids.append(number)
         return tuple(ids)
 
-    def _compare(self, a: int, b: int) -> Apart:
+    def _compare(self, a: int, b: int) -> int:
         ours, theirs = self._leaf_ids[a], self._leaf_ids[b]
         if ours is None or theirs is None:
-            return self._compare_classes(self._examples[a], self._examples[b])
+            weighed, is_flip = self._compare_classes(self._examples[a], self._examples[b])
+        else:
+            weighed, is_flip = self._compare_leaves(ours, theirs)
+        distance = round(weighed * MILLION)
+        self._distances[a][b] = self._distances[b][a] = distance
+        if is_flip:
+            self._flips |= {(a, b), (b, a)}
+        return distance
+
+    def _compare_leaves(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> tuple[float, bool]:
         weighed, is_flip = 0.0, False
         for at, (left, right) in enumerate(zip(ours, theirs, strict=True)):
             if left != right:
                 apart = self._leaf(at, left, right)
                 weighed += apart.distance * self._weights[at]
                 is_flip = is_flip or apart.is_flip
-        return Apart(round(total_distance(weighed, is_flip) * MILLION), is_flip)
+        return total_distance(weighed, is_flip), is_flip
 
     def _leaf(self, at: int, left: int, right: int) -> LeafApart:
         pair = (left, right) if left < right else (right, left)
@@ -210,12 +219,12 @@ class RowOutputs:
             self._leaf_apart[at][pair] = found
         return found
 
-    def _compare_classes(self, left: Observed, right: Observed) -> Apart:
+    def _compare_classes(self, left: Observed, right: Observed) -> tuple[float, bool]:
         if left.output_class == right.output_class == "text":
             self.uses_words = True
             apart = text_distance(text_profile(str(left.value)), text_profile(str(right.value))).total
-            return Apart(round(apart * MILLION), apart >= FLIPPED_TEXT)
-        return Apart(MILLION, True)  # classes that differ: equal ones are one output
+            return apart, apart >= FLIPPED_TEXT
+        return 1.0, True  # classes that differ: equal ones are one output
 
 
 class Baseline(NamedTuple):
@@ -241,7 +250,7 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
         return Baseline(counts, [], [], None, 0.0, {}, True, errors)
     # The most frequent first: of two that are equally central it is the reference.
     kinds = sorted(counts, key=lambda each: (-counts[each], outputs.sort_key(each)))
-    between = [[outputs.apart(a, b).distance for b in kinds] for a in kinds]
+    between = [outputs.distances(each, kinds) for each in kinds]
     weights = [counts[each] for each in kinds]
     reference = kinds[medoid(between, weights)]
     drawn = medoid_draws(between, weights, seed=seed)
@@ -252,7 +261,7 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
         reference=reference,
         noise_floor=_noise_floor(between, weights),
         references={kinds[at]: times for at, times in drawn.items()},
-        agrees=not any(outputs.apart(reference, each).is_flip for each in kinds),
+        agrees=not any(outputs.is_flip(reference, each) for each in kinds),
         errors=errors,
     )
 
