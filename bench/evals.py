@@ -85,10 +85,11 @@ def _options() -> argparse.Namespace:
 # Scoring and statistics, in this process
 
 
-def _answers(chance: random.Random, count: int) -> list[str]:
+def _answers(chance: random.Random, count: int, fields: int = 10) -> list[str]:
     """Of an agent that changes each field in a tenth of its answers."""
+    names = list(EXPECTED)[:fields]
     return [
-        json.dumps({key: OTHERS[key] if chance.random() < FLICKER else EXPECTED[key] for key in EXPECTED})
+        json.dumps({name: OTHERS[name] if chance.random() < FLICKER else EXPECTED[name] for name in names})
         for _ in range(count)
     ]
 
@@ -117,28 +118,33 @@ def _scoring() -> dict[str, float]:
 
 
 def _statistics() -> dict[str, Any]:
-    """The whole report of ten thousand cells: of an agent that is sure, and of one that flickers."""
+    """The whole report of ten thousand cells: of an agent that is sure, and of ones that flicker."""
     found: dict[str, Any] = {"cells": STATISTICS_CELLS, "runs": 0}
-    for name, flicker in (("sure_s", False), ("flickering_s", True)):
-        rows = _rows(random.Random(2), flicker)
+    for name, fields, flicker in (
+        ("sure_s", 10, False),
+        ("flickering_3_fields_s", 3, True),
+        ("flickering_10_fields_s", 10, True),
+    ):
+        rows = _rows(random.Random(2), fields, flicker)
         found["runs"] = sum(len(cell.outputs) for row in rows for cell in row.cells.values())
         started, used = time.perf_counter(), time.process_time()
         report = matrix_report(rows, list(BUILTIN.values())[:VARIATIONS])
         found[name] = round(time.perf_counter() - started, 2)
-        found[name.replace("_s", "_cpu_s")] = round(time.process_time() - used, 2)
+        found[name.removesuffix("_s") + "_cpu_s"] = round(time.process_time() - used, 2)
         assert len(report["cells"]) == STATISTICS_CELLS  # type: ignore[arg-type]
     return found
 
 
-def _rows(chance: random.Random, flicker: bool) -> list[RowRuns]:
-    contract = Contract(expected_behavior=dict(EXPECTED))
+def _rows(chance: random.Random, fields: int, flicker: bool) -> list[RowRuns]:
+    contract = Contract(expected_behavior=dict(list(EXPECTED.items())[:fields]))
     names = [None, *list(BUILTIN)[:VARIATIONS]]
     rows = []
     for number in range(STATISTICS_CELLS // VARIATIONS):
         cells = {}
         for name in names:
             count = BASELINES if name is None else REPEATS
-            cells[name] = CellRuns(outputs=_outputs(chance, contract, count, flicker, name))
+            answers = _answers(chance, count, fields) if flicker else [_steady(name)] * count
+            cells[name] = CellRuns(outputs=_outputs(contract, answers))
         rows.append(
             RowRuns(
                 scenario_id=f"scn_{number}",
@@ -152,11 +158,13 @@ def _rows(chance: random.Random, flicker: bool) -> list[RowRuns]:
     return rows
 
 
-def _outputs(
-    chance: random.Random, contract: Contract, count: int, flicker: bool, name: str | None
-) -> list[RunOutput]:
-    steady = json.dumps(EXPECTED | ({"action": "proceed"} if name == "authority_bias" else {}))
-    answers = _answers(chance, count) if flicker else [steady] * count
+def _steady(variation: str | None) -> str:
+    """Of an agent that gives in to authority and to nothing else."""
+    return json.dumps(EXPECTED | ({"action": "proceed"} if variation == "authority_bias" else {}))
+
+
+def _outputs(contract: Contract, answers: list[str]) -> list[RunOutput]:
+    """As they come from storage: none shares anything with another."""
     return [RunOutput(at, _kept(observe(answer, contract))) for at, answer in enumerate(answers)]
 
 
