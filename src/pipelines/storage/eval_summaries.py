@@ -1,10 +1,14 @@
 """Eval outcomes counted for the dashboard, and the injected texts of a matrix: reads only."""
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pipelines.core.evals.summary import ErrorCount, OutcomeCount
 from pipelines.storage.connection import Connection, in_list
+from pipelines.storage.evals import BASELINE as BASELINE
 from pipelines.storage.paging import Filter
+from pipelines.storage.texts import texts_of
 
 # Filters are over these columns, which outcomes and failed runs share.
 _FAILED = (
@@ -28,9 +32,7 @@ def outcome_counts(
         f" FROM eval_outcomes WHERE {where} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
         values,
     )
-    return [
-        OutcomeCount(*cell, int(runs), int(matched), int(flagged)) for *cell, runs, matched, flagged in rows
-    ]
+    return [OutcomeCount._make(row) for row in rows]
 
 
 def error_counts(
@@ -43,7 +45,7 @@ def error_counts(
         f" COUNT(*) FROM {_FAILED} WHERE {where} GROUP BY 1, 2, 3, 4, 5, 6",
         values,
     )
-    return [ErrorCount(*cell, int(errors)) for *cell, errors in rows]
+    return [ErrorCount._make(row) for row in rows]
 
 
 def scenario_names(connection: Connection, *, org_id: int, scenario_ids: Sequence[str]) -> dict[str, str]:
@@ -58,6 +60,36 @@ def scenario_names(connection: Connection, *, org_id: int, scenario_ids: Sequenc
         )
         found |= {row[0]: row[1] for row in rows}
     return found
+
+
+class Injected(NamedTuple):
+    #: scenario, variation, wording, intensity, delivery, hash of the text
+    places: list[tuple[str, str, int, int, str, str]]
+    bodies: dict[str, str]  # by their hash; those that found room
+
+
+def injected_texts(connection: Connection, *, matrix_id: str, most_characters: int) -> Injected:
+    """What a matrix puts before its agent: first what most cells share, and as much as there is room for."""
+    rows = connection.execute(
+        "SELECT scenario_id, variation, wording, intensity, delivery, text_hash FROM eval_tasks"
+        " WHERE matrix_id = ? AND text_hash IS NOT NULL AND variation IS NOT NULL ORDER BY task_id",
+        (matrix_id,),
+    )
+    places = [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in rows]
+    shared = [text_hash for text_hash, _ in Counter(place[5] for place in places).most_common()]
+    taken: list[str] = []
+    room = most_characters
+    for start in range(0, len(shared), _NAMES_AT_ONCE):
+        some = shared[start : start + _NAMES_AT_ONCE]
+        sizes = connection.execute(
+            f"SELECT hash, SUM(LENGTH(body)) FROM texts WHERE hash IN {in_list(some)} GROUP BY hash", some
+        )
+        known = {row[0]: int(row[1]) for row in sizes}
+        for text_hash in some:
+            if known.get(text_hash, most_characters + 1) <= room:
+                taken.append(text_hash)
+                room -= known[text_hash]
+    return Injected(places, texts_of(connection, taken))
 
 
 def _where(filters: Sequence[Filter], is_baseline: bool | None) -> tuple[str, list[object]]:
