@@ -28,7 +28,7 @@ def section(name: str) -> str:
 
 
 def seed_scenario() -> Scenario:
-    (written,) = re.findall(r"```json\n(.*?)```", section("Scenarios"), re.DOTALL)
+    written = re.findall(r"```json\n(.*?)```", section("Scenarios"), re.DOTALL)[0]
     return read_scenario(json.loads(written))
 
 
