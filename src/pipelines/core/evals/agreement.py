@@ -113,11 +113,11 @@ def _pairs(items: Sequence[Mapping[str, str]], too_few: int) -> list[JsonObject]
         for place, one in enumerate(known):
             for other in known[place + 1 :]:
                 found.setdefault((one, other), []).append((verdicts[one], verdicts[other]))
-    return [
-        {"reviewers": [one, other]} | cohens_kappa(both).as_json()
-        for (one, other), both in sorted(found.items())
-        if len(both) >= too_few
-    ]
+    pairs: list[JsonObject] = []
+    for people, both in sorted(found.items()):
+        if len(both) >= too_few:
+            pairs.append({"reviewers": [*people], **cohens_kappa(both).as_json()})
+    return pairs
 
 
 def _pairs_agreed(count: Counter[str]) -> float:
