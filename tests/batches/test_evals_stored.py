@@ -189,7 +189,7 @@ async def test_a_variation_that_is_written_again_is_a_new_version(database: Data
 
 async def test_runs_of_a_matrix_are_listed_with_their_outcomes(database: Database) -> None:
     def story(connection: Connection) -> None:
-        org_id, batch_id, (first, second) = whole_matrix(connection)
+        org_id, _, (first, second) = whole_matrix(connection)
         evals.add_outcome(connection, outcome(org_id, first, None))
         evals.add_outcome(connection, outcome(org_id, second, "time_pressure"))
         evals.set_scores(connection, [ScoredRun(second, 0.6, True)])
@@ -228,7 +228,9 @@ async def test_runs_of_a_matrix_are_listed_with_their_outcomes(database: Databas
             agent_version=1,
             most=3,
         ) == [first]
-        assert evals.progress_of_batch(connection, batch_id)["total"] == 2
+        matrix = evals.matrix_by_id(connection, org_id=org_id, matrix_id="mtx_1")
+        assert matrix is not None
+        assert evals.progress_of_matrix(connection, matrix)["total"] == 2
 
     await database.write(story)
 

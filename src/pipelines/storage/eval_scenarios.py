@@ -5,6 +5,7 @@ Bodies are stored as checked and read by whoever needs them: here they are text.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list
@@ -116,19 +117,27 @@ def scenarios_by_id(
     return {row["scenario_id"]: _scenario(row) for row in rows}
 
 
-def versions_of_scenarios(
+class ListedScenario(NamedTuple):
+    """A scenario without its body: thousands of them are looked at before a matrix is stored."""
+
+    version: int
+    name: str
+    agent_id: int | None
+
+
+def listed_scenarios(
     connection: Connection, *, org_id: int, scenario_ids: Sequence[str]
-) -> dict[str, int]:
-    """The current version of each that is there."""
-    found: dict[str, int] = {}
+) -> dict[str, ListedScenario]:
+    """Those that are there, at their current versions."""
+    found: dict[str, ListedScenario] = {}
     for start in range(0, len(scenario_ids), SOME):
         some = scenario_ids[start : start + SOME]
         rows = connection.execute(
-            "SELECT scenario_id, version FROM eval_scenarios WHERE org_id = ? AND deleted_at IS NULL"
-            f" AND scenario_id IN {in_list(some)}",
+            "SELECT scenario_id, version, name, agent_id FROM eval_scenarios"
+            f" WHERE org_id = ? AND deleted_at IS NULL AND scenario_id IN {in_list(some)}",
             (org_id, *some),
         )
-        found |= {row[0]: row[1] for row in rows}
+        found |= {row[0]: ListedScenario(row[1], row[2], row[3]) for row in rows}
     return found
 
 

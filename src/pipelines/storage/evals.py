@@ -23,6 +23,7 @@ class NewMatrix:
     kind: str  # matrix, or run: one scenario asked for by itself
     agent_id: int
     agent_version: int
+    tools_hash: str = ""  # of the tools that this version of the agent declares
     settings: JsonObject  # as it is shown: scenarios and variations with their versions, repeats, rng_seed, …
     created_at: str
 
@@ -147,8 +148,8 @@ def add_matrix(connection: Connection, new: NewMatrix, *, dataset_id: int) -> No
     """Out of sight until its batch is stored whole."""
     insert(
         connection,
-        "INSERT INTO eval_matrices (matrix_id, org_id, dataset_id, kind, agent_id, agent_version, settings,"
-        " created_at, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO eval_matrices (matrix_id, org_id, dataset_id, kind, agent_id, agent_version, tools_hash,"
+        " settings, created_at, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             new.matrix_id,
             new.org_id,
@@ -156,6 +157,7 @@ def add_matrix(connection: Connection, new: NewMatrix, *, dataset_id: int) -> No
             new.kind,
             new.agent_id,
             new.agent_version,
+            new.tools_hash,
             dumps(new.settings).decode(),
             new.created_at,
             new.created_at,
@@ -275,25 +277,25 @@ def matrices_of_org(
     return Page([_matrix(row) for row in rows.items], rows.last_id)
 
 
-def progress_of_batch(connection: Connection, batch_id: int) -> JsonObject:
+def progress_of_matrix(connection: Connection, matrix: Matrix) -> JsonObject:
     """`done` are runs that ended by themselves; `errors` are those of them that have no outcome."""
     counts = {
         row[0]: int(row[1])
         for row in connection.execute(
-            "SELECT status, COUNT(*) FROM runs WHERE batch_id = ? AND retried = 0 GROUP BY 1", (batch_id,)
+            "SELECT status, COUNT(*) FROM runs WHERE batch_id = ? AND retried = 0 GROUP BY 1",
+            (matrix.batch_id,),
         )
     }
-    (errors,) = connection.execute(
-        "SELECT COUNT(*) FROM runs WHERE batch_id = ? AND retried = 0 AND status = 'failed'"
-        " AND NOT EXISTS (SELECT 1 FROM eval_outcomes o WHERE o.run_id = runs.id)",
-        (batch_id,),
+    (outcomes,) = connection.execute(
+        "SELECT COUNT(*) FROM eval_outcomes WHERE matrix_id = ?", (matrix.matrix_id,)
     ).fetchone()
+    done = counts.get("completed", 0) + counts.get("failed", 0)
     return {
         "total": sum(counts.values()),
-        "done": counts.get("completed", 0) + counts.get("failed", 0),
+        "done": done,
         "running": counts.get("running", 0),
         "cancelled": counts.get("cancelled", 0),
-        "errors": int(errors),
+        "errors": max(0, done - int(outcomes)),  # the two were counted a moment apart
     }
 
 
@@ -307,14 +309,22 @@ _TASK_COLUMNS = (
 _TASK = ", ".join(f"t.{column} AS {column}" for column in _TASK_COLUMNS)
 
 
-def eval_task(connection: Connection, *, task_id: int, batch_id: int | None) -> EvalTask | None:
+class AskedOfRun(NamedTuple):
+    task: EvalTask
+    tools_hash: str
+    scenario_text: str  # the body of the scenario, at the version that was asked
+
+
+def asked_of_run(connection: Connection, *, task_id: int, batch_id: int | None) -> AskedOfRun | None:
     """What a run of a matrix was asked; None for a run of anything else, also where it has the same task."""
     row = connection.execute(
-        f"SELECT {_TASK} FROM eval_tasks t JOIN eval_matrices m ON m.matrix_id = t.matrix_id"
+        f"SELECT {_TASK}, m.tools_hash, v.body FROM eval_tasks t"
+        " JOIN eval_matrices m ON m.matrix_id = t.matrix_id JOIN eval_scenario_versions v"
+        " ON v.scenario_id = t.scenario_id AND v.version = t.scenario_version"
         " WHERE t.task_id = ? AND m.batch_id = ?",
         (task_id, batch_id),
     ).fetchone()
-    return _task(row) if row else None
+    return AskedOfRun(_task(row), row["tools_hash"], row["body"]) if row else None
 
 
 def tasks_of_cell(
@@ -430,7 +440,7 @@ def errors_of_matrix(connection: Connection, batch_id: int) -> list[CellErrors]:
     """Of each cell that has some: runs that ended without an outcome, and were not tried again."""
     rows = connection.execute(
         "SELECT t.scenario_id, t.variation, COUNT(*) FROM runs r JOIN eval_tasks t ON t.task_id = r.task_id"
-        " WHERE r.batch_id = ? AND r.retried = 0 AND r.status = 'failed'"
+        " WHERE r.batch_id = ? AND r.retried = 0 AND r.status IN ('completed', 'failed')"
         " AND NOT EXISTS (SELECT 1 FROM eval_outcomes o WHERE o.run_id = r.id) GROUP BY 1, 2",
         (batch_id,),
     )

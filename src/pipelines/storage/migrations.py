@@ -310,6 +310,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             kind TEXT NOT NULL,
             agent_id INTEGER NOT NULL,
             agent_version INTEGER NOT NULL,
+            tools_hash TEXT NOT NULL DEFAULT '',
             settings TEXT NOT NULL,
             created_at TEXT NOT NULL,
             stored_at TEXT NOT NULL,
