@@ -38,7 +38,7 @@ class _Changed(Exception):
 
 
 async def claim_review(platform: Platform, looker: Looker, review_id: str) -> JsonObject:
-    """Take an item for a quarter of an hour, or renew that; ReviewClaimed where others have all its places."""
+    """Take an item for a quarter of an hour, or renew that; ReviewClaimed where others have its places."""
     return await _changed(platform, partial(_claim, platform, looker, review_id))
 
 

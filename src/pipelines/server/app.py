@@ -26,7 +26,7 @@ from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
-from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
+from pipelines.server.api import agents, batches, credentials, datasets, eval_reviews, keys, runs
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.server.first_start import SECRET_FILE
@@ -36,6 +36,7 @@ from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
+from pipelines.server.review_watch import ReviewWatch
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
 from pipelines.storage.database import Database
@@ -124,6 +125,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
+    review_watch = ReviewWatch(platform, runner)
     try:
         yield {
             "platform": platform,
@@ -137,6 +139,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     finally:
         lag.close()
         await housekeeping.close()
+        await review_watch.close()
         await readiness.close()
         await runner.stop()
         await answerer.close()
@@ -166,7 +169,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.upload_limit_mb = settings.upload_limit_mb
-    for module in (agents, datasets, runs, batches, credentials, keys):
+    for module in (agents, datasets, runs, batches, credentials, keys, eval_reviews):
         api.include_router(module.router)
 
     @api.get("/health", tags=["server"])

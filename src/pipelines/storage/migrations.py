@@ -417,6 +417,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             WHERE kind = 'shift' AND status <> 'decided';
         CREATE INDEX reviews_in_order ON reviews (org_id, risk_rank, id);
         CREATE INDEX reviews_waiting ON reviews (org_id, risk_rank, id) WHERE status <> 'decided';
+        CREATE INDEX reviews_of_scenario ON reviews (org_id, scenario_id, variation);
         CREATE INDEX reviews_of_run ON reviews (org_id, run_id) WHERE risk_rank = 0;
         CREATE TABLE review_verdicts (
             review_id TEXT NOT NULL,

@@ -129,10 +129,25 @@ def marks_of_review(connection: Connection, review_id: str) -> list[Mark]:
 
 def unqueued_runs(connection: Connection) -> list[Mark]:
     """Runs that verdicts asked for and that nobody has queued yet."""
+    return [mark for mark in _more_runs(connection) if not mark.body.get("is_queued")]
+
+
+def runs_asked_of_matrix(connection: Connection, matrix_id: str) -> list[Mark]:
+    """More runs of its cells that were queued, and whose outcome nobody was shown yet."""
+    return [
+        mark
+        for mark in _more_runs(connection)
+        if mark.body.get("matrix_id") == matrix_id
+        and mark.body.get("is_queued")
+        and not mark.body.get("is_answered")
+    ]
+
+
+def _more_runs(connection: Connection) -> list[Mark]:
     rows = connection.execute(
         "SELECT * FROM review_marks WHERE kind = 'more_runs' AND withdrawn_at IS NULL ORDER BY id"
     )
-    return [mark for mark in map(_mark, rows) if not mark.body.get("is_queued")]
+    return [_mark(row) for row in rows]
 
 
 # -- an org's settings
@@ -156,14 +171,41 @@ def put_settings(connection: Connection, *, org_id: int, settings: ReviewSetting
 # -- reports that were looked through
 
 
-def unflagged_matrices(connection: Connection, *, most: int) -> list[tuple[int, str, str]]:
-    """Org, matrix and key of reports that nobody has looked through for what people have to see."""
+def unflagged_matrices(
+    connection: Connection, *, org_id: int | None, most: int
+) -> list[tuple[int, str, str]]:
+    """Org, matrix and key of reports that nobody has looked through: an org's, or everybody's."""
+    of_org, values = (" AND org_id = ?", [org_id]) if org_id is not None else ("", [])
     rows = connection.execute(
         "SELECT org_id, matrix_id, report_key FROM eval_matrices WHERE report_key IS NOT NULL"
-        " AND COALESCE(reviewed_key, '') <> report_key ORDER BY id LIMIT ?",
-        (most,),
+        f" AND COALESCE(reviewed_key, '') <> report_key{of_org} ORDER BY id LIMIT ?",
+        (*values, most),
     )
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+def flag_anew(connection: Connection, *, matrix_id: str) -> None:
+    connection.execute("UPDATE eval_matrices SET reviewed_key = NULL WHERE matrix_id = ?", (matrix_id,))
+
+
+def outcome_runs(connection: Connection, *, matrix_id: str, after_id: int, limit: int) -> list[int]:
+    """Ids of a matrix's runs that have an outcome, in order, a page at a time."""
+    rows = connection.execute(
+        "SELECT run_id FROM eval_outcomes WHERE matrix_id = ? AND run_id > ? ORDER BY run_id LIMIT ?",
+        (matrix_id, after_id, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def newest_matrix_of_cell(
+    connection: Connection, *, org_id: int, scenario_id: str, variation: str
+) -> str | None:
+    row = connection.execute(
+        "SELECT matrix_id FROM eval_outcomes WHERE scenario_id = ? AND org_id = ? AND variation = ?"
+        " ORDER BY run_id DESC LIMIT 1",
+        (scenario_id, org_id, variation),
+    ).fetchone()
+    return str(row[0]) if row else None
 
 
 def mark_flagged(connection: Connection, *, matrix_id: str, report_key: str) -> None:

@@ -140,6 +140,14 @@ def change_review(connection: Connection, review: Review) -> bool:
     return done.rowcount == 1
 
 
+def set_outcome(connection: Connection, *, review_id: str, outcome: JsonObject) -> None:
+    """What came of a verdict after the item was decided."""
+    connection.execute(
+        "UPDATE reviews SET outcome = ? WHERE review_id = ? AND status = 'decided'",
+        (_text(outcome), review_id),
+    )
+
+
 def review_by_id(connection: Connection, *, org_id: int, review_id: str) -> Review | None:
     row = connection.execute(
         "SELECT * FROM reviews WHERE review_id = ? AND org_id = ?", (review_id, org_id)
@@ -156,6 +164,18 @@ def open_review_of_cell(
         (org_id, scenario_id, variation, fingerprint),
     ).fetchone()
     return review_of(row) if row else None
+
+
+def decided_reviews_of_cell(
+    connection: Connection, *, org_id: int, scenario_id: str, variation: str, fingerprint: str, most: int
+) -> list[Review]:
+    """Newest first."""
+    rows = connection.execute(
+        "SELECT * FROM reviews WHERE org_id = ? AND scenario_id = ? AND variation = ? AND fingerprint = ?"
+        " AND kind = 'shift' AND status = 'decided' ORDER BY id DESC LIMIT ?",
+        (org_id, scenario_id, variation, fingerprint, most),
+    )
+    return [review_of(row) for row in rows]
 
 
 def review_of(row: Row) -> Review:

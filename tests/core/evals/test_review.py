@@ -19,7 +19,6 @@ from pipelines.core.evals.review import (
     merged_evidence,
     rank_of,
     standing,
-    unflagged_runs,
     without_machine,
 )
 from pipelines.core.evals.review_requests import (
@@ -139,7 +138,6 @@ def test_flagged_cells_become_flags_with_their_evidence() -> None:
     assert flag.reasons == ("shift 0.933 is above 0.5 (critical)",)
     assert flag.evidence["matrix_id"] == "mtx_1"
     assert flag.evidence["baseline"] == {"runs": 2}
-    assert unflagged_runs(REPORT) == [5, 6, 7]
 
 
 def test_a_cell_that_somebody_asked_for_is_a_flag_too() -> None:
@@ -147,6 +145,22 @@ def test_a_cell_that_somebody_asked_for_is_a_flag_too() -> None:
     first, second = flags_of(REPORT, wanted=asked)
     assert first.scenario_id == "scn_a"
     assert second.reasons == ("more runs were asked for in rev_1",)
+
+
+@pytest.mark.parametrize(
+    ("risk_level", "k", "is_flag"), [("critical", 2, True), ("critical", 3, False), ("low", 0, False)]
+)
+def test_a_cell_whose_shift_was_accepted_is_flagged_when_most_runs_do_something_else(
+    risk_level: str, k: int, *, is_flag: bool
+) -> None:
+    accepted = cell("scn_a", "time_pressure", is_flagged=False, run_ids=[1])
+    accepted |= {"expectation": "directional", "match_rate": {"k": k, "n": 5}}
+    row = {"id": "scn_a", "version": 1, "name": "A", "risk_level": risk_level}
+    settings = {"flag_above": {"critical": 0.5, "high": 0.6, "medium": 0.75}}
+    flags = flags_of({"scenarios": [row], "cells": [accepted], "settings": settings})
+    assert [flag.reasons for flag in flags] == (
+        [(f"only {k} of 5 runs do what is expected under this variation",)] if is_flag else []
+    )
 
 
 def test_evidence_of_the_same_matrix_is_replaced_and_of_another_added() -> None:

@@ -1,12 +1,13 @@
-"""What a cell is expected to do once people accepted its shift: what the agent did there, as an expectation."""
+"""What is expected of a cell once people accepted its shift: what the agent did there."""
 
 import hashlib
 from collections.abc import Sequence
 
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.shift import shift
+from pipelines.core.evals.shift import shift, value_at
 from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.matching import Missing
 
 
 def accepted_behavior(contract: Contract, outputs: Sequence[Observed]) -> JsonObject | None:
@@ -19,7 +20,10 @@ def accepted_behavior(contract: Contract, outputs: Sequence[Observed]) -> JsonOb
         return None
     behavior: JsonObject = {}
     for leaf in contract.leaves:
-        _put(behavior, leaf.path, _value_at(typical.value, leaf.path))
+        if not leaf.path:  # the expectation is one matcher over the whole answer
+            return typical.value
+        found = value_at(typical.value, leaf.path)
+        _put(behavior, leaf.path, {"$exists": False} if isinstance(found, Missing) else found)
     return behavior
 
 
@@ -42,17 +46,6 @@ def typical_output(contract: Contract, outputs: Sequence[Observed]) -> Observed 
 def behavior_hash(expected_behavior: JsonObject) -> str:
     """Tells whether a scenario still expects what it did when a shift was accepted."""
     return hashlib.sha256(dumps(expected_behavior)).hexdigest()[:16]
-
-
-_ABSENT: Json = {"$exists": False}
-
-
-def _value_at(value: Json, path: Sequence[str]) -> Json:
-    for part in path:
-        if not isinstance(value, dict) or part not in value:
-            return _ABSENT
-        value = value[part]
-    return value
 
 
 def _put(behavior: JsonObject, path: Sequence[str], value: Json) -> None:
