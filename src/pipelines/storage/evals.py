@@ -447,11 +447,11 @@ def errors_of_matrix(connection: Connection, batch_id: int) -> list[CellErrors]:
     return [CellErrors(row[0], row[1], int(row[2])) for row in rows]
 
 
-def set_scores(connection: Connection, scored: Sequence[ScoredRun]) -> None:
-    """What is known of runs once their matrix has baselines. Some at a time."""
+def set_scores(connection: Connection, *, matrix_id: str, scored: Sequence[ScoredRun]) -> None:
+    """What is known of runs once their matrix has baselines; those of others stay. Some at a time."""
     connection.executemany(
-        "UPDATE eval_outcomes SET shift = ?, is_flagged = ? WHERE run_id = ?",
-        [(run.shift, int(run.is_flagged), run.run_id) for run in scored],
+        "UPDATE eval_outcomes SET shift = ?, is_flagged = ? WHERE run_id = ? AND matrix_id = ?",
+        [(run.shift, int(run.is_flagged), run.run_id, matrix_id) for run in scored],
     )
 
 
