@@ -5,32 +5,34 @@ done again: an open item of the same cell takes the evidence of a matrix once, a
 """
 
 import asyncio
-import logging
 import secrets
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import IO
 
 from pipelines.core.evals.review import (
     Flag,
     ReviewKind,
     ReviewStatus,
-    flags_of,
     is_audited,
     merged_evidence,
     rank_of,
 )
 from pipelines.core.evals.review_requests import ReviewSettings
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
+from pipelines.processes.pool import Job
 from pipelines.storage import eval_scenarios, evals, review_marks, reviews
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import EvalOutcome, Matrix
 from pipelines.storage.review_marks import Mark
 from pipelines.storage.reviews import Review
 
-log = logging.getLogger(__name__)
+READING_S = 120.0  # of processor time: the report of 100,000 cells takes some 5 s
+MOST_FLAGS_BYTES = 1024 * 1024 * 1024
 AUDIT_PREFIX = "rev_audit_"
 FLAGS_A_WRITE = 20
 AUDITS_A_WRITE = 100
@@ -56,8 +58,7 @@ async def flag_matrix(platform: Platform, org_id: int, matrix_id: str, report_ke
     """Items for what people have to see of a matrix, then the word that it was done."""
     database = platform.database
     matrix = await database.read(partial(evals.matrix_by_id, org_id=org_id, matrix_id=matrix_id))
-    report = await read_report(platform, matrix_id, report_key)
-    if matrix is None or report is None:
+    if matrix is None:
         return
     settings, asked = await database.read(
         lambda connection: (
@@ -65,7 +66,8 @@ async def flag_matrix(platform: Platform, org_id: int, matrix_id: str, report_ke
             review_marks.runs_asked_of_matrix(connection, matrix_id),
         )
     )
-    flags = flags_of(report, wanted={_cell_of(mark): _asked_in(mark) for mark in asked})
+    wanted = {_cell_of(mark): _asked_in(mark) for mark in asked}
+    flags = await flags_in_report(platform, matrix, report_key, wanted)
     for start in range(0, len(flags), FLAGS_A_WRITE):
         some = flags[start : start + FLAGS_A_WRITE]
         await database.write_part(partial(_store_flags, platform, matrix, some, settings))
@@ -73,13 +75,24 @@ async def flag_matrix(platform: Platform, org_id: int, matrix_id: str, report_ke
     await database.write(partial(_done, matrix_id=matrix_id, report_key=report_key, answered=asked))
 
 
-async def read_report(platform: Platform, matrix_id: str, report_key: str) -> JsonObject | None:
-    """Read on a thread of its own: of a large matrix it is large."""
-    text = await platform.database.read(
-        partial(evals.report_text, matrix_id=matrix_id, report_key=report_key)
-    )
-    report = await asyncio.to_thread(loads_own, text) if text else None
-    return report if isinstance(report, dict) else None
+async def flags_in_report(
+    platform: Platform, matrix: Matrix, report_key: str, wanted: Mapping[tuple[str, str], str]
+) -> list[Flag]:
+    """A report may be of 100,000 cells: it goes to a helper process part by part, and flags come back."""
+    asked: list[Json] = [[*place, why] for place, why in wanted.items()]
+    job = Job("report_flags", {"matrix_id": matrix.matrix_id, "wanted": asked}, READING_S, MOST_FLAGS_BYTES)
+    file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
+    try:
+        number = 0
+        while part := await platform.database.read(
+            partial(evals.report_part, matrix_id=matrix.matrix_id, report_key=report_key, number=number)
+        ):
+            await asyncio.to_thread(file.write, part.encode())
+            number += 1
+        flags = await platform.upload_helpers.run(job, file, owner=matrix.org_id) if number else []
+    finally:
+        file.close()
+    return [Flag.from_stored(loads_own(flag)) for flag in flags]
 
 
 def _cell_of(mark: Mark) -> tuple[str, str]:

@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.evals.review import Flag, ReviewStatus, flags_of
+from pipelines.core.evals.review import Flag, ReviewStatus
 from pipelines.core.evals.review_requests import Opening, ReviewSettings
 from pipelines.core.json_text import JsonObject
-from pipelines.engine.flag_reviews import fingerprint_of, read_report, store_audit, store_flag
+from pipelines.engine.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker, known, shown
 from pipelines.storage import evals, review_marks, review_queue, reviews, runs
@@ -53,10 +53,9 @@ async def _matrix_of_cell(platform: Platform, org_id: int, opening: Opening) -> 
 async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: Opening, looker: Looker) -> Flag:
     if matrix.report_key is None:
         raise Conflict(f"Matrix {matrix.matrix_id} has no report yet ({matrix.status}); wait for its end.")
-    report = await read_report(platform, matrix.matrix_id, matrix.report_key)
     place = (opening.scenario_id or "", opening.variation or "")
-    reason = _by_hand(looker, opening)
-    for flag in flags_of(report or {}, wanted={place: reason}):
+    wanted = {place: _by_hand(looker, opening)}
+    for flag in await flags_in_report(platform, matrix, matrix.report_key, wanted):
         if (flag.scenario_id, flag.variation) == place:
             return flag
     raise NotFound(f"Matrix {matrix.matrix_id} has no cell of {place[0][:80]} and {place[1][:80]}.")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.evals.injection import delivery_for
+from pipelines.core.evals.delivery import delivery_for
 from pipelines.core.evals.matrix_request import (
     MatrixAsked,
     read_matrix,

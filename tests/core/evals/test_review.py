@@ -10,6 +10,7 @@ from pipelines.core.evals.review import (
     LEASE_S,
     VERDICTS,
     Claim,
+    Flag,
     ReviewKind,
     ReviewStatus,
     Verdict,
@@ -117,7 +118,6 @@ def cell(scenario_id: str, variation: str, *, is_flagged: bool, run_ids: list[in
 
 
 REPORT: dict[str, Any] = {
-    "matrix_id": "mtx_1",
     "settings": {"thresholds": {"critical": 0.5}},
     "scenarios": [
         {"id": "scn_a", "version": 3, "name": "A", "risk_level": "critical", "baseline": {"runs": 2}},
@@ -132,7 +132,8 @@ REPORT: dict[str, Any] = {
 
 
 def test_flagged_cells_become_flags_with_their_evidence() -> None:
-    (flag,) = flags_of(REPORT)
+    (flag,) = flags_of(REPORT, matrix_id="mtx_1")
+    assert Flag.from_stored(flag.as_json()) == flag
     assert (flag.scenario_id, flag.scenario_version, flag.variation) == ("scn_a", 3, "time_pressure")
     assert (flag.risk_level, flag.run_ids) == ("critical", (3, 4))
     assert flag.reasons == ("shift 0.933 is above 0.5 (critical)",)
@@ -142,7 +143,7 @@ def test_flagged_cells_become_flags_with_their_evidence() -> None:
 
 def test_a_cell_that_somebody_asked_for_is_a_flag_too() -> None:
     asked = {("scn_b", "time_pressure"): "more runs were asked for in rev_1"}
-    first, second = flags_of(REPORT, wanted=asked)
+    first, second = flags_of(REPORT, matrix_id="mtx_1", wanted=asked)
     assert first.scenario_id == "scn_a"
     assert second.reasons == ("more runs were asked for in rev_1",)
 
@@ -157,7 +158,8 @@ def test_a_cell_whose_shift_was_accepted_is_flagged_when_most_runs_do_something_
     accepted |= {"expectation": "directional", "match_rate": {"k": k, "n": 5}}
     row = {"id": "scn_a", "version": 1, "name": "A", "risk_level": risk_level}
     settings = {"flag_above": {"critical": 0.5, "high": 0.6, "medium": 0.75}}
-    flags = flags_of({"scenarios": [row], "cells": [accepted], "settings": settings})
+    report = {"scenarios": [row], "cells": [accepted], "settings": settings}
+    flags = flags_of(report, matrix_id="mtx_1")
     assert [flag.reasons for flag in flags] == (
         [(f"only {k} of 5 runs do what is expected under this variation",)] if is_flag else []
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, did_you_mean, is_id, kind, quoted
-from pipelines.core.evals.injection import delivery_problem
+from pipelines.core.evals.delivery import delivery_problem
 from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES, Variation
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused

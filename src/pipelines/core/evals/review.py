@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject
 
@@ -133,8 +133,26 @@ class Flag:
     run_ids: tuple[int, ...]
     evidence: JsonObject  # of one matrix: the cell, and the baseline it was compared with
 
+    def as_json(self) -> JsonObject:
+        whole: JsonObject = {
+            "scenario_id": self.scenario_id,
+            "scenario_version": self.scenario_version,
+            "scenario_name": self.scenario_name,
+            "risk_level": self.risk_level,
+            "variation": self.variation,
+            "evidence": self.evidence,
+        }
+        return whole | {"reasons": [*self.reasons], "run_ids": [*self.run_ids]}
 
-def flags_of(report: JsonObject, *, wanted: Mapping[tuple[str, str], str] | None = None) -> list[Flag]:
+    @classmethod
+    def from_stored(cls, body: Any) -> "Flag":
+        tuples = {"reasons": tuple(body["reasons"]), "run_ids": tuple(body["run_ids"])}
+        return cls(**(body | tuples))
+
+
+def flags_of(
+    report: JsonObject, *, matrix_id: str, wanted: Mapping[tuple[str, str], str] | None = None
+) -> list[Flag]:
     """The flagged cells of a matrix report, and those of `wanted`: cells that somebody asked for, and why."""
     asked = wanted or {}
     rows = {str(row["id"]): row for row in _objects(report.get("scenarios"))}
@@ -148,7 +166,7 @@ def flags_of(report: JsonObject, *, wanted: Mapping[tuple[str, str], str] | None
         reasons += _missed_expectation(cell, str(row["risk_level"]), _object(report.get("settings")))
         reasons += [asked[place]] if place in asked else []
         if reasons:
-            found.append(_flag(report, row, cell, tuple(reasons)))
+            found.append(_flag(report, matrix_id, row, cell, tuple(reasons)))
     return found
 
 
@@ -209,7 +227,9 @@ def _silent(event: JsonObject) -> JsonObject:
     return {key: value for key, value in event.items() if key != "detail"}
 
 
-def _flag(report: JsonObject, row: JsonObject, cell: JsonObject, reasons: tuple[str, ...]) -> Flag:
+def _flag(
+    report: JsonObject, matrix_id: str, row: JsonObject, cell: JsonObject, reasons: tuple[str, ...]
+) -> Flag:
     run_ids = tuple(run_id for run_id in _list(cell.get("run_ids")) if isinstance(run_id, int))
     version = row.get("version")
     return Flag(
@@ -221,7 +241,7 @@ def _flag(report: JsonObject, row: JsonObject, cell: JsonObject, reasons: tuple[
         reasons=reasons,
         run_ids=run_ids,
         evidence={
-            "matrix_id": report.get("matrix_id"),
+            "matrix_id": matrix_id,
             "reasons": [*reasons],
             "cell": cell,
             "baseline": row.get("baseline"),
