@@ -90,6 +90,20 @@ async def find_matrix(platform: Platform, org_id: int, matrix_id: str) -> Matrix
     return matrix
 
 
+async def read_progress(platform: Platform, matrix: Matrix) -> JsonObject:
+    """The matrix and how far it is, without a report."""
+    progress = await platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
+    return matrix.as_json() | {"progress": progress}
+
+
+async def progress_of_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObject:
+    """The same by its batch, for those who watch it."""
+    matrix = await platform.database.read(partial(evals.matrix_of_batch, batch_id=batch_id))
+    if matrix is None or matrix.org_id != org_id:
+        raise NotFound(f"There is no matrix of batch {batch_id}.")
+    return await read_progress(platform, matrix)
+
+
 async def cancel_matrix(platform: Platform, runner: BatchRunner, org_id: int, matrix_id: str) -> Matrix:
     """What has ended stays, and is reported."""
     matrix = await find_matrix(platform, org_id, matrix_id)

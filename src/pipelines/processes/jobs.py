@@ -82,6 +82,19 @@ def report_flags(data: bytes, *, matrix_id: str, wanted: list[list[str]]) -> Ite
         yield dumps(flag.as_json())
 
 
+def matrix_report(data: bytes) -> Iterator[bytes]:
+    """The report of a matrix, from what is stored of it."""
+    from io import BytesIO
+
+    from pipelines.core.evals.report_input import report_of_lines
+
+    yield from report_of_lines(BytesIO(data))
+
+
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
-    job.__name__: job for job in (read_json, upload_head, upload_rows, agent_reply, entry_file, report_flags)
+    job.__name__: job
+    for job in (
+        *(read_json, upload_head, upload_rows, agent_reply, entry_file),
+        *(matrix_report, report_flags),
+    )
 }

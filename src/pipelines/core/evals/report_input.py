@@ -12,9 +12,11 @@ from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
 from pipelines.core.evals.resampling import MILLION
 from pipelines.core.evals.scenario import CellExpectation, Scenario
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 
-PART_CHARACTERS = 512 * 1024  # of the report, stored and sent a part at a time
+PART_CHARACTERS = 256 * 1024  # of the report, stored and sent a part at a time
+SCORES_A_PART = 1_000
+SCORES, TEXT = b"s", b"t"  # what a part begins with
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,10 +48,10 @@ def head_line(around: JsonObject, variations: Iterable[VariationShown]) -> bytes
 
 
 def row_line(
-    scenario_id: str, version: int, body_text: str, expected: Mapping[str, CellExpectation]
+    scenario_id: str, version: int, body_text: str, expected: Mapping[str, CellExpectation] | None
 ) -> bytes:
-    """A scenario at the version that was asked; `expected` is what is expected of its cells by now."""
-    told: JsonObject = {id: cell.as_json() for id, cell in expected.items()}
+    """A scenario at the version that was asked; `expected` is what its cells should do by now, if known."""
+    told: Json = {id: cell.as_json() for id, cell in expected.items()} if expected is not None else None
     head = dumps({"kind": "row", "id": scenario_id, "version": version, "expected": told})[:-1]
     return head + b',"body":' + body_text.encode() + b"}\n"
 
@@ -100,15 +102,17 @@ class _RowRead:
 
 
 def report_of_lines(lines: Iterable[bytes], settings: CellSettings | None = None) -> Iterator[bytes]:
-    """First `[[run, shift, is_flagged], …]`, then the report as text in parts."""
+    """Parts: SCORES with `[[run, shift, is_flagged], …]`, then TEXT, which together are the report."""
     settings = settings or CellSettings()
     around, variations, rows = _read(lines)
     whole = [_row_runs(id, row, [each.id for each in variations]) for id, row in rows.items()]
-    yield dumps([list(each) for row in whole for each in scored_outputs(row, settings)])
+    scored = [list(each) for row in whole for each in scored_outputs(row, settings)]
+    for start in range(0, len(scored), SCORES_A_PART):
+        yield SCORES + dumps(scored[start : start + SCORES_A_PART])
     report = around | matrix_report(whole, variations, settings)
     text = dumps(report).decode()
     for start in range(0, len(text), PART_CHARACTERS):
-        yield text[start : start + PART_CHARACTERS].encode()
+        yield TEXT + text[start : start + PART_CHARACTERS].encode()
 
 
 def scored_outputs(row: RowRuns, settings: CellSettings) -> Iterator[ScoredOutput]:
@@ -141,7 +145,7 @@ def _read(lines: Iterable[bytes]) -> tuple[JsonObject, list[VariationShown], dic
                 around = told["around"]
                 variations = [VariationShown(**each) for each in told["variations"]]
             case "row":
-                rows[told["id"]] = _row(told)
+                rows.setdefault(told["id"], _row(told))
             case "errors":
                 rows[told["id"]].errors[told["variation"]] = told["errors"]
             case _:
@@ -152,6 +156,8 @@ def _read(lines: Iterable[bytes]) -> tuple[JsonObject, list[VariationShown], dic
 
 def _row(told: Any) -> _RowRead:
     asked = Scenario.from_stored(told["body"])
+    if told["expected"] is None:
+        return _RowRead(version=told["version"], asked=asked, scenario=asked)
     expected = {id: CellExpectation.from_stored(cell) for id, cell in told["expected"].items()}
     return _RowRead(version=told["version"], asked=asked, scenario=replace(asked, variations=expected))
 
@@ -166,4 +172,3 @@ def _row_runs(scenario_id: str, row: _RowRead, variations: list[str]) -> RowRuns
         contract=row.scenario.contract,
         cells={variation: row.cell(variation) for variation in there},
     )
-
