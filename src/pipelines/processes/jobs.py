@@ -72,6 +72,16 @@ def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iter
     yield dumps(problems)
 
 
+def report_flags(data: bytes, *, matrix_id: str, wanted: list[list[str]]) -> Iterator[bytes]:
+    """The cells of a matrix report that people have to see; `wanted` are scenario, variation and why."""
+    from pipelines.core.evals.review import flags_of
+
+    report: Any = loads_own(data)
+    asked = {(scenario_id, variation): why for scenario_id, variation, why in wanted}
+    for flag in flags_of(report, matrix_id=matrix_id, wanted=asked):
+        yield dumps(flag.as_json())
+
+
 def matrix_report(data: bytes) -> Iterator[bytes]:
     """The report of a matrix, from what is stored of it."""
     from io import BytesIO
@@ -99,6 +109,6 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
         *(read_json, upload_head, upload_rows, agent_reply, entry_file),
-        *(matrix_report, heatmap, compare_matrices),
+        *(matrix_report, heatmap, compare_matrices, report_flags),
     )
 }

@@ -35,6 +35,7 @@ from pipelines.server.api import (
     datasets,
     eval_matrix,
     eval_reports,
+    eval_reviews,
     eval_runs,
     eval_scenarios,
     keys,
@@ -50,6 +51,7 @@ from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
+from pipelines.server.review_watch import ReviewWatch
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
 from pipelines.server.tokens import tokens_of
@@ -143,6 +145,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     await reports.start()
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
+    review_watch = ReviewWatch(platform, runner)
     try:
         yield {
             "platform": platform,
@@ -159,6 +162,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     finally:
         lag.close()
         await housekeeping.close()
+        await review_watch.close()
         await readiness.close()
         await runner.stop()
         await reports.close()
@@ -192,7 +196,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
         *(agents, datasets, runs, batches, credentials, keys),
-        *(eval_scenarios, eval_runs, eval_matrix, eval_reports, whoami),
+        *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, whoami),
     ):
         api.include_router(module.router)
 

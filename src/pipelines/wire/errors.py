@@ -37,6 +37,7 @@ OdysseyError
     IdempotencyKeyReused
     IdempotencyKeysFull
     SecretUnreadable
+    ReviewClaimed
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
@@ -297,6 +298,12 @@ class SecretUnreadable(Conflict):
     PIPELINES_SECRET_KEY, or set auth_header_value again."""
 
     code = "secret_unreadable"
+
+
+class ReviewClaimed(Conflict):
+    """Somebody else is looking at this review; details say who, and until when."""
+
+    code = "review_claimed"
 
 
 class Invalid(OdysseyError):
