@@ -1,7 +1,6 @@
 """What the name of a field says about its value: a secret, a person, or neither."""
 
 import re
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 #: `secret`: all that is below it goes. `personal`: a text or number goes, an object is looked through.
@@ -45,7 +44,6 @@ _PEOPLE = _names(
 )
 
 
-@lru_cache(maxsize=20_000)
 def kind_of_key(parent: str, key: str) -> KeyKind | None:
     """Of a field, by its name and that of the object it stands in ("" where there is none)."""
     words = _words(key)

@@ -6,7 +6,7 @@ Names of people in running text are not found: no pattern tells them from other 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import log2
 from typing import NamedTuple, TypeAlias
 
@@ -182,8 +182,36 @@ def _iban(match: re.Match[str]) -> tuple[int, int] | None:
         text = text.rpartition(" ")[0]
 
 
-def _words(pattern: str) -> Callable[[str], object]:
-    return re.compile(pattern, re.IGNORECASE).search
+# -- hints: what a text must have for a rule to find anything. Plain searches, as most texts hold nothing.
+
+#: Too short for any rule, and without what e-mail addresses, assignments and written-out numbers need.
+_PLAIN = re.compile(r"[A-Za-z_-]{0,12}\d{0,10}[A-Za-z]{0,4}")
+SHORT = 15
+
+
+def is_plain(text: str) -> bool:
+    return len(text) < SHORT and _PLAIN.fullmatch(text) is not None
+
+
+def _may_be_prefixed(text: str) -> bool:
+    has_mark = "_" in text or "-" in text or "IA" in text or "Iz" in text or "." in text or "EAA" in text
+    return has_mark and _PREFIXES.search(text) is not None
+
+
+def _may_authorize(text: str) -> bool:
+    lower = text.lower()
+    return "bearer" in lower or "basic" in lower
+
+
+def _may_assign(text: str) -> bool:
+    if not ("=" in text or ":" in text or " is " in text or " IS " in text):
+        return False
+    lower = text.lower()
+    return any(word in lower for word in ("pass", "pwd", "secret", "key", "token", "sig"))
+
+
+def _has_long_token(text: str) -> bool:
+    return len(text) >= LONG_TOKEN and max(map(len, text.split()), default=0) >= LONG_TOKEN
 
 
 #: In this order: what is hidden by one is not looked at by those after it.
@@ -192,30 +220,31 @@ RULES: tuple[Rule, ...] = (
     Rule("jwt", lambda text: "eyJ" in text, _JWT, _whole),
     Rule("credentials", lambda text: "://" in text and "@" in text, _IN_URL, _group),
     Rule("secret", lambda text: "/services/" in text or "/webhooks/" in text, _WEBHOOK, _group),
-    Rule("secret", _PREFIXES.search, _PREFIXED, _whole),
+    Rule("secret", _may_be_prefixed, _PREFIXED, _whole),
     Rule("secret", lambda text: "sk-" in text, _SK, _with_digit),
-    Rule("secret", _words("bearer|basic"), _AUTHORIZATION, _with_digit),
-    Rule("secret", _words("pass|pwd|secret|key|token|sig"), _ASSIGNED, _assigned),
-    Rule("secret", _LONG_TOKEN.search, _LONG_TOKEN, _random),
+    Rule("secret", _may_authorize, _AUTHORIZATION, _with_digit),
+    Rule("secret", _may_assign, _ASSIGNED, _assigned),
+    Rule("secret", _has_long_token, _LONG_TOKEN, _random),
     Rule("email", lambda text: "@" in text, _EMAIL, _email),
-    Rule("iban", _IBAN_HINT.search, _IBAN, _iban),
+    Rule("iban", lambda text: len(text) >= SHORT and _IBAN_HINT.search(text), _IBAN, _iban),
 )
 #: Looked at only where seven digits stand together.
 NUMBER_RULES: tuple[Rule, ...] = (
-    Rule("card", _SEVEN_DIGITS.search, _CARD, _card),
+    Rule("card", lambda text: True, _CARD, _card),
     Rule("ssn", lambda text: "-" in text, _SSN, _group),
     Rule("phone", lambda text: "+" in text, _INTERNATIONAL, _phone),
-    Rule("phone", _SEVEN_DIGITS.search, _AMERICAN, _phone),
-    Rule("phone", _SEVEN_DIGITS.search, _TOLD, _phone),
+    Rule("phone", lambda text: True, _AMERICAN, _phone),
+    Rule("phone", lambda text: True, _TOLD, _phone),
     Rule("phone", lambda text: "0" in text, _NATIONAL, _national),
 )
 ADDRESS_RULES: tuple[Rule, ...] = (Rule("ip", lambda text: text.count(".") >= 3, _IPV4, _group),)
 
 
-def rules_for(text: str, *, ips: bool) -> Iterator[Rule]:
+def rules_for(text: str, *, ips: bool) -> list[Rule]:
     """Those that may find something in this text."""
-    yield from (rule for rule in RULES if rule.hint(text))
+    found = [rule for rule in RULES if rule.hint(text)]
     if _SEVEN_DIGITS.search(text):
-        yield from (rule for rule in NUMBER_RULES if rule.hint(text))
+        found += [rule for rule in NUMBER_RULES if rule.hint(text)]
     if ips:
-        yield from (rule for rule in ADDRESS_RULES if rule.hint(text))
+        found += [rule for rule in ADDRESS_RULES if rule.hint(text)]
+    return found
