@@ -26,7 +26,7 @@ from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
-from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
+from pipelines.server.api import agents, batches, credentials, datasets, keys, runs, telemetry
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.server.first_start import SECRET_FILE
@@ -45,6 +45,7 @@ from pipelines.wire.names import PROXY_BASE
 # With the default of 5 ms the writer thread waits that long for its turn whenever the loop is busy;
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
+SPAN_PROCESSES = 3  # an org holds all but one of them
 UPLOAD_MEMORY_BYTES = 1536 * 1024 * 1024  # an upload of 64 MiB takes up to a gigabyte to check
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
@@ -87,6 +88,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     database = Database(settings.store())
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
     helpers, upload_helpers = HelperProcesses(), HelperProcesses(memory_bytes=UPLOAD_MEMORY_BYTES)
+    span_helpers = HelperProcesses(processes=SPAN_PROCESSES)
     client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
     now, worker = WallClock(), settings.worker_id()
@@ -107,6 +109,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         plan_readers=plan_readers,
         helpers=helpers,
         upload_helpers=upload_helpers,
+        span_helpers=span_helpers,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.proxy_rate_limit)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
@@ -144,6 +147,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         plan_readers.close()
         await helpers.close()
         await upload_helpers.close()
+        await span_helpers.close()
         await database.close()
 
 
@@ -166,7 +170,8 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.upload_limit_mb = settings.upload_limit_mb
-    for module in (agents, datasets, runs, batches, credentials, keys):
+    api.state.masks_ips = settings.masks_ips
+    for module in (agents, datasets, runs, batches, credentials, keys, telemetry):
         api.include_router(module.router)
 
     @api.get("/health", tags=["server"])
