@@ -72,6 +72,15 @@ def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iter
     yield dumps(problems)
 
 
+def matrix_report(data: bytes) -> Iterator[bytes]:
+    """The report of a matrix, from what is stored of it."""
+    from io import BytesIO
+
+    from pipelines.core.evals.report_input import report_of_lines
+
+    yield from report_of_lines(BytesIO(data))
+
+
 def skill_spans(
     data: bytes, *, encoding: str, is_gzip: bool, may_be_list: bool, key: str, ips: bool, arrived_ns: int
 ) -> Iterator[bytes]:
@@ -104,6 +113,7 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
         upload_rows,
         agent_reply,
         entry_file,
+        matrix_report,
         skill_spans,
         scenario_drafts,
     )

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pipelines.core.authored import kind
 from pipelines.core.evals.spans import Span, SpanStatus
-from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject, loads
+from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject, dumps, loads
 from pipelines.core.problems import Problem, Refused
 
 Encoding: TypeAlias = Literal["protobuf", "json"]
@@ -73,6 +73,27 @@ def spans_of(data: bytes, encoding: Encoding, *, may_be_list: bool = False) -> I
             "has no `resourceSpans`", "OTLP/JSON: {resourceSpans: [{resource, scopeSpans: [{spans}]}]}"
         )
     return _of_json(value)
+
+
+def export_response(encoding: Encoding, *, rejected: int, message: str) -> bytes:
+    """An ExportTraceServiceResponse: empty where all was taken, else how many spans were not, and why."""
+    if encoding == "json":
+        if not rejected:
+            return b"{}"
+        return dumps({"partialSuccess": {"rejectedSpans": str(rejected), "errorMessage": message}})
+    if not rejected:
+        return b""
+    text = message.encode()
+    partial = b"\x08" + _varint(rejected) + b"\x12" + _varint(len(text)) + text
+    return b"\x0a" + _varint(len(partial)) + partial
+
+
+def _varint(value: int) -> bytes:
+    parts = bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*parts, value])
 
 
 def _refused(message: str, hint: str | None = None) -> Refused:
