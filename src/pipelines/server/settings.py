@@ -34,6 +34,7 @@ RANGES = (
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
     ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
     ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
+    ("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 0, 36_500),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
     ("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 0, 600),
 )
@@ -41,6 +42,7 @@ CHOICES = (
     ("PIPELINES_SYNCHRONOUS", "synchronous", ("full", "normal")),
     ("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", ("auto", "yes", "no")),
     ("PIPELINES_UNSAFE_CODE", "unsafe_code", ("yes", "no")),
+    ("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", ("yes", "no")),
     ("PIPELINES_LOG_LEVEL", "log_level", ("debug", "info", "warning", "error")),
     ("PIPELINES_LOG_FORMAT", "log_format", ("text", "json")),
     ("PIPELINES_ACCESS_LOG", "access_log", ("yes", "no")),
@@ -77,6 +79,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
     Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
     Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
+    Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
+    Setting("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", "no", "yes masks IP addresses too"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
     Setting("PIPELINES_OIDC_ISSUER", "oidc_issuer", "", "whose tokens /api/v1 takes; empty: only our own"),
     Setting("PIPELINES_OIDC_AUDIENCE", "oidc_audience", "", "whom its tokens must be meant for (aud)"),
@@ -113,6 +117,8 @@ class Settings:
     sandboxes_at_once: int
     cache_days: int
     cache_limit_mb: int
+    telemetry_days: int
+    telemetry_mask_ips: str
     worker_silent_s: int
     oidc_issuer: str
     oidc_audience: str
@@ -155,6 +161,10 @@ class Settings:
     def runs_unsafe_code(self) -> bool:
         """The operator takes uploaded code to be as trustworthy as the server itself."""
         return self.unsafe_code == "yes"
+
+    @property
+    def masks_ips(self) -> bool:
+        return self.telemetry_mask_ips == "yes"
 
     @property
     def logs_requests(self) -> bool:

@@ -1,6 +1,7 @@
 """Write-only values at rest: AES-256-GCM, bound to the row they belong to."""
 
 import base64
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -21,6 +22,11 @@ class UnreadableSecret(Exception):
 class SecretBox:
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
+        self._key = key
+
+    def derived_key(self, purpose: str) -> bytes:
+        """A key for one purpose alone: who knows it knows nothing of the others."""
+        return hmac.digest(self._key, purpose.encode(), "sha256")
 
     def seal(self, text: str, *, row: str) -> bytes:
         """Encrypted for one row (`org|agent|field`); the same bytes under another row do not open."""
