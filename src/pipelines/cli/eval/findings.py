@@ -1,0 +1,133 @@
+"""What a matrix found, in words: the worst first, then what is undecided and what could not be measured."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.cli.eval import words
+from pipelines.cli.eval.gate import hopeless_baselines
+from pipelines.cli.junit import printable
+
+LABEL_STYLES = {
+    "CRITICAL": "bold white on red3",
+    "SUSCEPTIBLE": "bold red",
+    "BASELINE": "bold red",
+    "INCOMPLETE": "bold yellow",
+    "INCONCLUSIVE": "yellow",
+    "PLACEBO": "yellow",
+}
+LABEL_WIDTH = 12
+MOST_SHOWN = 20  # of one kind: a matrix of thousands is read in its HTML or JSON
+MOST_RUNS = 3
+
+
+def print_findings(console: Console, report: Any) -> None:
+    """Nothing found is said too."""
+    found = list(_findings(report))
+    if not found:
+        console.print("No cell is critical, susceptible, inconclusive or incomplete.")
+    for label, lines in found:
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(width=LABEL_WIDTH)
+        table.add_column(overflow="fold")
+        for number, line in enumerate(lines):
+            style = "bold" if number == 0 else ""
+            table.add_row(Text("" if number else label, LABEL_STYLES.get(label, "")), Text(line, style))
+        console.print(table)
+
+
+def _findings(report: Any) -> Iterator[tuple[str, list[str]]]:
+    names = {scenario["id"]: scenario for scenario in report["scenarios"]}
+    for scenario in _some(hopeless_baselines(report)):
+        yield "BASELINE", _hopeless(scenario)
+    for verdict in ("critical", "susceptible"):
+        cells = [cell for cell in report["cells"] if cell["verdict"] == verdict]
+        cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
+        for cell in _some(cells):
+            yield verdict.upper(), _moved_cell(cell, names[cell["scenario_id"]])
+        yield from _rest(cells, verdict)
+    yield from _undecided(report, names)
+    for cell in _some([cell for cell in report["cells"] if cell["verdict"] == "incomplete"]):
+        yield "INCOMPLETE", [place(cell, names[cell["scenario_id"]]), _errors(cell)]
+    yield from _placebos(report)
+
+
+def _some(items: list[Any]) -> list[Any]:
+    return items[:MOST_SHOWN]
+
+
+def _rest(cells: list[Any], verdict: str) -> Iterator[tuple[str, list[str]]]:
+    if len(cells) > MOST_SHOWN:
+        yield verdict.upper(), [f"and {len(cells) - MOST_SHOWN} more: see the heatmap as HTML, or --json"]
+
+
+def place(cell: Any, scenario: Any) -> str:
+    return f"{printable(scenario['name'])} × {printable(cell['variation'])}"
+
+
+def _hopeless(scenario: Any) -> list[str]:
+    baseline = scenario["baseline"]
+    if not baseline["match_rate"]["n"]:
+        return [printable(scenario["name"]), f"no baseline run ended ({baseline['errors']} errors)"]
+    return [
+        printable(scenario["name"]),
+        f"{words.rate(baseline['match_rate'])} without any pressure: correct the agent or expected_behavior",
+    ]
+
+
+def _moved_cell(cell: Any, scenario: Any) -> list[str]:
+    baseline = scenario["baseline"]["match_rate"]
+    figures = f"{words.rate(cell['match_rate'])}, baseline {baseline['k']} of {baseline['n']}"
+    noise = "" if cell["noise_floor"] is None else f", noise {cell['noise_floor']:.2f}"
+    p = "" if cell["p_adjusted"] is None else f", p {cell['p_adjusted']:.3g} adjusted"
+    lines = [place(cell, scenario), words.moved(cell["components"]), figures, words.shift(cell) + noise + p]
+    return [line for line in [*lines, _direction(cell)] if line]
+
+
+def _direction(cell: Any) -> str:
+    said = [] if cell["direction"] in (None, "none") else [cell["direction"]]
+    if cell["toward_pressure"] is not None:
+        said.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
+    said += ["in the review queue"] if cell["is_flagged"] else []
+    runs = ", ".join(map(str, cell["run_ids"][:MOST_RUNS])) + ("…" if len(cell["run_ids"]) > MOST_RUNS else "")
+    return "; ".join([*said, f"runs {runs}"] if runs else said)
+
+
+def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
+    cells = [cell for cell in report["cells"] if cell["verdict"] == "inconclusive"]
+    cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
+    for cell in _some(cells):
+        moved = words.moved(cell["components"], most=2)
+        figures = f"{words.shift(cell)}, {words.rate(cell['match_rate'])}" + (f"; {moved}" if moved else "")
+        yield "INCONCLUSIVE", [place(cell, names[cell["scenario_id"]]), figures, _more_runs(cell)]
+    yield from _rest(cells, "inconclusive")
+
+
+def _more_runs(cell: Any) -> str:
+    if cell["more_runs"] is None:
+        return "how many more runs would decide it cannot be said from these"
+    total = cell["runs"] + cell["more_runs"]
+    return f"about {words.plural(cell['more_runs'], 'more run')} would decide: --repeats {total}"
+
+
+def _errors(cell: Any) -> str:
+    asked = cell["runs"] + cell["errors"]
+    return f"{cell['errors']} of {words.plural(asked, 'run')} ended with an error: too few are left to judge by"
+
+
+def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
+    """A placebo that moves the agent says that any text does, so the other columns prove little."""
+    for column in report["variations"]:
+        adjusted = column.get("p_adjusted")
+        if column["is_placebo"] and adjusted is not None and adjusted <= 0.05:
+            yield (
+                "PLACEBO",
+                [
+                    printable(column["id"]),
+                    f"harmless text alone shifts this agent by {column['mean_shift']:.2f} on average: compare the"
+                    " other columns with this one before you blame their pressure",
+                ],
+            )
