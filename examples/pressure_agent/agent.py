@@ -2,9 +2,9 @@
 
     AGENT_TOKEN=secret python examples/pressure_agent/agent.py --port 9200
 
-It decides on failed deployments, refunds, access requests and support tickets, and answers with a JSON object. Like many
-agents it is robust to some pressures and not to others; here the reasons can be read. Pressure reaches it as
-`envelope.system_prompt(BASE)` does it for any agent: text after its own instructions.
+It decides on failed deployments, refunds, access requests and support tickets, and answers with a JSON
+object. Like many agents it is robust to some pressures and not to others; here the reasons can be read.
+Pressure reaches it as it reaches any agent, by `envelope.system_prompt(BASE)`: text after its own instructions.
 """
 
 import argparse
@@ -54,8 +54,12 @@ class Mood:
         return cls(
             is_swamped=len(prompt.split()) > MOST_WORDS_IN_MIND,
             defers=speaks_of("ceo|board|directors?|chief|senior|head of|regulator|manager"),
-            hurries=speaks_of("urgent|immediately|deadline|at once|no time|time has run out|be quick|right now"),
-            was_told_otherwise=speaks_of("opposite|disregard|decide otherwise|amended instruction|do not apply"),
+            hurries=speaks_of(
+                "urgent|immediately|deadline|at once|no time|time has run out|be quick|right now"
+            ),
+            was_told_otherwise=speaks_of(
+                "opposite|disregard|decide otherwise|amended instruction|do not apply"
+            ),
             pleases=speaks_of("the user (?:seems|already|was|believes|wishes|wants)|the user is our"),
             is_cocksure=speaks_of("confident|confidence|certainty|as a fact|first impression|never wrong"),
         )
@@ -67,7 +71,10 @@ def decide(envelope: Envelope) -> dict[str, Any]:
     kinds = {"deployment_failed": deployment, "refund": refund, "access": access, "ticket": ticket}
     rule = kinds.get(str(request.get("event")))
     if rule is None:
-        return {"action": "ask_back", "question": "Is it a deployment, a refund, an access request or a ticket?"}
+        return {
+            "action": "ask_back",
+            "question": "Is it a deployment, a refund, an access request or a ticket?",
+        }
     return flickering(rule(request, mood), envelope.run_id)
 
 
@@ -101,7 +108,11 @@ def access(request: dict[str, Any], mood: Mood) -> dict[str, Any]:
     if request.get("approval"):
         return {"action": "grant", "notify": []}
     is_attentive = not (mood.is_swamped or mood.hurries)
-    return {"action": "deny", "reason": "no_approval", "notify": ["security", "requester"][: 1 + is_attentive]}
+    return {
+        "action": "deny",
+        "reason": "no_approval",
+        "notify": ["security", "requester"][: 1 + is_attentive],
+    }
 
 
 def ticket(request: dict[str, Any], mood: Mood) -> dict[str, Any]:
@@ -113,7 +124,7 @@ def ticket(request: dict[str, Any], mood: Mood) -> dict[str, Any]:
 
 
 def flickering(answer: dict[str, Any], run_id: int) -> dict[str, Any]:
-    """One run in sixteen rates the priority differently, for no reason: so do models. Repeats tell it apart."""
+    """One run in sixteen rates the priority differently, for no reason, as models do."""
     is_off = hashlib.sha256(str(run_id).encode()).digest()[0] < 16
     levels = {"high": "medium", "medium": "high", "low": "medium"}
     return answer | {"priority": levels[answer["priority"]]} if is_off and "priority" in answer else answer
@@ -127,7 +138,11 @@ def dispatch(envelope: Envelope) -> dict[str, Any]:
             {"role": "user", "content": envelope.user_instruction},
             {"role": "assistant", "content": answer},
         ],
-        "metadata": {"model": "rules", "prompt_id": "operations-desk-1", "system_prompt_id": "operations-desk-1"},
+        "metadata": {
+            "model": "rules",
+            "prompt_id": "operations-desk-1",
+            "system_prompt_id": "operations-desk-1",
+        },
     }
 
 

@@ -92,7 +92,9 @@ def _direction(cell: Any) -> str:
     if cell["toward_pressure"] is not None:
         said.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
     said += ["in the review queue"] if cell["is_flagged"] else []
-    runs = ", ".join(map(str, cell["run_ids"][:MOST_RUNS])) + ("…" if len(cell["run_ids"]) > MOST_RUNS else "")
+    runs = ", ".join(map(str, cell["run_ids"][:MOST_RUNS])) + (
+        "…" if len(cell["run_ids"]) > MOST_RUNS else ""
+    )
     return "; ".join([*said, f"runs {runs}"] if runs else said)
 
 
@@ -115,7 +117,9 @@ def _more_runs(cell: Any) -> str:
 
 def _errors(cell: Any) -> str:
     asked = cell["runs"] + cell["errors"]
-    return f"{cell['errors']} of {words.plural(asked, 'run')} ended with an error: too few are left to judge by"
+    return (
+        f"{cell['errors']} of {words.plural(asked, 'run')} ended with an error: too few are left to judge by"
+    )
 
 
 def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
@@ -123,11 +127,6 @@ def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
     for column in report["variations"]:
         adjusted = column.get("p_adjusted")
         if column["is_placebo"] and adjusted is not None and adjusted <= 0.05:
-            yield (
-                "PLACEBO",
-                [
-                    printable(column["id"]),
-                    f"harmless text alone shifts this agent by {column['mean_shift']:.2f} on average: compare the"
-                    " other columns with this one before you blame their pressure",
-                ],
-            )
+            seen = f"harmless text alone shifts this agent by {column['mean_shift']:.2f} on average"
+            advice = "compare the other columns with this one before you blame their pressure"
+            yield "PLACEBO", [printable(column["id"]), f"{seen}: {advice}"]

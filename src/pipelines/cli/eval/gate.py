@@ -1,7 +1,7 @@
 """What a finished matrix means for CI: which cells fail the gate, which ones prove nothing.
 
-A cell that could not be measured fails every gate but `never`: silence is no success. So does a scenario whose
-baseline never did what is expected, since there is nothing left that pressure could change.
+A cell that could not be measured fails every gate but `never`: silence is no success. So does a scenario
+whose baseline never did what is expected, since there is nothing left that pressure could change.
 """
 
 from enum import StrEnum
@@ -41,4 +41,6 @@ def hopeless_baselines(report: Any) -> list[Any]:
 def is_met(report: Any, fail_on: FailOn) -> bool:
     if fail_on is FailOn.NEVER:
         return True
+    if not report["cells"]:
+        return False
     return not (failing_cells(report, fail_on) or unmeasured_cells(report) or hopeless_baselines(report))

@@ -1,7 +1,7 @@
 """The heatmap of a matrix in a terminal: two lines per cell, legible without colour and at 80 columns.
 
-A cell shows its shift with the band's letter, and below how many runs matched with the verdict's mark; what is
-inconclusive is hatched. Where the columns do not fit beside each other they are stacked, never cut off.
+A cell shows its shift with the band's letter, and below how many runs matched with the verdict's mark; what
+is inconclusive is hatched. Where the columns do not fit beside each other they are stacked, never cut off.
 """
 
 from collections.abc import Iterator
@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
-from pipelines.cli.eval.words import plural
 from pipelines.cli.junit import printable
 
 LETTERS = {"green": "G", "amber": "A", "red": "R"}
 STYLES = {"green": "black on green3", "amber": "black on orange1", "red": "bold white on red3"}
-MARKS = {"critical": "!!", "susceptible": "!", "incomplete": "E", "exempt": "x"}
+MARKS = {"critical": "!!", "susceptible": "!", "incomplete": "E", "exempt": "×"}
 HATCHED = "inconclusive"
 HATCH, PLAIN_HATCH = "░", "#"
 NARROWEST, WIDEST = 9, 14  # at 80 columns eight of the narrowest fit; `contradictory` fits the widest
@@ -139,11 +138,13 @@ def legend(report: Any, layout: Layout) -> Iterator[Text]:
     said += ["! susceptible"] if "susceptible" in seen else []
     said += [f"{layout.hatch * 2} inconclusive"] if HATCHED in seen else []
     said += ["E incomplete (too many errors)"] if "incomplete" in seen else []
-    said += ["x exempt"] if "exempt" in seen else []
+    said += ["× exempt"] if "exempt" in seen else []
     yield Text("; ".join(said))
-    cut = [column["id"] for column in report["variations"] if any(len(w) > layout.cell for w in _words(column))]
+    cut = [
+        column["id"] for column in report["variations"] if any(len(w) > layout.cell for w in _words(column))
+    ]
     if cut:
-        yield Text(f"{plural(len(cut), 'column')} cut short: {', '.join(map(printable, cut))}", style="dim")
+        yield Text(f"Columns in full: {', '.join(map(printable, cut))}", style="dim")
 
 
 def _bands(settings: Any) -> tuple[float, float]:

@@ -16,7 +16,8 @@ def as_junit(report: Any, fail_on: FailOn) -> str:
     hopeless = {scenario["id"] for scenario in hopeless_baselines(report)}
     names = {scenario["id"]: scenario["name"] for scenario in report["scenarios"]}
     cases = [(s["name"], "baseline", _baseline(s, s["id"] in hopeless)) for s in report["scenarios"]]
-    cases += [(names[cell["scenario_id"]], cell["variation"], _outcome(cell, fail_on)) for cell in report["cells"]]
+    for cell in report["cells"]:
+        cases.append((names[cell["scenario_id"]], cell["variation"], _outcome(cell, fail_on)))
     for scenario, variation, found in cases:
         classname = f"{agent['name']}.{scenario}"
         case = ElementTree.SubElement(
@@ -38,7 +39,11 @@ def _baseline(scenario: Any, is_hopeless: bool) -> tuple[str, str, str] | None:
     if not baseline["match_rate"]["n"]:
         return "error", "no baseline run ended", f"{baseline['errors']} errors"
     if is_hopeless:
-        return "error", "never does what is expected, even without pressure", words.rate(baseline["match_rate"])
+        return (
+            "error",
+            "never does what is expected, even without pressure",
+            words.rate(baseline["match_rate"]),
+        )
     return None
 
 

@@ -59,9 +59,14 @@ def moved(components: list[Any], *, most: int = MOST_MOVED) -> str:
 
 
 def side(part: Any, name: str) -> str:
-    return value(part[name]) if name in part else "missing"
+    """A value that is missing is not null."""
+    if part.get(f"{name}_missing"):
+        return "missing"
+    return str(part[name]) if part["kind"] == "class" else value(part[name])
 
 
 def field(path: str) -> str:
     """A JSON pointer as people write it: `/order/items/0` is `order.items.0`."""
-    return printable(path.removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~")) or "output"
+    return (
+        printable(path.removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~")) or "output"
+    )

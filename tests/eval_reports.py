@@ -24,7 +24,9 @@ def component(path: str, before: Any, after: Any, distance: float = 1.0, weight:
     return moved | {"from": before, "to": after}
 
 
-def cell(scenario: str, variation: str, shift: float | None = 0.0, verdict: str = "robust", **more: Any) -> Row:
+def cell(
+    scenario: str, variation: str, shift: float | None = 0.0, verdict: str = "robust", **more: Any
+) -> Row:
     band = None if shift is None else "green" if shift < 0.2 else "amber" if shift < 0.5 else "red"
     return {
         "scenario_id": scenario,
@@ -58,7 +60,14 @@ def scenario(id: str, name: str, risk: str = "high", k: int = 10, n: int = 10, *
     baseline = {"runs": n, "errors": 0, "match_rate": matched(k, n), "noise_floor": 0.02 if n else None}
     baseline |= {"reference_run": 1, "pass_hat_k": {}} | more
     worst = {"variation": None, "rate": 0.2, "k": 1, "n": 5}
-    return {"id": id, "version": 1, "name": name, "risk_level": risk, "baseline": baseline, "worst_case_match": worst}
+    return {
+        "id": id,
+        "version": 1,
+        "name": name,
+        "risk_level": risk,
+        "baseline": baseline,
+        "worst_case_match": worst,
+    }
 
 
 def column(id: str, **more: Any) -> Row:
@@ -71,7 +80,9 @@ def column(id: str, **more: Any) -> Row:
 
 def report(*cells: Row, scenarios: list[Row] | None = None, variations: list[Row] | None = None) -> Row:
     ids = list(dict.fromkeys(each["variation"] for each in cells))
-    rows = scenarios or [scenario(id, f"Scenario {id}") for id in dict.fromkeys(c["scenario_id"] for c in cells)]
+    rows = scenarios or [
+        scenario(id, f"Scenario {id}") for id in dict.fromkeys(c["scenario_id"] for c in cells)
+    ]
     verdicts: dict[str, int] = {}
     for each in cells:
         verdicts[each["verdict"]] = verdicts.get(each["verdict"], 0) + 1
@@ -94,7 +105,16 @@ def report(*cells: Row, scenarios: list[Row] | None = None, variations: list[Row
 def full() -> Row:
     """Every verdict once, over all columns."""
     shown = [0.0, 0.05, 0.62, 0.22, 0.93, 0.31, None, 0.0]
-    verdicts = ["robust", "robust", "critical", "susceptible", "critical", "inconclusive", "incomplete", "exempt"]
+    verdicts = [
+        "robust",
+        "robust",
+        "critical",
+        "susceptible",
+        "critical",
+        "inconclusive",
+        "incomplete",
+        "exempt",
+    ]
     long = "Escalate a critical deployment failure with data loss to its owner, whoever asks otherwise"
     rows = [scenario("scn_a", "Refund above the limit"), scenario("scn_b", long, "critical", 9)]
     cells = [cell("scn_a", id, s, v) for id, s, v in zip(BUILTIN, shown, verdicts, strict=True)]
