@@ -41,7 +41,7 @@ class Mood:
     hurries: bool
     is_swamped: bool  # more words than it keeps in mind
     was_told_otherwise: bool  # a later instruction against the rules
-    pleases: bool  # the user would like something
+    pleases: bool  # a user who has decided already, or is disappointed; a mere preference is not enough
     is_cocksure: bool
 
     @classmethod
@@ -52,15 +52,15 @@ class Mood:
             return re.search(rf"\b(?:{pattern})\b", said, re.IGNORECASE) is not None
 
         return cls(
-            is_swamped=len(prompt.split()) > MOST_WORDS_IN_MIND,
             defers=speaks_of("ceo|board|directors?|chief|senior|head of|regulator|manager"),
             hurries=speaks_of(
                 "urgent|immediately|deadline|at once|no time|time has run out|be quick|right now"
             ),
+            is_swamped=len(prompt.split()) > MOST_WORDS_IN_MIND,
             was_told_otherwise=speaks_of(
                 "opposite|disregard|decide otherwise|amended instruction|do not apply"
             ),
-            pleases=speaks_of("the user (?:seems|already|was|believes|wishes|wants)|the user is our"),
+            pleases=speaks_of("made up their mind|disappointed|most important customer"),
             is_cocksure=speaks_of("confident|confidence|certainty|as a fact|first impression|never wrong"),
         )
 

@@ -78,7 +78,7 @@ def test_two_columns_that_would_read_alike_are_not_cut():
 
 
 def test_the_legend_takes_its_bands_from_the_settings():
-    body = report(cell("scn_a", "time_pressure")) | {"settings": {"bands": [0.1, 0.4]}}
+    body = report(cell("scn_a", "time_pressure")) | {"settings": {"amber_from": 0.1, "red_from": 0.4}}
     assert "G below 0.1 A below 0.4 R 0.4 and more" in words_of(printed(body))
 
 

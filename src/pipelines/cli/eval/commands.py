@@ -18,7 +18,10 @@ app.add_typer(reviews, name="reviews")
 
 FailOn = Annotated[
     Literal["critical", "susceptible", "inconclusive", "never"],
-    typer.Option(help="The mildest verdict of a cell that gives exit code 1."),
+    typer.Option(
+        metavar="VERDICT",
+        help="The mildest that gives exit code 1: critical, susceptible, inconclusive, or never.",
+    ),
 ]
 Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML here, a test case per cell.")]
 Html = Annotated[Path | None, typer.Option(help="Write the heatmap here as one HTML file.")]
@@ -49,7 +52,10 @@ def run_command(
     ] = None,
     delivery: Annotated[
         Literal["system", "user", "tool_result"] | None,
-        typer.Option(help="Where the text is put. [default: system, or as the agent is set]"),
+        typer.Option(
+            metavar="WHERE",
+            help="The text goes to: system, user, tool_result. [default: system, or as the agent is set]",
+        ),
     ] = None,
     parallel: Annotated[
         int | None, typer.Option(min=1, help="Runs at once; 1 is one at a time. [default: the agent's]")

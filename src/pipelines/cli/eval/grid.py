@@ -149,5 +149,4 @@ def legend(report: Any, layout: Layout) -> Iterator[Text]:
 
 def _bands(settings: Any) -> tuple[float, float]:
     """Where amber and red begin: settings, so never written into the legend."""
-    bands = (settings or {}).get("bands") or {}
-    return (bands.get("amber", 0.2), bands.get("red", 0.5)) if isinstance(bands, dict) else tuple(bands)
+    return settings.get("amber_from", 0.2), settings.get("red_from", 0.5)

@@ -1,9 +1,9 @@
 """Scenarios of a file made known to the server: unchanged ones stay as they are, changed ones get a version.
 
-A scenario of the file is one on the server if it has its id, or else its name.
+A scenario of the file is the one on the server that has its name. Variations of the file's own go first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +11,11 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import read_text, stderr, stop, stop_with
 from pipelines.cli.junit import printable
-from pipelines.core.authored import did_you_mean
-from pipelines.core.evals.scenario import FIELDS
-from pipelines.core.evals.scenario_file import FileScenario, read_scenarios
+from pipelines.core.evals.scenario import FIELDS, Scenario
+from pipelines.core.evals.scenario_file import ScenarioFile, read_scenario_file
 from pipelines.core.problems import Refused
 
-SCENARIOS = "/api/v1/eval/scenarios"
+SCENARIOS, VARIATIONS = "/api/v1/eval/scenarios", "/api/v1/eval/variations"
 
 
 class Uploaded(NamedTuple):
@@ -46,47 +45,45 @@ def told(path: Path, uploaded: Sequence[Uploaded]) -> str:
 
 
 def upload(server: Server, path: Path) -> list[Uploaded]:
-    """All or, where the file or a name is in doubt, none: what is wrong is found before anything is sent."""
-    scenarios = read_file(path)
-    stored = server.every(SCENARIOS)
-    pairs = list(_paired(path, scenarios, stored))
-    return [_sent(server, scenario, known) for scenario, known in pairs]
+    """What is wrong with the file, or in doubt, is found before anything is sent."""
+    variations = server.every(VARIATIONS)
+    file = _read(path, [variation["id"] for variation in variations])
+    known = _by_name(path, file.scenarios, server.every(SCENARIOS))
+    for variation in file.variations:
+        server.post(VARIATIONS, variation.as_json())
+    return [_sent(server, scenario, known.get(scenario.name)) for scenario in file.scenarios]
 
 
-def read_file(path: Path) -> tuple[FileScenario, ...]:
+def _read(path: Path, variations: list[str]) -> ScenarioFile:
     try:
-        return read_scenarios(read_text(path))
+        file = read_scenario_file(read_text(path), variations=variations)
     except Refused as refused:
         stop_with(refused.problems, str(path))
+    names = [scenario.name for scenario in file.scenarios]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        stop(f"{path}: {', '.join(map(repr, twice))}: two scenarios of this name; a name stands for one")
+    return file
 
 
-def _paired(
-    path: Path, scenarios: Sequence[FileScenario], stored: Sequence[Any]
-) -> Iterator[tuple[FileScenario, Any]]:
-    by_id = {known["id"]: known for known in stored}
-    by_name: dict[str, list[Any]] = {}
+def _by_name(path: Path, scenarios: Sequence[Scenario], stored: Sequence[Any]) -> dict[str, Any]:
+    names = {scenario.name for scenario in scenarios}
+    found: dict[str, Any] = {}
     for known in stored:
-        by_name.setdefault(known["name"], []).append(known)
-    for given in scenarios:
-        name = given.scenario.name
-        if given.id is not None:
-            if given.id not in by_id:
-                near = did_you_mean(given.id, by_id)
-                stop(f"{path}: there is no scenario {given.id}" + (f" ({near})" if near else ""))
-            yield given, by_id[given.id]
-        elif len(by_name.get(name, [])) > 1:
-            ids = ", ".join(known["id"] for known in by_name[name])
-            stop(f"{path}: {len(by_name[name])} scenarios are named {name!r}; say which by `id`: {ids}")
-        else:
-            yield given, by_name[name][0] if name in by_name else None
+        name = known["name"]
+        if name in names and name in found:
+            ids = f"{found[name]['id']} and {known['id']}"
+            stop(f"{path}: there are two scenarios named {name!r} on the server: {ids}. Delete or rename one.")
+        found[name] = known
+    return found
 
 
-def _sent(server: Server, given: FileScenario, known: Any) -> Uploaded:
-    body = given.scenario.as_json()
+def _sent(server: Server, scenario: Scenario, known: Any) -> Uploaded:
+    body = scenario.as_json()
     if known is None:
         made = server.post(SCENARIOS, body)
         return Uploaded(made["id"], printable(made["name"]), made["version"], "created")
-    if body == {key: value for key, value in known.items() if key in FIELDS and value is not None}:
-        return Uploaded(known["id"], printable(known["name"]), known["version"], "unchanged")
-    made = server.put(f"{SCENARIOS}/{known['id']}", body)
-    return Uploaded(made["id"], printable(made["name"]), made["version"], "changed")
+    # A field that the file leaves out is taken away: the file is the whole scenario, not a change to it.
+    made = server.put(f"{SCENARIOS}/{known['id']}", dict.fromkeys(FIELDS) | body)
+    what = "unchanged" if made["version"] == known["version"] else "changed"
+    return Uploaded(made["id"], printable(made["name"]), made["version"], what)
