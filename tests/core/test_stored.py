@@ -24,12 +24,13 @@ HTTP_AGENT = (
     '"flags":{"policy":"closed","values":["refunded"]}},'
     '"response_contract":{"response_mode":"rich","strictness":"strict"},'
     '"config":{"sub_agents":[{"actor_id":"a","tools":["look"],"talks_to":["b"]},{"actor_id":"b"}],'
-    '"topology":{"entry":"a"}},"max_concurrency":3}'
+    '"topology":{"entry":"a"}},"max_concurrency":3,"variation_delivery":"user"}'
 )
 CODE_AGENT = (
     '{"name":"Code","description":"","mode":"code","endpoint_url":null,"auth_header_name":null,'
     '"run_timeout_s":300,"tools_schema":[],"ledger_schema":null,"response_contract":null,"config":{},'
-    '"max_concurrency":8,"entrypoint":null,"requirements":"httpx==0.28.1","secrets":["API_KEY"],"code":%s}'
+    '"max_concurrency":8,"variation_delivery":"system","entrypoint":null,'
+    '"requirements":"httpx==0.28.1","secrets":["API_KEY"],"code":%s}'
 )
 GIT_CODE = (
     '{"source":"git","url":"https://git.example.com/a/b","ref":"HEAD","directory":"bots","commit":"c0ffee",'
@@ -56,6 +57,8 @@ SEED = (
 SEEDS = {
     "a conversation": SEED,
     "the least": '{"user_instruction":"Do it."}',
+    "under a variation": '{"user_instruction":"Do it.","system_prompt_addition":"Hurry.",'
+    '"variation":{"id":"time_pressure","version":1,"intensity":2}}',
     "a world": '{"user_instruction":"Do it.","initial_state":{"order":{"7":{"sum":1.5}},"flags":{"a":true}}}',
 }
 

@@ -15,6 +15,7 @@ import yaml
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
 
+LONGEST_KEY = 1_000  # characters of a key as it is written
 MAX_COLUMNS = 100  # of what is written; past this a mapping gets a line per key
 
 #: What is wrong with a key that stands without quotes, and what to write instead; None if nothing is.
@@ -165,11 +166,21 @@ def _block(body: Json, indent: int) -> str:
 
 
 def _entry(key: str, value: Json, indent: int) -> str:
-    head = f"{' ' * indent}{_text(key, is_inline=False)}:"
+    name = _text(key, is_inline=False)
+    if len(name) > LONGEST_KEY:
+        return _long_entry(name, value, indent)
+    head = f"{' ' * indent}{name}:"
     if _fits(value, len(head)):
         return f"{head} {_shown(value)}\n"
     # Lists stand level with their key, as people write steps.
     return f"{head}\n{_block(value, indent if isinstance(value, list) else indent + 2)}"
+
+
+def _long_entry(name: str, value: Json, indent: int) -> str:
+    """YAML looks for the colon of a key in its first 1,024 characters: a longer key is marked as one."""
+    margin = " " * indent
+    below = f" {_shown(value)}\n" if _fits(value, indent + 1) else f"\n{_block(value, indent + 2)}"
+    return f"{margin}? {name}\n{margin}:{below}"
 
 
 def _element(value: Json, indent: int) -> str:

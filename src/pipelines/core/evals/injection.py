@@ -1,16 +1,16 @@
 """What is injected into one run: the exact text, by variation, intensity and wording.
 
-The same seed gives the same text. The scenario's expected values never enter a text: only the names of its decision fields do.
+The same seed gives the same text. The scenario's expected values never enter it: only the names of its
+decision fields do.
 """
 
 import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
 
-from pipelines.core.authored import did_you_mean, quoted
 from pipelines.core.evals.contract import Contract
+from pipelines.core.evals.delivery import DEFAULT_DELIVERY, DELIVERIES, Delivery
 from pipelines.core.evals.overload import noise
 from pipelines.core.evals.readable import asked, count_tokens, first_tokens
 from pipelines.core.evals.scenario import Scenario
@@ -24,13 +24,7 @@ from pipelines.core.evals.variation import (
     text_hash,
 )
 from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem
 from pipelines.core.stored import known_fields
-
-Delivery: TypeAlias = Literal["system", "user", "tool_result"]
-DELIVERIES: tuple[Delivery, ...] = ("system", "user")
-#: Asked for by name and refused: a reply with foreign text in it is not what the tool's schema promises.
-NOT_YET = "tool_result"
 
 OVERLOAD = 10  # times the tokens of the real input
 SMALLEST_INPUT = 20  # tokens: noise for a shorter input is made as if it had these
@@ -77,14 +71,17 @@ def inject(
     *,
     intensity: int = DEFAULT_INTENSITY,
     wording: int = 0,
-    delivery: Delivery = "system",
+    delivery: Delivery = DEFAULT_DELIVERY,
     rng_seed: int | str = 0,
     like: Injection | None = None,
 ) -> Injection:
     """The injection of a run. A placebo is as long as the text of `like`, if that is given.
 
-    Raises ValueError for an intensity or a wording that the variation does not have.
+    Raises ValueError for an intensity or a wording that the variation does not have, and for a delivery that
+    is not offered.
     """
+    if delivery not in DELIVERIES:
+        raise ValueError(f"there is no delivery by `{delivery}`")
     wordings = variation.at(intensity)
     if not 0 <= wording < len(wordings):
         raise ValueError(f"`{variation.id}` has wordings 0 to {len(wordings) - 1}, not {wording}")
@@ -135,22 +132,6 @@ def seed_of(scenario: Scenario, injection: Injection | None) -> JsonObject:
         {"system_prompt_addition": injection.text} if injection.delivery == "system" else {}
     )
     return seed | addition | {"variation": injection.told}
-
-
-def delivery_problem(value: object, path: str) -> Problem | None:
-    """Why this is no way to deliver a variation."""
-    if value in DELIVERIES:
-        return None
-    if value == NOT_YET:
-        message = "`tool_result` is not offered: a tool's reply with foreign text in it breaks its own schema"
-        return Problem(path=path, message=message, hint=quoted(DELIVERIES))
-    near = did_you_mean(value, DELIVERIES) if isinstance(value, str) else None
-    return Problem(path=path, message=f"a delivery is {quoted(DELIVERIES)}", hint=near)
-
-
-def delivery_for(requested: str | None, of_agent: str) -> Delivery:
-    """What a request asks for, else the agent's own setting."""
-    return cast(Delivery, requested if requested is not None else of_agent)
 
 
 # What stands for the placeholders

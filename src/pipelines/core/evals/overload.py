@@ -1,7 +1,8 @@
 """Irrelevant context in the shape and the words of the real input: records of other cases.
 
 They say nothing about the real case. Each stands under the id of another case, its keys are none of the
-input's, its ids and numbers do not occur there, and it is made from the input alone: what is expected plays no part.
+input's, its ids and numbers do not occur there, and it is made from the input alone:
+what is expected plays no part.
 """
 
 import random

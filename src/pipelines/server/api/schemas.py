@@ -41,6 +41,12 @@ _AGENT_FIELDS: JsonObject = {
     "response_contract": {"type": ["object", "null"]},
     "config": _OBJECT,
     "max_concurrency": {"type": "integer", "minimum": 1, "default": 8},
+    "variation_delivery": {
+        "description": "how the text of an eval variation reaches the agent: added to its system prompt, or "
+        "ahead of the user's words for an agent that takes no additions",
+        "enum": ["system", "user"],
+        "default": "system",
+    },
     "code": {
         "description": "where the source of an agent of mode `code` comes from; a zip is PUT to /code",
         "oneOf": [
