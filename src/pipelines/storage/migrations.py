@@ -263,6 +263,113 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX batches_out_of_sight ON batches (id) WHERE status IN ('opening', 'discarded');
         """,
     ),
+    (
+        "0006_evals",
+        """
+        -- 'tasks' is what people upload; 'eval' holds what a matrix asks, and is in no list of datasets.
+        ALTER TABLE datasets ADD COLUMN kind TEXT NOT NULL DEFAULT 'tasks';
+        -- The numbers are for paging; people and other tables know a scenario or a matrix by its text id.
+        CREATE TABLE eval_scenarios (
+            id INTEGER PRIMARY KEY,
+            scenario_id TEXT NOT NULL UNIQUE,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            version INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            risk_level TEXT NOT NULL,
+            agent_id INTEGER,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            deleted_at TEXT
+        );
+        CREATE INDEX eval_scenarios_of_org ON eval_scenarios (org_id, id);
+        CREATE TABLE eval_scenario_versions (
+            scenario_id TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            PRIMARY KEY (scenario_id, version)
+        );
+        -- Users' own; the built-in ones are data of the program.
+        CREATE TABLE eval_variations (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            variation TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            UNIQUE (org_id, variation, version)
+        );
+        -- In sight while its batch is. Until that is stored whole, `stored_at` says when a slice of its tasks
+        -- came last, so that one that was cut off is found.
+        CREATE TABLE eval_matrices (
+            id INTEGER PRIMARY KEY,
+            matrix_id TEXT NOT NULL UNIQUE,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            dataset_id INTEGER NOT NULL REFERENCES datasets (id),
+            batch_id INTEGER UNIQUE,
+            kind TEXT NOT NULL,
+            agent_id INTEGER NOT NULL,
+            agent_version INTEGER NOT NULL,
+            tools_hash TEXT NOT NULL DEFAULT '',
+            settings TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            stored_at TEXT NOT NULL,
+            report_key TEXT
+        );
+        CREATE INDEX eval_matrices_of_org ON eval_matrices (org_id, id);
+        -- The finished report, in parts as texts are. Those under another key than the matrix names are old.
+        CREATE TABLE eval_reports (
+            matrix_id TEXT NOT NULL,
+            report_key TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            PRIMARY KEY (matrix_id, report_key, number)
+        );
+        CREATE TABLE eval_tasks (
+            task_id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL,
+            matrix_id TEXT NOT NULL,
+            scenario_id TEXT NOT NULL,
+            scenario_version INTEGER NOT NULL,
+            risk_level TEXT NOT NULL,
+            variation TEXT,
+            variation_version INTEGER,
+            intensity INTEGER,
+            wording INTEGER,
+            delivery TEXT,
+            text_hash TEXT
+        );
+        CREATE INDEX eval_tasks_of_matrix ON eval_tasks (matrix_id, task_id);
+        CREATE INDEX eval_tasks_of_scenario ON eval_tasks (scenario_id, task_id);
+        -- What an agent did in an eval run that ended without an error. `shift` and `is_flagged` are known
+        -- once there are baselines to compare with: when its matrix has ended.
+        CREATE TABLE eval_outcomes (
+            run_id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL,
+            task_id INTEGER NOT NULL,
+            matrix_id TEXT NOT NULL,
+            scenario_id TEXT NOT NULL,
+            scenario_version INTEGER NOT NULL,
+            risk_level TEXT NOT NULL,
+            variation TEXT,
+            agent_id INTEGER NOT NULL,
+            agent_version INTEGER NOT NULL,
+            fingerprint TEXT NOT NULL,
+            fingerprint_parts TEXT NOT NULL,
+            output_class TEXT NOT NULL,
+            observed TEXT NOT NULL,
+            notes TEXT NOT NULL,
+            matched INTEGER NOT NULL,
+            match_score REAL NOT NULL,
+            shift REAL,
+            is_flagged INTEGER NOT NULL DEFAULT 0,
+            ended_at TEXT NOT NULL
+        );
+        CREATE INDEX eval_outcomes_of_matrix ON eval_outcomes (matrix_id, run_id);
+        CREATE INDEX eval_outcomes_of_scenario ON eval_outcomes (scenario_id, run_id);
+        CREATE INDEX eval_outcomes_of_org ON eval_outcomes (org_id, ended_at);
+        """,
+    ),
 )
 
 
