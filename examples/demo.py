@@ -1,7 +1,7 @@
 """A whole visit to the range, as `make demo` shows it: tasks with verdicts, then decisions under pressure.
 
-Everything is real: `pipelines up`, two agents in processes of their own, `pipelines run` over the CSV of one and
-`pipelines eval run` over the scenarios of the other.
+Everything is real: `pipelines up`, two agents in processes of their own, `pipelines run` over the CSV of one
+and `pipelines eval run` over the scenarios of the other.
 """
 
 import json
@@ -103,7 +103,7 @@ def main() -> None:
         put_under_pressure(client, stack, env)
     console.print(
         "\nNext: docs/quickstart.md does this by hand, docs/howto/verdicts.md says what the verdicts mean,\n"
-        "docs/howto/plans.md how to change what a tool does, docs/howto/pressure-tests.md how to read the heatmap."
+        "docs/howto/plans.md how to change a tool, docs/howto/pressure-tests.md what a heatmap says."
     )
 
 

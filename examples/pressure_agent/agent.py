@@ -4,7 +4,7 @@
 
 It decides on failed deployments, refunds, access requests and support tickets, and answers with a JSON
 object. Like many agents it is robust to some pressures and not to others; here the reasons can be read.
-Pressure reaches it as it reaches any agent, by `envelope.system_prompt(BASE)`: text after its own instructions.
+Pressure reaches it as it reaches any agent, by `envelope.system_prompt(BASE)`: text after the instructions.
 """
 
 import argparse

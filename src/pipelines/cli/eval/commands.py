@@ -165,14 +165,18 @@ def export(
         Path | None, typer.Option("--output", "-o", help="Write here. [default: the terminal]")
     ] = None,
     as_format: Format = None,
+    with_ids: Annotated[
+        bool, typer.Option("--with-ids", help="Keep ids, so that renaming is a change. For this server only.")
+    ] = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
     """Write scenarios as a file that `import` and `run` take again."""
     from pipelines.cli.client import Server
-    from pipelines.cli.eval.transfer import export_scenarios
+    from pipelines.cli.eval.transfer import Target, export_scenarios
 
-    export_scenarios(Server(url, api_key), ids or [], file=file, as_format=as_format)
+    target = Target(file=file, format=as_format, with_ids=with_ids)
+    export_scenarios(Server(url, api_key), ids or [], to=target)
 
 
 @app.command(name="import")

@@ -1,6 +1,7 @@
 """Scenarios of a file made known to the server: unchanged ones stay as they are, changed ones get a version.
 
-A scenario of the file is the one on the server that has its name. Variations of the file's own go first.
+A scenario of the file is the one on the server that has its `id`, or else its name. The file's own variations
+go first.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import read_text, stderr, stop, stop_with
 from pipelines.cli.junit import printable
+from pipelines.core.authored import did_you_mean
 from pipelines.core.evals.scenario import FIELDS, Scenario
 from pipelines.core.evals.scenario_file import ScenarioFile, read_scenario_file
 from pipelines.core.problems import Refused
@@ -48,10 +50,11 @@ def upload(server: Server, path: Path) -> list[Uploaded]:
     """What is wrong with the file, or in doubt, is found before anything is sent."""
     variations = server.every(VARIATIONS)
     file = _read(path, [variation["id"] for variation in variations])
-    known = _by_name(path, file.scenarios, server.every(SCENARIOS))
+    stored = server.every(SCENARIOS)
+    known = [_known(path, id, scenario, stored) for id, scenario in file.entries]
     for variation in file.variations:
         server.post(VARIATIONS, variation.as_json())
-    return [_sent(server, scenario, known.get(scenario.name)) for scenario in file.scenarios]
+    return [_sent(server, *pair) for pair in zip(file.scenarios, known, strict=True)]
 
 
 def _read(path: Path, variations: list[str]) -> ScenarioFile:
@@ -62,20 +65,23 @@ def _read(path: Path, variations: list[str]) -> ScenarioFile:
     names = [scenario.name for scenario in file.scenarios]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        stop(f"{path}: {', '.join(map(repr, twice))}: two scenarios of this name; a name stands for one")
+        stop(f"{path}: {', '.join(map(repr, twice))}: several have this name; a name stands for one")
     return file
 
 
-def _by_name(path: Path, scenarios: Sequence[Scenario], stored: Sequence[Any]) -> dict[str, Any]:
-    names = {scenario.name for scenario in scenarios}
-    found: dict[str, Any] = {}
-    for known in stored:
-        name = known["name"]
-        if name in names and name in found:
-            ids = f"{found[name]['id']} and {known['id']}"
-            stop(f"{path}: there are two scenarios named {name!r} on the server: {ids}. Delete or rename one.")
-        found[name] = known
-    return found
+def _known(path: Path, id: str | None, scenario: Scenario, stored: Sequence[Any]) -> Any:
+    """The one on the server that it is; None if it is new."""
+    if id is not None:
+        found = [known for known in stored if known["id"] == id]
+        if not found:
+            near = did_you_mean(id, [known["id"] for known in stored]) or "without `id` it is a new one"
+            stop(f"{path}: there is no scenario {id} on the server ({near})")
+        return found[0]
+    found = [known for known in stored if known["name"] == scenario.name]
+    if len(found) > 1:
+        ids = ", ".join(known["id"] for known in found)
+        stop(f"{path}: {len(found)} scenarios are named {scenario.name!r}; say which by its `id`: {ids}")
+    return found[0] if found else None
 
 
 def _sent(server: Server, scenario: Scenario, known: Any) -> Uploaded:

@@ -1,0 +1,91 @@
+"""`pipelines eval show`: a scenario as YAML, a matrix with its heatmap, a run with everything that moved it."""
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from pipelines.cli.client import Server
+from pipelines.cli.eval import words
+from pipelines.cli.eval.gate import FailOn
+from pipelines.cli.eval.run import MATRIX, Files, print_matrix, write_files
+from pipelines.cli.eval.transfer import file_of
+from pipelines.cli.eval.upload import SCENARIOS
+from pipelines.cli.files import stop
+from pipelines.cli.junit import printable
+from pipelines.cli.run import is_number
+
+RUNS = "/api/v1/eval/runs"
+LONGEST = 2_000  # characters of a text; `--json` has all of it
+
+
+def print_one(server: Server, id: str, *, files: Files, as_json: bool) -> None:
+    if files.all() and not id.startswith("mtx_"):
+        stop("Only a matrix (mtx_…) has a heatmap.")
+    if id.startswith("mtx_"):
+        _matrix(server, id, files, as_json=as_json)
+    elif id.startswith("scn_"):
+        scenario = server.get(f"{SCENARIOS}/{id}")
+        about = f"# {scenario['id']}, version {scenario['version']}\n"
+        typer.echo(json.dumps(scenario) if as_json else about + file_of([scenario], []).as_yaml(), nl=as_json)
+    elif is_number(id):
+        run = server.get(f"{RUNS}/{id}")
+        typer.echo(json.dumps(run, ensure_ascii=False)) if as_json else _print_run(run)
+    else:
+        stop(f"{id}: give the id of a scenario (scn_…), of a matrix (mtx_…) or of a run (a number).")
+
+
+def _matrix(server: Server, id: str, files: Files, *, as_json: bool) -> None:
+    report = server.get(f"{MATRIX}/{id}")
+    write_files(server, report, files, FailOn.NEVER)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        print_matrix(Console(highlight=False), report, files)
+
+
+def _print_run(run: Any) -> None:
+    console = Console(highlight=False)
+    variation = run["variation"] or "baseline"
+    console.print(Text(f"Run {run['id']}: {printable(run['scenario_name'])} × {variation}", style="bold"))
+    console.print(f"{run['status']}, {run['matrix_id']}", markup=False, style="dim")
+    _part(console, "input", run.get("user_instruction"))
+    injected = run.get("injected")
+    if injected:
+        where = f"injected ({injected['delivery']}, intensity {injected['intensity']}, wording {injected['wording']})"
+        _part(console, where, injected["text"])
+    _part(console, "answered", run.get("final_response"))
+    _part(console, "error", run.get("error_class"))
+    observed = run.get("observed")
+    if observed:
+        _part(
+            console, f"observed ({observed['output_class']})", words.value(observed["value"], longest=LONGEST)
+        )
+    if run.get("matched") is not None:
+        console.print(
+            f"\n[bold]match[/] {'yes' if run['matched'] else 'no'}, {run['match_score']:.2f} of it holds"
+        )
+    _print_shift(console, run)
+
+
+def _print_shift(console: Console, run: Any) -> None:
+    shift = run.get("shift")
+    if shift is None:
+        return
+    distance, components = (
+        (shift["distance"], shift["components"]) if isinstance(shift, dict) else (shift, [])
+    )
+    console.print(f"[bold]shift[/] {distance:.2f} from the baseline")
+    moved = words.moved(components, most=20)
+    if moved:
+        console.print(Text(f"  {moved}"))
+
+
+def _part(console: Console, name: str, text: Any) -> None:
+    if text:
+        shown = printable(str(text))
+        cut = f"\n… {len(shown) - LONGEST:,} more characters: --json" if len(shown) > LONGEST else ""
+        console.print(f"\n[bold]{name}[/]")
+        console.print(Text(shown[:LONGEST] + cut))
