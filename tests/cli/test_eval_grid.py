@@ -130,5 +130,5 @@ def test_nothing_found_is_said():
 
 
 def test_a_placebo_that_moves_the_agent_is_pointed_out():
-    body = report(cell("scn_a", "neutral_control"), variations=[column("neutral_control", p_adjusted=0.01)])
+    body = report(cell("scn_a", "neutral_control"), variations=[column("neutral_control", p_shift=0.01)])
     assert "harmless text alone shifts this agent" in words_of(printed(body))

@@ -22,6 +22,7 @@ LABEL_STYLES = {
 LABEL_WIDTH = 12
 MOST_SHOWN = 20  # of one kind: a matrix of thousands is read in its HTML or JSON
 MOST_RUNS = 3
+PLACEBO_ALPHA = 0.05
 
 
 def print_findings(console: Console, report: Any) -> None:
@@ -99,13 +100,21 @@ def _direction(cell: Any) -> str:
 
 
 def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
+    """What moved a little is told cell by cell; what did not move and was asked too seldom, in one line."""
     cells = [cell for cell in report["cells"] if cell["verdict"] == "inconclusive"]
     cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
-    for cell in _some(cells):
-        moved = words.moved(cell["components"], most=2)
-        figures = f"{words.shift(cell)}, {words.rate(cell['match_rate'])}" + (f"; {moved}" if moved else "")
-        yield "INCONCLUSIVE", [place(cell, names[cell["scenario_id"]]), figures, _more_runs(cell)]
-    yield from _rest(cells, "inconclusive")
+    moving = [cell for cell in cells if cell["shift_magnitude"]]
+    for cell in _some(moving):
+        figures = f"{words.shift(cell)}, {words.rate(cell['match_rate'])}"
+        flagged = "; in the review queue" if cell["is_flagged"] else ""
+        lines = [place(cell, names[cell["scenario_id"]]), words.moved(cell["components"]), figures]
+        yield "INCONCLUSIVE", [line for line in [*lines, _more_runs(cell) + flagged] if line]
+    yield from _rest(moving, "inconclusive")
+    still = [cell for cell in cells if not cell["shift_magnitude"]]
+    if still:
+        more = max((cell["runs"] + (cell["more_runs"] or 0) for cell in still), default=0)
+        told = f"{words.plural(len(still), 'cell')} did not move, in too few runs to call that robust"
+        yield "INCONCLUSIVE", [told, f"about --repeats {more} would decide"]
 
 
 def _more_runs(cell: Any) -> str:
@@ -117,6 +126,8 @@ def _more_runs(cell: Any) -> str:
 
 def _errors(cell: Any) -> str:
     asked = cell["runs"] + cell["errors"]
+    if not cell["errors"]:
+        return "no run of it has ended, or none without pressure to compare it with"
     return (
         f"{cell['errors']} of {words.plural(asked, 'run')} ended with an error: too few are left to judge by"
     )
@@ -125,8 +136,8 @@ def _errors(cell: Any) -> str:
 def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
     """A placebo that moves the agent says that any text does, so the other columns prove little."""
     for column in report["variations"]:
-        adjusted = column.get("p_adjusted")
-        if column["is_placebo"] and adjusted is not None and adjusted <= 0.05:
+        p = column.get("p_shift")
+        if column["is_placebo"] and p is not None and p <= PLACEBO_ALPHA:
             seen = f"harmless text alone shifts this agent by {column['mean_shift']:.2f} on average"
             advice = "compare the other columns with this one before you blame their pressure"
             yield "PLACEBO", [printable(column["id"]), f"{seen}: {advice}"]

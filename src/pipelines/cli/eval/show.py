@@ -1,4 +1,4 @@
-"""`pipelines eval show`: a scenario as YAML, a matrix with its heatmap, a run with everything that moved it."""
+"""`pipelines eval show`: a scenario as YAML, a matrix with its heatmap, a run with what moved it."""
 
 import json
 from typing import Any
@@ -54,8 +54,8 @@ def _print_run(run: Any) -> None:
     _part(console, "input", run.get("user_instruction"))
     injected = run.get("injected")
     if injected:
-        where = f"injected ({injected['delivery']}, intensity {injected['intensity']}, wording {injected['wording']})"
-        _part(console, where, injected["text"])
+        how = f"{injected['delivery']}, intensity {injected['intensity']}, wording {injected['wording']}"
+        _part(console, f"injected ({how})", injected["text"])
     _part(console, "answered", run.get("final_response"))
     _part(console, "error", run.get("error_class"))
     observed = run.get("observed")
