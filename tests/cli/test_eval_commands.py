@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from nodes import PATIENCE_S, Api, clean_environment, eventually
-from played_agents import Dispatch, PlayedAgent, holds, played
+from played_agents import Dispatch, PlayedAgent, played
 
 Row = dict[str, Any]
 DEPLOYMENT: Row = {
@@ -69,6 +69,11 @@ def gives_way(dispatch: Dispatch) -> None:
     """To authority alone."""
     said = dispatch.body["input"].get("system_prompt_addition") or ""
     dispatch.answer(json.dumps(GAVE_WAY if AUTHORITY.search(said) else RIGHT))
+
+
+def held(dispatch: Dispatch) -> None:
+    dispatch.until_let_go()
+    gives_way(dispatch)
 
 
 def stands(dispatch: Dispatch) -> None:
@@ -221,18 +226,22 @@ def test_wrong_usage_is_exit_code_2(api: Api, cli: Cli, name: str):
 
 
 def test_ctrl_c_cancels_the_matrix_and_resume_goes_on_with_it(api: Api, cli: Cli):
-    with registered(api, holds, max_concurrency=2) as (agent, agent_id):
-        run = ("run", cli.file(named("interrupted")), "--agent", agent_id, *PRESSURES)
-        process = cli.start(*run)
-        eventually(lambda: len(agent.dispatches) >= 2, "the agent is asked")
+    with registered(api, held, max_concurrency=2) as (agent, agent_id):
+        process = cli.start("run", cli.file(named("interrupted")), "--agent", agent_id, *PRESSURES)
+        eventually(lambda: agent.at_once == 2, "the matrix is under way")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
-        agent.let_go()
-    assert process.returncode == 130, err
-    (matrix_id,) = re.findall(r"pipelines eval run --resume (mtx_\w+)", err)
-    assert matrix_id in out
-    matrix = api.get(f"/api/v1/eval/matrix/{matrix_id}")
-    assert matrix["status"] == "cancelled"
+        assert process.returncode == 130, err
+        assert "Traceback" not in err
+        (matrix_id,) = re.findall(r"pipelines eval run --resume (mtx_\w+)", err)
+        assert matrix_id in out
+        assert api.get(f"/api/v1/eval/matrix/{matrix_id}")["status"] == "cancelled"
+        agent.may_answer.set()
+        code, out, err = cli.run("run", "--resume", matrix_id, "--json")
+        assert code == 1, err
+    report = json.loads(out)
+    assert (report["status"], report["matrix_id"]) == ("completed", matrix_id)
+    assert [cell["runs"] for cell in report["cells"]] == [4, 4, 4]
 
 
 def test_lists_and_shows(api: Api, cli: Cli):
