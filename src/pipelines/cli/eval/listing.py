@@ -33,6 +33,9 @@ def print_list(
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
+    if what == "runs" and items:
+        names = {known["id"]: known["name"] for known in server.every(KINDS["scenarios"].path)}
+        items = [item | {"scenario_name": names.get(item["scenario_id"])} for item in items]
     print_rows(kind.columns, [kind.row(item) for item in items], empty=f"There are no {what} yet.")
 
 

@@ -18,19 +18,22 @@ reviews = typer.Typer(
     add_completion=False,
 )
 DraftIds = Annotated[list[str], typer.Argument(help="drf_…")]
-Status = Annotated[str | None, typer.Option(help="Only of this status; `all` for every one.")]
+ReviewStatus = Annotated[
+    str | None, typer.Option(help="waiting, open, disputed, decided or any. [default: waiting]")
+]
+DraftStatus = Annotated[str | None, typer.Option(help="draft, adopted, dismissed or any. [default: draft]")]
 Limit = Annotated[int, typer.Option(min=1, max=500, help="At most so many.")]
 
 
 @drafts.command(name="list")
 def list_drafts(
-    status: Status = None,
+    status: DraftStatus = None,
     limit: Limit = 50,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """List drafts with their confidence and support, the surest first. [default: those that wait]"""
+    """List drafts with their confidence and support, the surest first."""
     from pipelines.cli.client import Server
     from pipelines.cli.eval.drafts import print_drafts
 
@@ -96,7 +99,7 @@ def dismiss(draft_ids: DraftIds, url: Url = DEFAULT_URL, api_key: ApiKey = None)
 
 @reviews.command(name="list")
 def list_reviews(
-    status: Status = None,
+    status: ReviewStatus = None,
     matrix: Annotated[str | None, typer.Option(help="Only of this matrix.")] = None,
     limit: Limit = 50,
     as_json: Json = False,

@@ -22,8 +22,7 @@ def print_reviews(
     server: Server, *, status: str | None, matrix: str | None, limit: int, as_json: bool
 ) -> None:
     """Those that wait, unless another status is asked for."""
-    asked = {"matrix_id": matrix} | ({} if status == "all" else {"status": status or "open"})
-    items = first_items(server, REVIEWS, limit, **asked)
+    items = first_items(server, REVIEWS, limit, matrix_id=matrix, status=status)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return

@@ -48,39 +48,47 @@ def _matrix(server: Server, id: str, files: Files, *, as_json: bool) -> None:
 
 def _print_run(run: Any) -> None:
     console = Console(highlight=False)
-    variation = run["variation"] or "baseline"
-    console.print(Text(f"Run {run['id']}: {printable(run['scenario_name'])} × {variation}", style="bold"))
-    console.print(f"{run['status']}, {run['matrix_id']}", markup=False, style="dim")
-    _part(console, "input", run.get("user_instruction"))
-    injected = run.get("injected")
+    place = f"{printable(run['scenario']['name'])} × {printable(run['variation'] or 'baseline')}"
+    console.print(Text(f"Run {run['id']}: {place}", style="bold"))
+    verdict = f", verdict {run['verdict']}" if run["verdict"] else ""
+    console.print(f"{run['status']}{verdict}, {run['matrix_id']}", markup=False, style="dim")
+    _part(console, "input", run["input"]["user_instruction"])
+    injected = run["injection"]
     if injected:
         how = f"{injected['delivery']}, intensity {injected['intensity']}, wording {injected['wording']}"
         _part(console, f"injected ({how})", injected["text"])
-    _part(console, "answered", run.get("final_response"))
-    _part(console, "error", run.get("error_class"))
-    observed = run.get("observed")
+    _part(console, "answered", run["final_response"])
+    _part(console, "error", _error(run))
+    observed = run["observed"]
     if observed:
-        _part(
-            console, f"observed ({observed['output_class']})", words.value(observed["value"], longest=LONGEST)
-        )
-    if run.get("matched") is not None:
-        console.print(
-            f"\n[bold]match[/] {'yes' if run['matched'] else 'no'}, {run['match_score']:.2f} of it holds"
-        )
-    _print_shift(console, run)
+        seen = words.value(observed["value"], longest=LONGEST)
+        _part(console, f"observed ({observed['output_class']})", seen)
+    if run["matched"] is not None:
+        said = "yes" if run["matched"] else f"no, {words.percent(run['match_score'])} of it holds"
+        expected = words.value(run["scenario"]["expected_behavior"], longest=LONGEST)
+        console.print(Text.assemble(("\nmatch ", "bold"), f"{said}; expected {expected}"))
+    _print_shift(console, run["shift"])
 
 
-def _print_shift(console: Console, run: Any) -> None:
-    shift = run.get("shift")
+def _error(run: Any) -> str | None:
+    if not run["error_class"]:
+        return None
+    detail = (run["error_json"] or {}).get("detail")
+    return f"{run['error_class']}: {detail}" if detail else str(run["error_class"])
+
+
+def _print_shift(console: Console, shift: Any) -> None:
     if shift is None:
         return
-    distance, components = (
-        (shift["distance"], shift["components"]) if isinstance(shift, dict) else (shift, [])
-    )
-    console.print(f"[bold]shift[/] {distance:.2f} from the baseline")
-    moved = words.moved(components, most=20)
+    flip = ", the decision changed" if shift["is_flip"] else ""
+    told = f"{shift['distance']:.2f} from baseline run {shift['reference_run']}{flip}"
+    console.print(Text.assemble(("shift ", "bold"), told))
+    moved = words.moved(shift["components"], most=20)
     if moved:
         console.print(Text(f"  {moved}"))
+    if shift["extra_paths"]:
+        paths = ", ".join(map(words.field, shift["extra_paths"][:10]))
+        console.print(Text(f"  not counted, since nothing is expected of them: {paths}", style="dim"))
 
 
 def _part(console: Console, name: str, text: Any) -> None:

@@ -32,7 +32,7 @@ def export_scenarios(server: Server, ids: list[str], *, to: Target) -> None:
         stored = [server.get(f"{SCENARIOS}/{id}") for id in dict.fromkeys(ids)]
     else:
         # Oldest first, as their author wrote them; a list is newest first.
-        stored = [server.get(f"{SCENARIOS}/{head['id']}") for head in reversed(server.every(SCENARIOS))]
+        stored = server.every(SCENARIOS)[::-1]
     if not stored:
         stop("There is no scenario to export.")
     whole = file_of(stored, server.every(VARIATIONS), with_ids=to.with_ids)
