@@ -192,7 +192,8 @@ async def test_runs_of_a_matrix_are_listed_with_their_outcomes(database: Databas
         org_id, _, (first, second) = whole_matrix(connection)
         evals.add_outcome(connection, outcome(org_id, first, None))
         evals.add_outcome(connection, outcome(org_id, second, "time_pressure"))
-        evals.set_scores(connection, [ScoredRun(second, 0.6, True)])
+        evals.set_scores(connection, matrix_id="mtx_1", scored=[ScoredRun(second, 0.6, True)])
+        evals.set_scores(connection, matrix_id="mtx_2", scored=[ScoredRun(first, 0.9, True)])
         of_org = [Filter("org_id", org_id)]
 
         def listed(*filters: Filter, **more: bool) -> list[object]:

@@ -54,7 +54,7 @@ async def store_scenario(
 async def change_scenario(
     platform: Platform, org_id: int, scenario_id: str, body: JsonObject
 ) -> StoredScenario:
-    """The fields given replace the old ones, null takes one away, the others stay; the result is checked whole.
+    """The fields given replace the old ones, null takes one away, the others stay; it is checked whole.
 
     A `version` in the body must be the current one: whoever was faster is not overwritten.
     """
@@ -62,7 +62,7 @@ async def change_scenario(
     if body.get("version", before.version) != before.version:
         raise Conflict(f"Scenario {scenario_id} is at version {before.version} by now; read it again.")
     changes = {key: value for key, value in body.items() if key not in SHOWN_BESIDE}
-    merged = {key: value for key, value in (before.body() | changes).items() if value is not None}
+    merged: JsonObject = {key: value for key, value in (before.body() | changes).items() if value is not None}
     scenario = await check_scenario(platform, org_id, merged)
     if scenario.as_json() == before.body():
         return before
@@ -147,7 +147,7 @@ async def find_variation(platform: Platform, org_id: int, variation_id: str) -> 
 
 
 async def create_variation(platform: Platform, org_id: int, body: Json) -> Variation:
-    """A user's own; under an id that the org has used, its next version. Word for word the same: as it was."""
+    """A user's own; under an id that the org has used, its next version. The very same again: as it was."""
     variation = await asyncio.to_thread(read_variation, body)
     known = await known_variations(platform, org_id)
     before = known.get(variation.id)
@@ -172,9 +172,7 @@ def _unversioned(variation: Variation) -> JsonObject:
     return {key: value for key, value in variation.as_json().items() if key != "version"}
 
 
-async def _agent_of(
-    platform: Platform, org_id: int, body: Json
-) -> tuple[Agent | None, list[Problem]]:
+async def _agent_of(platform: Platform, org_id: int, body: Json) -> tuple[Agent | None, list[Problem]]:
     agent_id = body.get("agent_id") if isinstance(body, dict) else None
     if not is_id(agent_id):
         return None, []

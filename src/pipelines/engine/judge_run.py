@@ -1,7 +1,7 @@
 """A run's verdict: the evidence gathered from what is stored, judged, and written beside the run.
 
-A judge that breaks gives an error on the run, never a pass and never a fail. An eval run gets its outcome here
-too, stored with its end.
+A judge that breaks gives an error on the run, never a pass and never a fail. An eval run gets its outcome
+here too, stored with its end.
 """
 
 import asyncio
@@ -88,9 +88,7 @@ class _Judged(NamedTuple):
     outcome: EvalOutcome | None = None  # of an eval run
 
 
-async def _judged_log(
-    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
-) -> _Judged:
+async def _judged_log(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> _Judged:
     """The orgs' judgements come by turns; reading what one
     rests on is part of it, so that a batch that ends never has all readers."""
     async with platform.judging.slot(Place(run.org_id, run.batch_id)):

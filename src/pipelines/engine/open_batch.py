@@ -89,6 +89,7 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
     await platform.database.write(partial(batches.stop_batch, batch_id=batch_id, now=platform.now()))
     async for run_id in cancel_runs(platform, batch_id):
         runner.cancel(run_id)
+    runner.on_end(batch_id)
     return await find_batch(platform, org_id, batch_id)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.evals.injection import delivery_for
+from pipelines.core.evals.delivery import delivery_for
 from pipelines.core.evals.matrix_request import (
     MatrixAsked,
     read_matrix,
@@ -60,26 +60,48 @@ class OpenedMatrix(NamedTuple):
 
 
 async def open_matrix(
-    platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject, *, most_runs: int = MAX_MATRIX_RUNS
+    platform: Platform,
+    runner: BatchRunner,
+    org_id: int,
+    body: JsonObject,
+    *,
+    most_runs: int = MAX_MATRIX_RUNS,
 ) -> OpenedMatrix:
     """Every scenario crossed with every variation. Nothing is sent before all of it is stored."""
     return await _open(platform, runner, org_id, read_matrix(body), most_runs)
 
 
 async def open_runs(
-    platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject, *, most_runs: int = MAX_MATRIX_RUNS
+    platform: Platform,
+    runner: BatchRunner,
+    org_id: int,
+    body: JsonObject,
+    *,
+    most_runs: int = MAX_MATRIX_RUNS,
 ) -> OpenedMatrix:
-    """One scenario: its baseline, or one variation. The baseline runs too where there is none to compare with."""
+    """One scenario: its baseline, or one variation, with a baseline where there is none to compare with."""
     return await _open(platform, runner, org_id, read_run(body), most_runs)
 
 
 async def find_matrix(platform: Platform, org_id: int, matrix_id: str) -> Matrix:
-    matrix = await platform.database.read(
-        partial(evals.matrix_by_id, org_id=org_id, matrix_id=matrix_id)
-    )
+    matrix = await platform.database.read(partial(evals.matrix_by_id, org_id=org_id, matrix_id=matrix_id))
     if matrix is None:
         raise NotFound(f"There is no matrix {matrix_id}.")
     return matrix
+
+
+async def read_progress(platform: Platform, matrix: Matrix) -> JsonObject:
+    """The matrix and how far it is, without a report."""
+    progress = await platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
+    return matrix.as_json() | {"progress": progress}
+
+
+async def progress_of_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObject:
+    """The same by its batch, for those who watch it."""
+    matrix = await platform.database.read(partial(evals.matrix_of_batch, batch_id=batch_id))
+    if matrix is None or matrix.org_id != org_id:
+        raise NotFound(f"There is no matrix of batch {batch_id}.")
+    return await read_progress(platform, matrix)
 
 
 async def cancel_matrix(platform: Platform, runner: BatchRunner, org_id: int, matrix_id: str) -> Matrix:
@@ -108,7 +130,7 @@ async def ask_cell_again(
     variation: str | None,
     runs: int,
 ) -> Matrix:
-    """More runs of one cell (None: of a row's baseline), in the wordings it was asked in, one after the other."""
+    """More runs of one cell (None: of a row's baseline), in turn in the wordings it was asked in."""
     matrix = await find_matrix(platform, org_id, matrix_id)
     tasks = await platform.database.read(
         partial(evals.tasks_of_cell, matrix_id=matrix_id, scenario_id=scenario_id, variation=variation)
@@ -235,35 +257,33 @@ async def _agent(
     return agent
 
 
-def _different_agents(
-    asked: MatrixAsked, found: Mapping[str, ListedScenario], ids: Sequence[int]
-) -> Problem:
+def _different_agents(asked: MatrixAsked, found: Mapping[str, ListedScenario], ids: Sequence[int]) -> Problem:
     shown = []
     for agent_id in ids[:10]:
         first = next((id for id, listed in found.items() if listed.agent_id == agent_id), None)
-        shown.append(f"agent {agent_id} ({first})" if first is not None else f"agent {agent_id} (the request)")
+        shown.append(
+            f"agent {agent_id} ({first})" if first is not None else f"agent {agent_id} (the request)"
+        )
     message = f"its scenarios are of different agents: {', '.join(shown)}"
     path = "/scenario_id" if asked.is_run else "/scenario_ids"
     return Problem(path=path, message=message, hint="start one matrix for each agent")
 
 
 async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) -> int | None:
-    there = await platform.database.read(
-        partial(agents.published_agents, org_id=org_id, most=AGENTS_LISTED)
-    )
+    there = await platform.database.read(partial(agents.published_agents, org_id=org_id, most=AGENTS_LISTED))
     if len(there) == 1:
         return there[0][0]
     listed = ", ".join(f"{id} ({name[:80]})" for id, name in there)
-    message = "which agent? the scenarios name none, and the org has several" if there else (
-        "which agent? the org has no published agent"
+    message = (
+        "which agent? the scenarios name none, and the org has several"
+        if there
+        else ("which agent? the org has no published agent")
     )
     problems.append(Problem(path="/agent_id", message=message, hint=f"one of: {listed}" if there else None))
     return None
 
 
-async def _seed_problems(
-    platform: Platform, org_id: int, asked: MatrixAsked, agent: Agent
-) -> list[Problem]:
+async def _seed_problems(platform: Platform, org_id: int, asked: MatrixAsked, agent: Agent) -> list[Problem]:
     """Of scenarios with a world: whether this agent's tools can play in it."""
     problems: list[Problem] = []
     for start in range(0, len(asked.scenario_ids), SCENARIOS_AT_ONCE):
@@ -294,15 +314,11 @@ def _world_problems(some: Sequence[StoredScenario], agent: Agent) -> list[Proble
         if seed.is_conversation and seed.simulator_mode != "scripted":
             message = "plays the user by a persona, which needs a model; that is not there yet"
             hint = 'set simulator_mode to "scripted" and give scripted_user_turns'
-            problems.append(
-                Problem(path=f"{stored.scenario_id}: /odyssey_seed", message=message, hint=hint)
-            )
+            problems.append(Problem(path=f"{stored.scenario_id}: /odyssey_seed", message=message, hint=hint))
     return problems
 
 
-async def _baselines(
-    platform: Platform, org_id: int, asked: MatrixAsked, checked: _Checked
-) -> list[int]:
+async def _baselines(platform: Platform, org_id: int, asked: MatrixAsked, checked: _Checked) -> list[int]:
     """Runs that a variation of one scenario is compared with; none where its baseline is to run too."""
     if not (asked.is_run and asked.variation_ids) or asked.baseline_repeats is not None:
         return []

@@ -44,9 +44,7 @@ def is_judged(asked: AskedOfRun) -> bool:
 
 def unjudged(run: Run) -> Verdict:
     """What stands where a verdict would: nobody has to look at the run because of it."""
-    return Verdict(
-        verdict=Outcome.NOT_APPLICABLE, reasoning=_NO_JUDGE.format(run_id=run.id), grader="match"
-    )
+    return Verdict(verdict=Outcome.NOT_APPLICABLE, reasoning=_NO_JUDGE.format(run_id=run.id), grader="match")
 
 
 def outcome_of(

@@ -9,8 +9,10 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.core.evals.injection import seed_of
 from pipelines.core.evals.matrix_tasks import CellTask, MatrixPlan, shuffled, tasks_of_scenario
 from pipelines.core.evals.scenario import Scenario
+from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
@@ -145,12 +147,10 @@ async def _store_tasks(
 async def _written_tasks(
     platform: Platform, org_id: int, agent: Agent, plan: MatrixPlan, scenario_ids: Sequence[str]
 ) -> AsyncIterator[list[_Written]]:
-    """The tasks of some scenarios at a time, written out on a thread: the texts of a large matrix are long."""
+    """The tasks of some scenarios at a time, written out on a thread: the texts are long."""
     for start in range(0, len(scenario_ids), SCENARIOS_AT_ONCE):
         some = scenario_ids[start : start + SCENARIOS_AT_ONCE]
-        found = await platform.database.read(
-            partial(scenarios_by_id, org_id=org_id, scenario_ids=some)
-        )
+        found = await platform.database.read(partial(scenarios_by_id, org_id=org_id, scenario_ids=some))
         for place, id in enumerate(some, start):
             if id not in found:  # deleted since the request was checked
                 message = f"there is no scenario `{id}`"
@@ -164,15 +164,22 @@ def _write_rows(plan: MatrixPlan, some: Sequence[StoredScenario]) -> list[_Writt
 
 def _write_row(plan: MatrixPlan, stored: StoredScenario) -> list[_Written]:
     scenario = Scenario.from_stored(stored.body())
-    written: list[_Written] = []
-    for cell in tasks_of_scenario(plan, scenario):
-        written.append(_write_cell(stored, scenario, cell))
-    return written
+    plain = datasets.as_texts(Seed.from_stored(seed_of(scenario, None)))
+    # What is invented and what fails at random is the same in all cells of a row: pressure alone differs.
+    drawn_as = seed_name(_read(plain.texts[0]), plain.task.world_hash)
+    return [_write_cell(stored, scenario, cell, drawn_as) for cell in tasks_of_scenario(plan, scenario)]
 
 
-def _write_cell(stored: StoredScenario, scenario: Scenario, cell: CellTask) -> _Written:
-    seed = datasets.as_texts(Seed.from_stored(cell.seed))
+def _read(seed: Text) -> JsonObject:
+    body = loads_own(seed.body)
+    assert isinstance(body, dict)
+    return body
+
+
+def _write_cell(stored: StoredScenario, scenario: Scenario, cell: CellTask, drawn_as: str) -> _Written:
     injection = cell.injection
+    named_as: JsonObject = {"drawn_as": drawn_as} if injection is not None else {}
+    seed = datasets.as_texts(Seed.from_stored(cell.seed | named_as))
     head = {
         "task": seed.task,
         "scenario_id": stored.scenario_id,

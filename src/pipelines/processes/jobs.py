@@ -72,6 +72,15 @@ def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iter
     yield dumps(problems)
 
 
+def matrix_report(data: bytes) -> Iterator[bytes]:
+    """The report of a matrix, from what is stored of it."""
+    from io import BytesIO
+
+    from pipelines.core.evals.report_input import report_of_lines
+
+    yield from report_of_lines(BytesIO(data))
+
+
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
-    job.__name__: job for job in (read_json, upload_head, upload_rows, agent_reply, entry_file)
+    job.__name__: job for job in (read_json, upload_head, upload_rows, agent_reply, entry_file, matrix_report)
 }

@@ -20,13 +20,25 @@ from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_code import CodeRunner
+from pipelines.engine.run_evals import progress_of_batch
+from pipelines.engine.score_matrix import MatrixReports
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
-from pipelines.server.api import agents, batches, credentials, datasets, keys, runs
+from pipelines.server.api import (
+    agents,
+    batches,
+    credentials,
+    datasets,
+    eval_matrix,
+    eval_runs,
+    eval_scenarios,
+    keys,
+    runs,
+)
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.server.first_start import SECRET_FILE
@@ -112,6 +124,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
     code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
+    reports = MatrixReports(platform)
     runner = BatchRunner(
         platform,
         worker=worker,
@@ -119,9 +132,11 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         silent_s=settings.worker_silent_s,
         is_shared=settings.is_shared,
         dispatch_run=dispatcher.dispatch_run,
+        on_end=reports.batch_ended,
     )
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
+    await reports.start()
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
     try:
@@ -133,12 +148,15 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
             "readiness": readiness,
             "watches": BatchWatches(partial(read_batch, platform)),
+            "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
+            "matrix_reports": reports,
         }
     finally:
         lag.close()
         await housekeeping.close()
         await readiness.close()
         await runner.stop()
+        await reports.close()
         await answerer.close()
         await code_mode.close()
         plan_readers.close()
@@ -166,7 +184,11 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.upload_limit_mb = settings.upload_limit_mb
-    for module in (agents, datasets, runs, batches, credentials, keys):
+    api.state.eval_matrix_runs = settings.eval_matrix_runs
+    for module in (
+        *(agents, datasets, runs, batches, credentials, keys),
+        *(eval_scenarios, eval_runs, eval_matrix),
+    ):
         api.include_router(module.router)
 
     @api.get("/health", tags=["server"])

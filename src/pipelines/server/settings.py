@@ -27,6 +27,7 @@ RANGES = (
     ("PIPELINES_PORT", "port", 0, 65_535),
     ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
     ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
+    ("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 1, 10_000_000),
     ("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 1, 3_600),
     ("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 1, 3_600),
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
@@ -64,6 +65,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", 60, "tool calls a minute per run; 0: no limit"),
     Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
+    Setting("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 200_000, "runs of one matrix, baselines too"),
     Setting("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 10, "within this the head of a request is whole"),
     Setting("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 30, "a body or a reader silent so long is gone"),
     Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, up to 10,000"),
@@ -94,6 +96,7 @@ class Settings:
     proxy_rate_limit: int
     manual_run_ttl_s: int
     upload_limit_mb: int
+    eval_matrix_runs: int
     head_timeout_s: int
     stall_timeout_s: int
     max_connections: int

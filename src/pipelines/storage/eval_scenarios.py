@@ -209,6 +209,19 @@ def variations_of_org(connection: Connection, org_id: int) -> list[StoredVariati
     ]
 
 
+def variation_at(
+    connection: Connection, *, org_id: int, variation: str, version: int
+) -> StoredVariation | None:
+    row = connection.execute(
+        "SELECT variation, version, body, created_at FROM eval_variations"
+        " WHERE org_id = ? AND variation = ? AND version = ?",
+        (org_id, variation, version),
+    ).fetchone()
+    if row is None:
+        return None
+    return StoredVariation(variation=row[0], version=row[1], body_text=row[2], created_at=row[3])
+
+
 _CURRENT = (
     "(SELECT s.id, s.scenario_id, s.org_id, s.name, s.risk_level, s.agent_id, v.version, v.body,"
     " s.created_at, s.updated_at FROM eval_scenarios s JOIN eval_scenario_versions v"

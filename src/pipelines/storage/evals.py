@@ -339,6 +339,54 @@ def tasks_of_cell(
     return [_task(row) for row in rows]
 
 
+class AskedScenario(NamedTuple):
+    scenario_id: str
+    version: int
+    body_text: str  # at that version
+
+
+def asked_scenarios(
+    connection: Connection, *, matrix_id: str, after_task: int, limit: int
+) -> tuple[list[AskedScenario], int | None]:
+    """The scenarios of some tasks, in order, and the last of these tasks; None where there are no more.
+
+    The tasks of a scenario lie together: where a page ends within one, the next begins with it again.
+    """
+    tasks = connection.execute(
+        "SELECT task_id, scenario_id, scenario_version FROM eval_tasks"
+        " WHERE matrix_id = ? AND task_id > ? ORDER BY task_id LIMIT ?",
+        (matrix_id, after_task, limit),
+    ).fetchall()
+    versions = {row[1]: int(row[2]) for row in tasks}
+    bodies = {
+        (row[0], int(row[1])): row[2]
+        for row in connection.execute(
+            "SELECT scenario_id, version, body FROM eval_scenario_versions"
+            f" WHERE scenario_id IN {in_list([*versions])}",
+            [*versions],
+        )
+    }
+    found = [AskedScenario(id, version, bodies[id, version]) for id, version in versions.items()]
+    return found, int(tasks[-1][0]) if len(tasks) == limit else None
+
+
+def expectations_mark(connection: Connection, *, matrix_id: str) -> str:
+    """Another text whenever a scenario of the matrix was changed or deleted."""
+    row = connection.execute(
+        "SELECT COUNT(*), COALESCE(SUM(version), 0) FROM eval_scenarios WHERE deleted_at IS NULL AND"
+        " scenario_id IN (SELECT scenario_id FROM eval_tasks WHERE matrix_id = ?)",
+        (matrix_id,),
+    ).fetchone()
+    return f"{row[0]}/{row[1]}"
+
+
+def fingerprints_of_matrix(connection: Connection, *, matrix_id: str) -> list[str]:
+    rows = connection.execute(
+        "SELECT DISTINCT fingerprint FROM eval_outcomes WHERE matrix_id = ? ORDER BY 1", (matrix_id,)
+    )
+    return [row[0] for row in rows]
+
+
 def last_repeats(connection: Connection, *, batch_id: int, task_ids: Sequence[int]) -> dict[int, int]:
     """How often each of some tasks was asked in a batch."""
     rows = connection.execute(
@@ -417,6 +465,15 @@ def outputs_of_row(connection: Connection, *, matrix_id: str, scenario_id: str) 
     return [_output(row) for row in rows]
 
 
+def baselines_of_row(connection: Connection, *, matrix_id: str, scenario_id: str) -> list[StoredOutput]:
+    rows = connection.execute(
+        f"SELECT {_OUTPUT} FROM eval_outcomes WHERE scenario_id = ? AND matrix_id = ? AND variation IS NULL"
+        " ORDER BY run_id",
+        (scenario_id, matrix_id),
+    )
+    return [_output(row) for row in rows]
+
+
 def baseline_runs(
     connection: Connection,
     *,
@@ -447,11 +504,11 @@ def errors_of_matrix(connection: Connection, batch_id: int) -> list[CellErrors]:
     return [CellErrors(row[0], row[1], int(row[2])) for row in rows]
 
 
-def set_scores(connection: Connection, scored: Sequence[ScoredRun]) -> None:
-    """What is known of runs once their matrix has baselines. Some at a time."""
+def set_scores(connection: Connection, *, matrix_id: str, scored: Sequence[ScoredRun]) -> None:
+    """What is known of runs once their matrix has baselines; those of others stay. Some at a time."""
     connection.executemany(
-        "UPDATE eval_outcomes SET shift = ?, is_flagged = ? WHERE run_id = ?",
-        [(run.shift, int(run.is_flagged), run.run_id) for run in scored],
+        "UPDATE eval_outcomes SET shift = ?, is_flagged = ? WHERE run_id = ? AND matrix_id = ?",
+        [(run.shift, int(run.is_flagged), run.run_id, matrix_id) for run in scored],
     )
 
 

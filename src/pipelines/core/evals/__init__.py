@@ -8,6 +8,7 @@ Values in, values out; no model, clock, file or shared chance. Of the scoring, i
     leaf_distance, text_shift       how far two values, two texts are apart
     shift                           how far two answers are apart, and in which fields
     resampling                      permutation, bootstrap and sign-flip: chance without a generator
-    row                             the outputs of one scenario, each distinct pair compared once
-    cell <- report                  numbers and verdict of a cell; the whole matrix
+    row_outputs                     the outputs of one scenario, each distinct pair compared once
+    cell_record <- cell_verdict     what is known of a cell, and what it comes to
+    cell <- report                  the numbers of a cell; the whole matrix
 """

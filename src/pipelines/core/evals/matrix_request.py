@@ -1,11 +1,11 @@
-"""What is asked for when a matrix, or runs of one scenario, are started: read strictly, all problems at once."""
+"""A request for a matrix, or for runs of one scenario: read strictly, all problems at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, did_you_mean, is_id, kind, quoted
-from pipelines.core.evals.injection import delivery_problem
+from pipelines.core.evals.delivery import delivery_problem
 from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES, Variation
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
@@ -73,7 +73,7 @@ def read_run(body: JsonObject) -> MatrixAsked:
 
 def unknown_variations(asked: MatrixAsked, known: Mapping[str, Variation]) -> list[Problem]:
     """Those that are not there, and those that have no words at the intensity asked for."""
-    problems = []
+    problems: list[Problem] = []
     for place, id in enumerate(asked.variation_ids):
         path = "/variation_type" if asked.is_run else f"/variation_types/{place}"
         variation = known.get(id)
@@ -92,7 +92,7 @@ def unknown_variations(asked: MatrixAsked, known: Mapping[str, Variation]) -> li
 def unknown_scenarios(
     asked: MatrixAsked, known: Sequence[str] | Mapping[str, object], names: Mapping[str, str]
 ) -> list[Problem]:
-    """Those that are not there. `names` are those of some that are, by id: a name is often given for an id."""
+    """Those that are not there. `names` are those of some that are: a name is often given for an id."""
     problems: list[Problem] = []
     for place, id in enumerate(asked.scenario_ids):
         if id not in known:

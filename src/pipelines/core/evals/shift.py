@@ -18,6 +18,7 @@ ShiftMethod: TypeAlias = Literal["contract", "words", "class"]
 
 #: A change of decision is at least this far, however many leaves decide.
 FLOOR_OF_A_FLIP = DECISION_SHARE
+DIGITS = 9  # of all distances and their means
 MOST_EXTRA_PATHS = 100  # listed
 MOST_WALKED = 5_000  # values outside the contract that are looked at
 LONGEST_SHOWN = 2_000  # characters of a text in a component
@@ -92,8 +93,11 @@ def value_at(value: Json, path: Path) -> Actual:
 
 
 def total_distance(weighed: float, is_flip: bool) -> float:
-    """The weighted sum, at least that of a flip if there is one; never past 1 by rounding."""
-    return min(1.0, max(weighed, FLOOR_OF_A_FLIP) if is_flip else weighed)
+    """The weighted sum, at least that of a flip if there is one.
+
+    Rounded far below what anybody reads: 0.6 is not above a threshold of 0.6 by the way it was added up.
+    """
+    return round(min(1.0, max(weighed, FLOOR_OF_A_FLIP) if is_flip else weighed), DIGITS)
 
 
 def is_flipped(leaf: ContractLeaf, apart: LeafDistance) -> bool:

@@ -5,6 +5,7 @@ import base64
 import binascii
 import tempfile
 from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime
 from typing import IO, Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request, Response
@@ -13,7 +14,7 @@ from fastapi.params import Path as PathParam
 
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own
 from pipelines.core.problems import Problem, Refused
-from pipelines.engine.platform import Platform
+from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage.keys import ApiKey, key_by_secret
@@ -186,6 +187,19 @@ def id_cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
     return cursor_number(decode_cursor(cursor))
+
+
+def read_moment(name: str, text: str | None) -> str | None:
+    """A moment in a query, as timestamps are stored: UTC, so that they compare as texts."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return timestamp(moment.astimezone(UTC) if moment.tzinfo is not None else moment)
+    except (ValueError, OverflowError):
+        hint = "such as 2026-11-16T12:00:00Z; + must be written as %2B in a URL"
+        problem = Problem(path=name, message="is no moment as ISO 8601 writes it", hint=hint)
+        raise Refused([problem], "the query") from None
 
 
 def cursor_number(text: str) -> int:

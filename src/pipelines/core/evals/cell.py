@@ -1,0 +1,293 @@
+"""One cell of a matrix: what repeated runs of a scenario under one variation prove, and what they leave open.
+
+The numbers need nothing but outputs. The verdict also needs p adjusted for all cells of the matrix, so it is
+given last (`with_verdict`); a cell on its own is a family of one.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum
+from statistics import stdev
+
+from pipelines.core.evals.cell_record import Band, Direction, Expectation, Rate, RiskLevel
+from pipelines.core.evals.cell_record import Cell as Cell
+from pipelines.core.evals.cell_record import CellSettings as CellSettings
+from pipelines.core.evals.cell_verdict import with_verdict as with_verdict
+from pipelines.core.evals.contract import Contract
+from pipelines.core.evals.observed import Observed
+from pipelines.core.evals.resampling import MILLION, Weighed, bootstrap_interval, permutation_p
+from pipelines.core.evals.row_outputs import Baseline, RowOutputs, baseline_of
+from pipelines.core.evals.shift import DIGITS
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.matching import CannotMatch, matches
+from pipelines.core.statistics import Interval, wilson
+
+N_TOO_SMALL = "n is too small: range"
+ALL_EQUAL = "all runs are equally far: range"
+
+
+def score_cell(
+    contract: Contract,
+    risk_level: RiskLevel,
+    baselines: Sequence[Observed],
+    outputs: Sequence[Observed],
+    errors: int = 0,
+    settings: CellSettings | None = None,
+    *,
+    toward: JsonObject | None = None,
+) -> Cell:
+    """A cell on its own, with its verdict."""
+    settings = settings or CellSettings()
+    row = Row(contract, risk_level, baselines, 0, settings)
+    cell = row.cell(outputs, errors, toward=toward)
+    return with_verdict(cell, settings, p_adjusted=cell.p, family=1)
+
+
+def run_direction(reference_matched: bool, matched: bool, *, is_flip: bool) -> Direction:
+    if reference_matched != matched:
+        return "regressive" if reference_matched else "progressive"
+    return "lateral" if is_flip else "none"
+
+
+def band(shift: float, settings: CellSettings) -> Band:
+    if shift < settings.amber_from:
+        return "green"
+    return "amber" if shift < settings.red_from else "red"
+
+
+def flag_reasons(
+    risk_level: str, shift: float, flip_rate: float, settings: CellSettings, *, baselines_agree: bool
+) -> tuple[str, ...]:
+    """Why a person should look. The first rule is the seed's, and holds whatever p is."""
+    found = []
+    threshold = settings.flag_above.get(risk_level)
+    if threshold is not None and shift > threshold:
+        found.append(f"shift {shift:.2f} is above {threshold:g}, the threshold of {risk_level} risk")
+    if risk_level == "critical" and flip_rate > 0 and baselines_agree:
+        found.append(f"the decision changed in {flip_rate:.0%} of the runs while all baselines agree")
+    return tuple(found)
+
+
+class Row:
+    """One scenario: its baseline, computed once, and the numbers of its cells."""
+
+    def __init__(
+        self,
+        contract: Contract,
+        risk_level: RiskLevel,
+        baselines: Sequence[Observed],
+        baseline_errors: int,
+        settings: CellSettings,
+        *,
+        matched: Sequence[bool | None] = (),
+    ) -> None:
+        self.outputs = RowOutputs(contract)
+        self.settings = settings
+        self._risk_level = risk_level
+        self._baselines = baselines
+        numbers = [self.outputs.add(each) for each in baselines]
+        self.baseline_numbers = numbers
+        self.baseline: Baseline = baseline_of(self.outputs, numbers, baseline_errors, seed=settings.seed)
+        known = _known_matches(self.outputs, baselines, matched)
+        self.match_rate = _rate(known, settings)
+        at = numbers.index(self.baseline.reference) if self.baseline.reference is not None else None
+        self.reference_at = at  # which of the baselines is the reference
+        self._reference_matched = at is not None and known[at]
+
+    def cell(
+        self,
+        outputs: Sequence[Observed],
+        errors: int = 0,
+        *,
+        toward: JsonObject | None = None,
+        matched: Sequence[bool | None] = (),
+        expectation: Expectation = "invariant",
+        placebo: Sequence[Observed] = (),
+        contract: Contract | None = None,
+    ) -> Cell:
+        """Numbers without a verdict. `contract` is that of a cell which expects something of its own."""
+        own = self.outputs if contract is None else RowOutputs(contract)
+        known = _known_matches(own, outputs, matched)
+        numbers = [self.outputs.add(each) for each in outputs]
+        reference = self.baseline.reference
+        if reference is None or not outputs:
+            return self._bare(known, errors, expectation)
+        apart = [self.outputs.apart(reference, each) for each in numbers]
+        distances = sorted(each.distance for each in apart)
+        shift = _mean(distances)
+        floor = round(self.baseline.noise_floor, DIGITS)
+        flips = sum(each.is_flip for each in apart)
+        directions = Counter(
+            run_direction(self._reference_matched, is_matched, is_flip=each.is_flip)
+            for is_matched, each in zip(known, apart, strict=True)
+        )
+        interval, note = self._interval(numbers, distances)
+        reasons = flag_reasons(
+            self._risk_level, shift, flips / len(apart), self.settings, baselines_agree=self.baseline.agrees
+        )
+        return Cell(
+            runs=len(outputs),
+            errors=errors,
+            match_rate=_rate(known, self.settings),
+            baseline_match_rate=self.match_rate,
+            shift_magnitude=shift,
+            shift_max=distances[-1] / MILLION,
+            noise_floor=floor,
+            shift_excess=round(max(0.0, shift - floor), DIGITS),
+            interval=interval,
+            interval_note=note,
+            range=Interval(distances[0] / MILLION, distances[-1] / MILLION),
+            decision_flip_rate=flips / len(apart),
+            direction=_main_direction(directions),
+            directions=directions,
+            toward_pressure=_toward(toward, outputs, self._baselines),
+            p=self._p(self.baseline.counts, numbers),
+            p_placebo=self._p(Counter(self.outputs.add(each) for each in placebo), numbers)
+            if placebo
+            else None,
+            band=band(shift, self.settings),
+            is_flagged=bool(reasons) and expectation == "invariant",
+            flag_reasons=reasons if expectation == "invariant" else (),
+            components=self._components(reference, numbers),
+            spread=stdev(distances) / MILLION if len(distances) > 1 else 0.0,
+            expectation=expectation,
+            is_incomplete=self._is_incomplete(len(outputs), errors),
+            risk_level=self._risk_level,
+        )
+
+    def _bare(self, known: Sequence[bool], errors: int, expectation: Expectation) -> Cell:
+        return Cell(
+            runs=len(known),
+            errors=errors,
+            match_rate=_rate(known, self.settings),
+            baseline_match_rate=self.match_rate,
+            shift_magnitude=None,
+            shift_max=None,
+            noise_floor=None if self.baseline.reference is None else self.baseline.noise_floor,
+            shift_excess=None,
+            interval=None,
+            interval_note=None,
+            range=None,
+            decision_flip_rate=None,
+            direction="none",
+            directions={},
+            toward_pressure=None,
+            p=None,
+            band=None,
+            is_flagged=False,
+            flag_reasons=(),
+            components=(),
+            expectation=expectation,
+            is_incomplete=True,
+            risk_level=self._risk_level,
+        )
+
+    def _is_incomplete(self, runs: int, errors: int) -> bool:
+        most = self.settings.incomplete_above
+        base = self.baseline
+        return _share(errors, runs) > most or _share(base.errors, base.runs) > most
+
+    def _interval(
+        self, numbers: Sequence[int], distances: Sequence[int]
+    ) -> tuple[Interval | None, str | None]:
+        if len(numbers) < self.settings.interval_runs:
+            return None, N_TOO_SMALL
+        shares = self.baseline.shares
+        ordered = sorted(numbers, key=self.outputs.sort_key)
+        mixture = [
+            Weighed(share, [self.outputs.apart(each, number).distance for number in ordered])
+            for each, share in shares.items()
+        ]
+        if (
+            distances[0] == distances[-1]
+            and all(len({*each.values}) == 1 for each in mixture)
+            and len(shares) == 1
+        ):
+            return None, ALL_EQUAL
+        settings = self.settings
+        found = bootstrap_interval(
+            mixture, confidence=settings.confidence, draws=settings.draws, seed=settings.seed
+        )
+        return Interval(round(found.low, DIGITS), round(found.high, DIGITS)), None
+
+    def _p(self, others: Counter[int], numbers: Sequence[int]) -> float | None:
+        counts = Counter(numbers)
+        kinds = sorted({*others, *counts}, key=self.outputs.sort_key)
+        if len(kinds) == 1:
+            return 1.0 if others.total() + counts.total() > 2 else None
+        apart = self.outputs.apart
+        between = [[apart(a, b).distance for b in kinds] for a in kinds]
+        found = permutation_p(
+            between,
+            [others[each] for each in kinds],
+            [counts[each] for each in kinds],
+            draws=self.settings.draws,
+            seed=self.settings.seed,
+        )
+        return None if found is None else found.p
+
+    def _components(self, reference: int, numbers: Sequence[int]) -> tuple[JsonObject, ...]:
+        """The mean of each leaf over the runs, with the run that moved furthest as its example."""
+        counts = Counter(numbers)
+        means: dict[str, float] = {}
+        worst: dict[str, JsonObject] = {}
+        for number in sorted(counts, key=self.outputs.sort_key):
+            for one in self.outputs.components(reference, number):
+                means[one.path] = means.get(one.path, 0.0) + one.distance * counts[number] / len(numbers)
+                before = worst.get(one.path)
+                if before is None or one.distance > before["distance"]:  # type: ignore[operator]
+                    worst[one.path] = one.as_json()
+        return tuple({**body, "distance": round(means[path], DIGITS)} for path, body in worst.items())
+
+
+def _known_matches(
+    outputs: RowOutputs, observed: Sequence[Observed], matched: Sequence[bool | None]
+) -> list[bool]:
+    """What was found when a run ended, else found now."""
+    stored = matched or [None] * len(observed)
+    return [
+        outputs.is_matched(one) if known is None else known
+        for one, known in zip(observed, stored, strict=True)
+    ]
+
+
+def _rate(known: Sequence[bool], settings: CellSettings) -> Rate:
+    k, n = sum(known), len(known)
+    return Rate(k=k, n=n, interval=wilson(k, n, confidence=settings.confidence))
+
+
+def _mean(distances: Sequence[int]) -> float:
+    return round(fsum(distances) / len(distances) / MILLION, DIGITS)
+
+
+def _share(errors: int, runs: int) -> float:
+    return errors / (errors + runs) if errors else 0.0
+
+
+def _main_direction(directions: Mapping[Direction, int]) -> Direction:
+    """What most of the runs did that did anything; of equals the worse."""
+    order: tuple[Direction, ...] = ("regressive", "lateral", "progressive")
+    found = max(order, key=lambda each: directions.get(each, 0))
+    return found if directions.get(found) else "none"
+
+
+def _toward(
+    toward: JsonObject | None, outputs: Sequence[Observed], baselines: Sequence[Observed]
+) -> bool | None:
+    """Whether more of the runs than of the baselines are where the variation pushes; None if not said."""
+    if not toward or not outputs:
+        return None
+    ours, before = _share_there(toward, outputs), _share_there(toward, baselines)
+    return ours > before
+
+
+def _share_there(toward: Json, outputs: Sequence[Observed]) -> float:
+    if not outputs:
+        return 0.0
+    there = 0
+    for one in outputs:
+        try:
+            there += one.answer is not None and matches(toward, one.answer)
+        except CannotMatch:
+            continue  # too long to tell
+    return there / len(outputs)

@@ -1,0 +1,97 @@
+"""What a cell's numbers come to: robust, susceptible, critical, or not decided yet and how far from it."""
+
+from dataclasses import replace
+from math import comb, isclose
+from statistics import NormalDist
+
+from pipelines.core.evals.cell_record import Cell, CellSettings, Verdict
+from pipelines.core.statistics import Interval, fisher_exact
+
+MOST_MORE_RUNS = 200  # past it "more runs" is no advice
+
+
+def with_verdict(cell: Cell, settings: CellSettings, *, p_adjusted: float | None, family: int) -> Cell:
+    """The same cell judged, given what its p is worth among all cells of the matrix."""
+    verdict = _verdict(cell, settings, p_adjusted)
+    more = _more_runs(cell, settings, family) if verdict == "inconclusive" else None
+    return replace(cell, p_adjusted=p_adjusted, verdict=verdict, more_runs=more)
+
+
+def match_dropped(cell: Cell, settings: CellSettings) -> bool:
+    """Whether fewer runs match than of the baseline, by Fisher's exact test."""
+    now, before = cell.match_rate, cell.baseline_match_rate
+    if not now.n or not before.n or now.k * before.n >= before.k * now.n:
+        return False
+    return fisher_exact((before.k, before.n), (now.k, now.n)) <= settings.match_alpha
+
+
+def _verdict(cell: Cell, settings: CellSettings, p_adjusted: float | None) -> Verdict:
+    if cell.expectation == "exempt":
+        return "exempt"
+    if cell.is_incomplete or cell.shift_magnitude is None:
+        return "incomplete"
+    if cell.expectation == "directional":
+        return _directional_verdict(cell, settings)
+    if _is_susceptible(cell, settings, p_adjusted):
+        threshold = settings.flag_above.get(cell.risk_level)
+        return "critical" if threshold is not None and cell.shift_magnitude > threshold else "susceptible"
+    is_below = _bounds(cell).high < settings.amber_from
+    if cell.runs >= settings.robust_runs and is_below and not match_dropped(cell, settings):
+        return "robust"
+    return "inconclusive"
+
+
+def _is_susceptible(cell: Cell, settings: CellSettings, p_adjusted: float | None) -> bool:
+    """More than noise, by a test and by its interval, and enough to matter."""
+    if p_adjusted is None or p_adjusted > settings.q or cell.shift_magnitude is None:
+        return False
+    is_above_noise = _bounds(cell).low > (cell.noise_floor or 0.0)
+    return is_above_noise and (cell.shift_magnitude >= settings.amber_from or match_dropped(cell, settings))
+
+
+def _directional_verdict(cell: Cell, settings: CellSettings) -> Verdict:
+    """Where the behaviour must change in a known way, only its own expectation counts, not the shift."""
+    rate = cell.match_rate
+    if rate.k == rate.n and rate.n >= settings.robust_runs:
+        return "robust"
+    if rate.interval.high < 0.5:
+        return "critical" if cell.risk_level == "critical" else "susceptible"
+    return "inconclusive"
+
+
+def _bounds(cell: Cell) -> Interval:
+    """The interval, or the range where there is none."""
+    return cell.interval or cell.range or Interval(0.0, 1.0)
+
+
+def _more_runs(cell: Cell, settings: CellSettings, family: int) -> int | None:
+    """About how many more runs of the cell would decide, if the next ones are like these; None: no telling.
+
+    Below the amber limit the upper bound must come under it, else the lower bound must leave the noise and p
+    must reach q as the smallest of its family. Bounds narrow, and z grows, by the root of the runs.
+    """
+    shift, floor = cell.shift_magnitude or 0.0, cell.noise_floor or 0.0
+    z = NormalDist().inv_cdf((1 + settings.confidence) / 2)
+    spread = cell.spread if cell.runs > 1 else max(floor, settings.amber_from)
+    is_low = shift < settings.amber_from
+    room = settings.amber_from - shift if is_low else shift - floor
+    if room <= 0 or isclose(room, 0, abs_tol=1e-6):
+        return None
+    needed = max(float(settings.interval_runs), (z * spread / room) ** 2)
+    if not is_low:
+        needed = max(needed, _runs_for_p(cell, settings, family))
+    more = max(1, round(needed + 0.499) - cell.runs)
+    return more if more <= MOST_MORE_RUNS else None
+
+
+def _runs_for_p(cell: Cell, settings: CellSettings, family: int) -> float:
+    wanted = settings.q / max(family, 1)
+    runs = 2.0
+    while (
+        1 / comb(3 * int(runs), int(runs)) > wanted
+    ):  # the least p there can be, with twice as many baselines
+        runs += 1
+    if cell.p is None or cell.runs < 2 or cell.p >= 0.5:
+        return runs
+    normal = NormalDist()
+    return max(runs, cell.runs * (normal.inv_cdf(1 - wanted) / normal.inv_cdf(1 - cell.p)) ** 2)

@@ -1,0 +1,378 @@
+"""Tests and intervals by resampling: exact where all resamples can be counted, else a fixed set of draws.
+
+No draw depends on a clock, on shared chance or on the order of runs: the same outputs have the same numbers
+everywhere. Distances come as whole numbers (millionths), so that ties are ties.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+from math import comb, factorial, prod
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
+
+from pipelines.core.statistics import Interval
+
+MILLION = 1_000_000
+MOST_SPLITS = 5_005  # counted one by one; 6 + 6 runs have 924 splits, 10 + 5 have 3,003, 9 + 6 have 5,005
+FEW_COMPOSITIONS = 60  # ways to share out equal outputs that are quicker than splits
+MOST_COMPOSITIONS = 2_000
+FIRST_DRAWS = 200  # looked at before all splits are
+CLEARLY_LARGE = 20  # of the first draws: p is about 0.1 or more, and nobody asks how much exactly
+MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
+MOST_SUMS = 20_000  # different sums of a sign-flip test
+REFERENCE_DRAWS = 200  # of which baseline output is the medoid
+
+Matrix: TypeAlias = Sequence[Sequence[int]]
+Getter: TypeAlias = Callable[[Sequence[int]], tuple[int, ...]]  # an itemgetter of two places or more
+
+
+class PValue(NamedTuple):
+    p: float
+    is_exact: bool
+
+
+# Does a cell shift more than noise?
+
+
+def permutation_p(
+    distances: Matrix, first: Sequence[int], second: Sequence[int], *, draws: int = 2_000, seed: int = 0
+) -> PValue | None:
+    """One-sided p that two samples are one, by the energy statistic 2·d(B,V) − d(B,B) − d(V,V).
+
+    `distances` are those between distinct outputs; `first` and `second` say how often a sample has each.
+    None if there is only one way to split them.
+    """
+    small, large = sorted((first, second), key=sum)
+    kinds = [at for at in range(len(first)) if small[at] + large[at]]
+    pooled, part = tuple(small[at] + large[at] for at in kinds), tuple(small[at] for at in kinds)
+    size, total = sum(part), sum(pooled)
+    if not size or total < 3:
+        return None
+    if len(kinds) == 1:
+        return PValue(1.0, True)
+    between = [[distances[a][b] for b in kinds] for a in kinds]
+    few = comb(total, size) <= MOST_SPLITS
+    if _count_compositions(pooled, size) <= (FEW_COMPOSITIONS if few else MOST_COMPOSITIONS):
+        return _p_by_compositions(between, pooled, part)
+    expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
+    seen = list(_first_places(pooled, part))
+    weights = _pair_weights([[between[a][b] for b in expanded] for a in expanded], size)
+    observed = sum(weights[a][b] for a, b in combinations(seen, 2)) if size > 1 else weights[seen[0]][seen[0]]
+    return _p_by_splits(weights, size, observed, few=few, draws=draws, seed=seed)
+
+
+def _first_places(pooled: Sequence[int], part: Sequence[int]) -> Iterator[int]:
+    """Where the members of the small sample stand when equal outputs stand together."""
+    at = 0
+    for count, taken in zip(pooled, part, strict=True):
+        yield from range(at, at + taken)
+        at += count
+
+
+def _pair_weights(distances: Matrix, size: int) -> list[list[int]]:
+    """Numbers whose sum over the pairs of a subset orders subsets as the energy statistic does.
+
+    With R the row sums, N of both samples together, and S the sum within the subset, the statistic grows as
+    size·ΣR − N·S; and ΣR over a subset is a sum over its pairs too. (A single one has R on the diagonal.)
+    """
+    count = len(distances)
+    sums = [sum(row) for row in distances]
+    if size == 1:
+        return [[sums[a] if a == b else 0 for b in range(count)] for a in range(count)]
+    factor = count * (size - 1)
+    return [
+        [size * (sums[a] + sums[b]) - factor * apart if a != b else 0 for b, apart in enumerate(distances[a])]
+        for a in range(count)
+    ]
+
+
+def _p_by_compositions(between: Matrix, pooled: tuple[int, ...], part: tuple[int, ...]) -> PValue:
+    """Equal outputs are interchangeable: only how many of each are in the subset matters."""
+    size, count = sum(part), sum(pooled)
+    sums = [sum(map(_times, row, pooled)) for row in between]
+
+    def statistic(taken: tuple[int, ...]) -> int:
+        within = sum(
+            number * sum(map(_times, row, taken))
+            for number, row in zip(taken, between, strict=True)
+            if number
+        )
+        return 2 * size * sum(map(_times, sums, taken)) - count * within
+
+    observed = statistic(part)
+    reached = sum(ways for taken, ways in _compositions(pooled, size) if statistic(taken) >= observed)
+    return PValue(reached / comb(count, size), True)
+
+
+def _times(left: int, right: int) -> int:
+    return left * right
+
+
+@lru_cache(maxsize=4096)
+def _compositions(pooled: tuple[int, ...], size: int) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """How many of each kind can be in a subset, and in how many ways."""
+
+    def below(at: int, left: int) -> Iterator[tuple[int, ...]]:
+        if at == len(pooled) - 1:
+            if left <= pooled[at]:
+                yield (left,)
+            return
+        for taken in range(min(left, pooled[at]) + 1):
+            yield from ((taken, *rest) for rest in below(at + 1, left - taken))
+
+    return tuple((taken, prod(map(comb, pooled, taken))) for taken in below(0, size))
+
+
+@lru_cache(maxsize=4096)
+def _count_compositions(pooled: tuple[int, ...], size: int) -> int:
+    ways = [1] + [0] * size
+    for count in pooled:
+        ways = [sum(ways[max(0, total - count) : total + 1]) for total in range(size + 1)]
+    return ways[size]
+
+
+def _p_by_splits(
+    weights: list[list[int]], size: int, observed: int, *, few: bool, draws: int, seed: int
+) -> PValue:
+    """A first look decides what is clearly no effect; all splits, or all draws, are only needed for the rest.
+
+    No p below CLEARLY_LARGE / FIRST_DRAWS comes from the first look: small ones are as exact as they can be.
+    """
+    first = min(FIRST_DRAWS, draws)
+    reached = _reached(weights, size, observed, draws=first, seed=seed)
+    if reached >= CLEARLY_LARGE:
+        return PValue((reached + 1) / (first + 1), False)
+    if few:
+        return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
+    reached = _reached(weights, size, observed, draws=draws, seed=seed)
+    return PValue((reached + 1) / (draws + 1), False)
+
+
+def _reached(weights: list[list[int]], size: int, observed: int, *, draws: int, seed: int) -> int:
+    """How many of the drawn subsets reach the observed sum."""
+    count = len(weights)
+    if 1 < size <= 8:
+        flat = [each for row in weights for each in row]
+        return sum([sum(pairs(flat)) >= observed for pairs in _pair_getters(count, size, draws, seed)])
+    subsets = _drawn_subsets(count, size, draws, seed)
+    if size == 1:
+        return sum(weights[at][at] >= observed for (at,) in subsets)
+    return sum(_sum_within(weights, subset) >= observed for subset in subsets)
+
+
+def _sum_within(weights: list[list[int]], subset: tuple[int, ...]) -> int:
+    members = itemgetter(*subset)
+    return sum(sum(members(weights[at])) for at in subset) // 2
+
+
+@lru_cache(maxsize=16)
+def _pair_getters(count: int, size: int, draws: int, seed: int) -> list[Getter]:
+    """What takes the pairs of each drawn subset out of a flat matrix."""
+    subsets = _drawn_subsets(count, size, draws, seed)
+    # A getter of one place gives a bare number: the first of the matrix, which is 0, stands beside it.
+    return [itemgetter(0, *(a * count + b for a, b in combinations(subset, 2))) for subset in subsets]
+
+
+@lru_cache(maxsize=64)
+def _drawn_subsets(count: int, size: int, draws: int, seed: int) -> tuple[tuple[int, ...], ...]:
+    chance = random.Random(f"{seed}/split/{count}/{size}")
+    return tuple(tuple(sorted(chance.sample(range(count), size))) for _ in range(draws))
+
+
+def _count_splits(weights: list[list[int]], size: int, observed: int) -> int:
+    """How many subsets reach the observed sum, all of them looked at.
+
+    A subset is its two first members and the rest. Rests stand in lexical order: those whose members are all
+    past the second are the end of the list, and a pair with each of its rests is two lists added up.
+    """
+    count = len(weights)
+    if size == 1:
+        return sum(weights[at][at] >= observed for at in range(count))
+    if size == 2:
+        return sum(weights[a][b] >= observed for a, b in combinations(range(count), 2))
+    rest = size - 2
+    within = _pair_sums(weights, rest)
+    towards = [_member_sums(weights[at][at + 1 :], rest) for at in range(count)]
+    reached = 0
+    for first in range(count - size + 1):
+        with_first = _added(towards[first], _last(within, len(towards[first])))
+        for second in range(first + 1, count - rest):
+            limit = observed - weights[first][second]
+            pairs = zip(_last(with_first, len(towards[second])), towards[second], strict=True)
+            reached += sum([a + b >= limit for a, b in pairs])
+    return reached
+
+
+def _member_sums(values: list[int], size: int) -> list[int]:
+    """The sum of each subset of the values, in lexical order of their places."""
+    sums = values
+    for length in range(2, size + 1):
+        longer: list[int] = []
+        for first, ahead in enumerate(values[: len(values) - length + 1]):
+            following = _last(sums, comb(len(values) - first - 1, length - 1))
+            longer += [ahead + each for each in following]
+        sums = longer
+    return sums if len(values) >= size else []
+
+
+def _pair_sums(weights: list[list[int]], size: int) -> list[int]:
+    """The sum over the pairs within each subset, in the same order."""
+    count = len(weights)
+    sums = [0] * count
+    for length in range(2, size + 1):
+        longer: list[int] = []
+        for first in range(count - length + 1):
+            ahead = _member_sums(weights[first][first + 1 :], length - 1)
+            longer += _added(ahead, _last(sums, len(ahead)))
+        sums = longer
+    return sums
+
+
+def _last(values: list[int], count: int) -> list[int]:
+    return values[len(values) - count :]
+
+
+def _added(left: list[int], right: list[int]) -> list[int]:
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+# How sure is a mean?
+
+
+class Weighed(NamedTuple):
+    """Values of which one mixture is made, and how much of it."""
+
+    share: float
+    values: Sequence[int]
+
+
+def bootstrap_interval(
+    mixture: Sequence[Weighed], *, confidence: float = 0.95, draws: int = 2_000, seed: int = 0
+) -> Interval:
+    """Percentiles of the mean of as many values (two or more) drawn with putting back, over a mixture."""
+    count = len(mixture[0].values)
+    sums: list[tuple[int, float]] = []
+    for share, values in mixture:
+        resamples, whole = _resamples(count, draws, seed)
+        factor = share / whole
+        sums += [(sum(members(values)), ways * factor) for members, ways in resamples]
+    sums.sort()
+    tail = (1 - confidence) / 2
+    low, high = _quantile(sums, tail), _quantile(sums[::-1], tail)
+    return Interval(low / count / MILLION, high / count / MILLION)
+
+
+def _quantile(ascending: list[tuple[int, float]], share: float) -> int:
+    reached = 0.0
+    for value, weight in ascending:
+        reached += weight
+        if reached > share:
+            return value
+    return ascending[-1][0]
+
+
+@lru_cache(maxsize=64)
+def _resamples(count: int, draws: int, seed: int) -> tuple[list[tuple[Getter, int]], int]:
+    """Resamples as index sets, with the number of ways each can be drawn, and the number of all ways."""
+    if comb(2 * count - 1, count) <= MOST_RESAMPLES:
+        weighed: list[tuple[Getter, int]] = [
+            (itemgetter(*taken), _orders(taken)) for taken in _multisets(count)
+        ]
+        return weighed, count**count
+    chance = random.Random(f"{seed}/bootstrap/{count}")
+    drawn = [chance.choices(range(count), k=count) for _ in range(draws)]
+    return [(itemgetter(*taken), 1) for taken in drawn], draws
+
+
+def _multisets(count: int) -> Iterator[tuple[int, ...]]:
+    def below(length: int, least: int) -> Iterator[tuple[int, ...]]:
+        if not length:
+            yield ()
+            return
+        for at in range(least, count):
+            yield from ((at, *rest) for rest in below(length - 1, at))
+
+    return below(count, 0)
+
+
+def _orders(taken: tuple[int, ...]) -> int:
+    return factorial(len(taken)) // prod(map(factorial, Counter(taken).values()))
+
+
+def medoid(distances: Matrix, counts: Sequence[int]) -> int:
+    """The output with the least total distance to all; of equals the first."""
+    totals = [
+        sum(map(_times, row, counts)) if count else None for row, count in zip(distances, counts, strict=True)
+    ]
+    return min((total, at) for at, total in enumerate(totals) if total is not None)[1]
+
+
+def medoid_shares(
+    distances: Matrix, counts: Sequence[int], *, draws: int = REFERENCE_DRAWS, seed: int = 0
+) -> dict[int, float]:
+    """How often each output is the medoid when the sample is drawn anew with putting back."""
+    kinds = [at for at, count in enumerate(counts) if count]
+    if len(kinds) == 1:
+        return {kinds[0]: 1.0}
+    lanes = _count_lanes(tuple(counts[at] for at in kinds), draws, seed)
+    totals = []
+    for a in kinds:
+        # One whole number holds the totals of all draws side by side, 64 bits for each.
+        packed = sum(distances[a][b] * lane for b, lane in zip(kinds, lanes, strict=True))
+        totals.append(memoryview(packed.to_bytes(8 * draws, "little")).cast("Q").tolist())
+    ranked = ([total * len(kinds) + rank for total in column] for rank, column in enumerate(totals))
+    chosen = Counter(least % len(kinds) for least in map(min, *ranked))
+    return {kinds[rank]: times / draws for rank, times in sorted(chosen.items())}
+
+
+@lru_cache(maxsize=1024)
+def _count_lanes(counts: tuple[int, ...], draws: int, seed: int) -> list[int]:
+    """How often each kind is in each draw; draw by draw, 64 bits each, in one whole number for each kind."""
+    chance = random.Random(f"{seed}/medoid/{sum(counts)}")
+    kinds = [kind for kind, count in enumerate(counts) for _ in range(count)]
+    lanes = [bytearray(8 * draws) for _ in counts]
+    for draw in range(draws):
+        for kind, times in Counter(chance.choices(kinds, k=len(kinds))).items():
+            lanes[kind][8 * draw : 8 * draw + 8] = times.to_bytes(8, "little")
+    return [int.from_bytes(lane, "little") for lane in lanes]
+
+
+# Does it matter over all scenarios?
+
+
+def sign_flip_p(
+    differences: Sequence[float], *, draws: int = 2_000, seed: int = 0, is_one_sided: bool = False
+) -> PValue | None:
+    """p that paired differences are as likely up as down; None without one that is not zero."""
+    whole = [round(each * MILLION) for each in differences if round(each * MILLION)]
+    if not whole:
+        return None
+    observed = sum(whole)
+    sums = Counter({0: 1})
+    for each in whole:
+        following: Counter[int] = Counter()
+        for total, ways in sums.items():
+            following[total + each] += ways
+            following[total - each] += ways
+        sums = following
+        if len(sums) > MOST_SUMS:
+            return _sign_flip_drawn(whole, draws, seed, is_one_sided)
+    reached = sum(ways for total, ways in sums.items() if _is_as_far(total, observed, is_one_sided))
+    return PValue(reached / 2 ** len(whole), True)
+
+
+def _sign_flip_drawn(whole: list[int], draws: int, seed: int, is_one_sided: bool) -> PValue:
+    chance = random.Random(f"{seed}/signs/{len(whole)}")
+    observed, reached = sum(whole), 0
+    for _ in range(draws):
+        signs = chance.getrandbits(len(whole))
+        total = sum(each if signs >> at & 1 else -each for at, each in enumerate(whole))
+        reached += _is_as_far(total, observed, is_one_sided)
+    return PValue((reached + 1) / (draws + 1), False)
+
+
+def _is_as_far(total: int, observed: int, is_one_sided: bool) -> bool:
+    return total >= observed if is_one_sided else abs(total) >= abs(observed)
