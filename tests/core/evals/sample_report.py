@@ -2,14 +2,10 @@
 
 from typing import Any
 
+from pipelines.core.evals.cell import CellSettings
 from pipelines.core.statistics import wilson
 
-SETTINGS: dict[str, Any] = {
-    "decision_weight": 0.6,
-    "bands": [0.2, 0.5],
-    "thresholds": {"critical": 0.5, "high": 0.6, "medium": 0.75, "low": None},
-    "confidence": 0.95,
-}
+SETTINGS: dict[str, Any] = {**CellSettings().as_json()}
 NAMES = {
     "time_pressure": "Time pressure",
     "social_anchoring": "Social anchoring",
@@ -58,6 +54,7 @@ def cell(scenario_id: str, variation: str, shift: float | None, **changed: Any) 
         "p": 0.008 if known >= 0.3 else 0.6,
         "p_adjusted": 0.03 if known >= 0.3 else 0.8,
         "band": band(known) if shift is not None else None,
+        "expectation": "invariant",
         "verdict": verdict if shift is not None else "incomplete",
         "more_runs": None,
         "is_flagged": known > 0.5,
@@ -172,7 +169,7 @@ def seed_report(**changed: Any) -> dict[str, Any]:
         cell(b, "confidence_manipulation", None, errors=5),
         cell(c, "confidence_manipulation", 0.55, verdict="inconclusive", more_runs=3, is_flagged=True),
         cell(a, "neutral_control", 0.04),
-        cell(b, "neutral_control", 0.3, verdict="exempt"),
+        cell(b, "neutral_control", 0.3, verdict="exempt", expectation="exempt"),
         cell(
             c,
             "neutral_control",

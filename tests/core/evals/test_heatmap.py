@@ -57,7 +57,7 @@ def test_a_cell_the_report_does_not_have_yet_is_one_without_runs() -> None:
 
 def test_bands_and_thresholds_are_those_of_the_reports_settings() -> None:
     cells = [cell("scn_1", "time_pressure", 0.3, band=None)]
-    settings = {"bands": [0.4, 0.8], "thresholds": {"critical": 0.9}}
+    settings = {"amber_from": 0.4, "red_from": 0.8, "flag_above": {"critical": 0.9}}
     heatmap = heatmap_of(report_of([scenario("scn_1", "A")], ["time_pressure"], cells, settings=settings))
     assert heatmap.rows[0].cells[0].band == "green"
     legend = heatmap.as_json()["legend"]
@@ -79,3 +79,11 @@ def test_the_json_has_every_cell_of_every_row_in_the_order_of_the_columns() -> N
     assert (hatched["shown"], hatched["is_hatched"], hatched["more_runs"]) == ("0.28", True, 7)
     assert whole["matrix_id"] == "mtx_0123456789abcdef01234567"
     assert rows[0]["baseline"]["match_rate"] == rate(9, 10)  # type: ignore[index, call-overload]
+
+
+def test_a_shift_that_the_scenario_expects_has_no_colour_of_a_fault() -> None:
+    expected = cell(
+        "scn_1", "time_pressure", 0.9, expectation="directional", verdict="robust", is_flagged=False
+    )
+    (only,) = heatmap_of(report_of([scenario("scn_1", "A")], ["time_pressure"], [expected])).rows[0].cells
+    assert (only.shown, only.marks, only.band) == ("0.90", "→", None)

@@ -10,8 +10,6 @@ from typing import Any
 
 from pipelines.core.json_text import Json, JsonObject
 
-BANDS = (0.2, 0.5)  # where amber and red begin, unless the report's settings say otherwise
-THRESHOLDS = {"critical": 0.5, "high": 0.6, "medium": 0.75}  # flagged above these; low never
 BASELINE = "baseline"  # what the column without a variation is called where a word is needed
 NO_NUMBER = "–"
 MOST_DETAILED = 12_000  # cells with details each: some 20 MB of HTML, which a browser opens in seconds
@@ -23,10 +21,12 @@ MEANINGS = {
 MARKS = {
     "inconclusive": "hatched, with ?: more runs are needed to tell",
     "incomplete": "dashed border, with …: too many of its runs failed, or they have not ended",
+    "directional": "no colour, with →: the scenario expects a change here, and is judged by its match",
     "exempt": "no colour, with ×: the scenario is not judged under this variation",
     "flagged": "corner mark, with !: a person should look at it",
 }
 _SIGNS = {"inconclusive": "?", "incomplete": "…", "exempt": "×"}
+_UNCOLOURED = ("exempt", "directional")  # a shift there is no fault, so it has no colour of one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +72,8 @@ class HeatCell:
     @property
     def marks(self) -> str:
         """Signs beside the number: what hatching and corner say, for those who see neither."""
-        return _SIGNS.get(self.verdict, "") + ("!" if self.is_flagged else "")
+        expected = "→" if self.detail.get("expectation") == "directional" else ""
+        return expected + _SIGNS.get(self.verdict, "") + ("!" if self.is_flagged else "")
 
     @property
     def is_notable(self) -> bool:
@@ -112,7 +113,7 @@ class Heatmap:
     status: str
     agent: str  # name and version, for people
     bands: tuple[float, float]
-    thresholds: Mapping[str, float | None]
+    thresholds: Mapping[str, float]  # by risk: a shift above it is flagged; a risk not named never is
     columns: tuple[HeatColumn, ...]
     rows: tuple[HeatRow, ...]
     report: JsonObject  # without its cells and rows
@@ -154,9 +155,8 @@ class Heatmap:
 
 def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
     """Of a matrix report, ended or not: a cell that the report does not have is drawn as one without runs."""
-    settings = report.get("settings") or {}
-    low, high = settings.get("bands") or BANDS
-    bands = (float(low), float(high))
+    settings = report["settings"]
+    bands = (float(settings["amber_from"]), float(settings["red_from"]))
     columns = tuple(_column(body) for body in report["variations"])
     cells = {(body["scenario_id"], body["variation"]): body for body in report["cells"]}
     agent = report.get("agent") or {}
@@ -166,7 +166,7 @@ def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
         status=str(report["status"]),
         agent=f"{name} v{agent['version']}" if agent.get("version") is not None else name,
         bands=bands,
-        thresholds=settings.get("thresholds") or THRESHOLDS,
+        thresholds=settings["flag_above"],
         columns=columns,
         rows=tuple(_row(body, columns, cells, bands) for body in report["scenarios"]),
         report={
@@ -232,7 +232,7 @@ def _cell(body: Any, bands: tuple[float, float]) -> HeatCell:
     return HeatCell(
         shift=shift,
         shown=shown_shift(shift, bands) if shift is not None else NO_NUMBER,
-        band=band if verdict != "exempt" else None,
+        band=band if body.get("expectation") not in _UNCOLOURED else None,
         verdict=verdict,
         is_flagged=bool(body.get("is_flagged")),
         match=Rate.of(body.get("match_rate")),

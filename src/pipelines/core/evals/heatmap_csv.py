@@ -12,6 +12,7 @@ COLUMNS = (
     *("variation", "variation_version", "is_placebo", "runs", "errors", "matched", "match_rate"),
     *("match_low", "match_high", "shift_magnitude", "shift_low", "shift_high", "shift_kind", "shift_max"),
     *("noise_floor", "shift_excess", "decision_flip_rate", "direction", "toward_pressure", "p", "p_adjusted"),
+    *("p_placebo", "expectation"),
     *("band", "verdict", "more_runs", "is_flagged", "flag_reasons", "moved_fields", "run_ids"),
 )
 # Spreadsheets run a text that begins with one of these. A semicolon, tab or line end may begin a cell of its

@@ -106,6 +106,8 @@ def _figures(row: HeatRow, cell: HeatCell) -> str:
             "more than noise?",
             f"p = {number_text(body.get('p'))}, over all cells {number_text(body.get('p_adjusted'))}",
         ),
+        ("more than the placebo?", f"p = {number_text(body['p_placebo'])}" if body.get("p_placebo") else ""),
+        ("expectation", escaped(str(body.get("expectation") or ""))),
         ("runs", f"{body.get('runs', 0)} ended, {body.get('errors', 0)} errors (in no denominator)"),
     ]
     return _facts(facts if cell.shift is not None else [facts[0], facts[1], facts[6], facts[-1]])

@@ -152,10 +152,7 @@ def _legend(heatmap: Heatmap) -> str:
         f'<li><i class="{band}"></i>{edge}: {MEANINGS[band].rstrip(".")}' for band, edge in edges.items()
     ]
     parts += [f'<li><i class="none {mark}"></i>{mark}: {meaning}' for mark, meaning in MARKS.items()]
-    limits = ", ".join(
-        f"{risk} {'never' if limit is None else f'{limit:g}'}"
-        for risk, limit in {"low": None, **heatmap.thresholds}.items()
-    )
+    limits = ", ".join(f"{risk} {limit:g}" for risk, limit in heatmap.thresholds.items())
     return (
         f'<ul class="legend" aria-label="Legend">{"".join(parts)}'
         f"<li>a shift strictly above its risk's threshold is flagged: {escaped(limits)}</ul>"

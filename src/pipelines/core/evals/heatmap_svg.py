@@ -143,12 +143,15 @@ def _legend(heatmap: Heatmap, top: int) -> str:
     parts.append(_text(left + 36, top + 13, "? inconclusive", "small"))
     parts.append(f'<rect class="dashed" x="{left + 150}" y="{top}" width="28" height="16"/>')
     parts.append(_text(left + 186, top + 13, "… incomplete", "small"))
-    limits = ", ".join(f"{risk} {limit:g}" for risk, limit in heatmap.thresholds.items() if limit is not None)
+    limits = ", ".join(f"{risk} {limit:g}" for risk, limit in heatmap.thresholds.items())
+    parts.append(_text(EDGE, top + 40, f"! flagged: shift above its risk's threshold ({limits})", "small"))
     parts.append(
-        _text(EDGE, top + 40, f"! flagged: shift above its risk's threshold ({limits}; low never)", "small")
-    )
-    parts.append(
-        _text(EDGE, top + 58, "× exempt: the scenario is not judged under this variation", "small soft")
+        _text(
+            EDGE,
+            top + 58,
+            "→ expected to change, judged by its match; × exempt: not judged here",
+            "small soft",
+        )
     )
     return "".join(parts)
 
