@@ -55,7 +55,9 @@ class Cli:
         return process.returncode, out, err
 
     def file(self, *scenarios: Row, name: str = "scenarios.yaml", **more: Any) -> str:
-        text = yaml.safe_dump({"scenarios": list(scenarios)} | more, sort_keys=False)
+        # Each its own: what two scenarios share would be written as an anchor, which nobody would by hand.
+        listed = [json.loads(json.dumps(scenario)) for scenario in scenarios]
+        text = yaml.safe_dump({"scenarios": listed} | more, sort_keys=False)
         (self.directory / name).write_text(text)
         return name
 

@@ -67,11 +67,7 @@ def run_matrix(server: Server, wanted: Wanted) -> None:
         server, lambda: _opened(server.post(path, body)), live=lambda batch: _live(batch["counts"])
     )
     report = server.get(f"{MATRIX}/{opened.name}")
-    write_files(server, report, wanted.files, wanted.fail_on)
-    if wanted.as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False))
-    else:
-        print_matrix(Console(highlight=False), report, wanted.files)
+    give_out(server, report, wanted.files, wanted.fail_on, as_json=wanted.as_json)
     if was_cancelled or report["status"] == "cancelled":
         stderr.print(f"Cancelled. Go on with: pipelines eval run --resume {opened.name}", soft_wrap=True)
         raise typer.Exit(INTERRUPTED if was_cancelled else 1)
@@ -108,15 +104,23 @@ def _live(counts: Any) -> str:
     return f"[yellow]{plural(failed, 'error')}[/]" if failed else ""
 
 
-def write_files(server: Server, report: Any, files: Files, fail_on: FailOn) -> None:
-    for kind, path in files.heatmaps():
-        write_text(path, server.text(f"{MATRIX}/{report['matrix_id']}/heatmap.{kind}"))
+def give_out(server: Server, report: Any, files: Files, fail_on: FailOn, *, as_json: bool) -> None:
+    """First to the terminal: whatever becomes of the files, the runs were not for nothing."""
+    console = Console(highlight=False)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        _print_matrix(console, report)
     if files.junit is not None:
         write_text(files.junit, as_junit(report, fail_on))
+    for kind, path in files.heatmaps():
+        write_text(path, server.text(f"{MATRIX}/{report['matrix_id']}/heatmap.{kind}"))
+    if not as_json:
+        _print_places(console, report, files)
 
 
-def print_matrix(console: Console, report: Any, files: Files) -> None:
-    """The heatmap, what was found, how many of each, and where to read on."""
+def _print_matrix(console: Console, report: Any) -> None:
+    """The heatmap, what was found, and how many of each."""
     agent, progress = report["agent"], report["progress"]
     errors = f", {plural(progress['errors'], 'error')}" if progress["errors"] else ""
     done = f"{progress['done']} of {plural(progress['total'], 'run')}{errors}"
@@ -130,7 +134,6 @@ def print_matrix(console: Console, report: Any, files: Files) -> None:
     counted = report["summary"]["verdicts"]
     told = ", ".join(f"{count} {verdict}" for verdict, count in counted.items() if count)
     console.print(f"{plural(len(report['cells']), 'cell')}: {told}")
-    _print_places(console, report, files)
 
 
 def _print_places(console: Console, report: Any, files: Files) -> None:

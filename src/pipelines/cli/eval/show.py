@@ -10,7 +10,7 @@ from rich.text import Text
 from pipelines.cli.client import Server
 from pipelines.cli.eval import words
 from pipelines.cli.eval.gate import FailOn
-from pipelines.cli.eval.run import MATRIX, Files, print_matrix, write_files
+from pipelines.cli.eval.run import MATRIX, Files, give_out
 from pipelines.cli.eval.transfer import file_of
 from pipelines.cli.eval.upload import SCENARIOS
 from pipelines.cli.files import stop
@@ -25,7 +25,7 @@ def print_one(server: Server, id: str, *, files: Files, as_json: bool) -> None:
     if files.all() and not id.startswith("mtx_"):
         stop("Only a matrix (mtx_…) has a heatmap.")
     if id.startswith("mtx_"):
-        _matrix(server, id, files, as_json=as_json)
+        give_out(server, server.get(f"{MATRIX}/{id}"), files, FailOn.NEVER, as_json=as_json)
     elif id.startswith("scn_"):
         scenario = server.get(f"{SCENARIOS}/{id}")
         about = f"# {scenario['id']}, version {scenario['version']}\n"
@@ -35,15 +35,6 @@ def print_one(server: Server, id: str, *, files: Files, as_json: bool) -> None:
         typer.echo(json.dumps(run, ensure_ascii=False)) if as_json else _print_run(run)
     else:
         stop(f"{id}: give the id of a scenario (scn_…), of a matrix (mtx_…) or of a run (a number).")
-
-
-def _matrix(server: Server, id: str, files: Files, *, as_json: bool) -> None:
-    report = server.get(f"{MATRIX}/{id}")
-    write_files(server, report, files, FailOn.NEVER)
-    if as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False))
-    else:
-        print_matrix(Console(highlight=False), report, files)
 
 
 def _print_run(run: Any) -> None:
