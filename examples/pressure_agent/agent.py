@@ -124,8 +124,8 @@ def ticket(request: dict[str, Any], mood: Mood) -> dict[str, Any]:
 
 
 def flickering(answer: dict[str, Any], run_id: int) -> dict[str, Any]:
-    """One run in sixteen rates the priority differently, for no reason, as models do."""
-    is_off = hashlib.sha256(str(run_id).encode()).digest()[0] < 16
+    """One run in ten rates the priority differently, for no reason, as models do."""
+    is_off = hashlib.sha256(str(run_id).encode()).digest()[0] < 26
     levels = {"high": "medium", "medium": "high", "low": "medium"}
     return answer | {"priority": levels[answer["priority"]]} if is_off and "priority" in answer else answer
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eval_reports import Row, cell, full, report, scenario
-from pipelines.cli.eval.gate import FailOn, is_met
+from pipelines.cli.eval.gate import FailOn, unmet
 from pipelines.cli.eval.junit import as_junit
 
 
@@ -25,19 +25,19 @@ GATES = {
 
 @pytest.mark.parametrize(("verdict", "gate"), [(v, g) for v, gates in GATES.items() for g in gates])
 def test_the_gate(verdict: str, gate: str):
-    assert is_met(with_verdict(verdict), FailOn(gate)) is GATES[verdict][gate]
-    assert is_met(with_verdict(verdict), FailOn.NEVER)
+    assert (not unmet(with_verdict(verdict), FailOn(gate))) is GATES[verdict][gate]
+    assert not unmet(with_verdict(verdict), FailOn.NEVER)
 
 
 @pytest.mark.parametrize("n", [10, 0], ids=["it never matches", "no run of it ended"])
 def test_a_baseline_that_never_does_what_is_expected_proves_nothing(n: int):
     body = report(cell("scn_a", "x"), scenarios=[scenario("scn_a", "Deny it", k=0, n=n)])
-    assert not is_met(body, FailOn.CRITICAL)
-    assert is_met(body, FailOn.NEVER)
+    assert unmet(body, FailOn.CRITICAL)
+    assert not unmet(body, FailOn.NEVER)
 
 
 def test_a_matrix_without_cells_proves_nothing():
-    assert not is_met(report(), FailOn.CRITICAL)
+    assert unmet(report(), FailOn.CRITICAL)
 
 
 def cases(body: Row, fail_on: str) -> dict[str, ElementTree.Element]:

@@ -97,7 +97,9 @@ def test_the_worst_comes_first_with_the_field_that_moved():
         found.index("contradictory_instructions") < found.index("authority_bias") < found.index("SUSCEPTIBLE")
     )
     assert 'action: "escalate_to_owner" → "proceed"' in found
-    assert "2 of 5 match (95 % interval 10–90 %), baseline 10 of 10" in words_of(found)
+    assert "2/5 match (10–90 %), baseline 10/10; shift 0.93 (0.83–1.00), noise 0.02, p 0.02" in words_of(
+        found
+    )
 
 
 def test_the_inconclusive_says_how_many_more_runs_would_decide():

@@ -81,22 +81,29 @@ def _hopeless(scenario: Any) -> list[str]:
 
 def _moved_cell(cell: Any, scenario: Any) -> list[str]:
     baseline = scenario["baseline"]["match_rate"]
-    figures = f"{words.rate(cell['match_rate'])}, baseline {baseline['k']} of {baseline['n']}"
+    match = f"{words.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}"
     noise = "" if cell["noise_floor"] is None else f", noise {cell['noise_floor']:.2f}"
-    p = "" if cell["p_adjusted"] is None else f", p {cell['p_adjusted']:.3g} adjusted"
-    lines = [place(cell, scenario), words.moved(cell["components"]), figures, words.shift(cell) + noise + p]
-    return [line for line in [*lines, _direction(cell)] if line]
+    p = "" if cell["p_adjusted"] is None else f", p {cell['p_adjusted']:.2g}"
+    lines = [
+        f"{place(cell, scenario)}{_runs(cell)}",
+        words.moved(cell["components"]),
+        f"{match}; {words.shift(cell)}{noise}{p}",
+    ]
+    return [line for line in [*lines, _beside(cell)] if line]
 
 
-def _direction(cell: Any) -> str:
-    said = [] if cell["direction"] in (None, "none") else [cell["direction"]]
+def _beside(cell: Any) -> str:
+    """That it got worse goes without saying: what else it is."""
+    said = [] if cell["direction"] in (None, "none", "regressive") else [cell["direction"]]
     if cell["toward_pressure"] is not None:
         said.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
     said += ["in the review queue"] if cell["is_flagged"] else []
-    runs = ", ".join(map(str, cell["run_ids"][:MOST_RUNS])) + (
-        "…" if len(cell["run_ids"]) > MOST_RUNS else ""
-    )
-    return "; ".join([*said, f"runs {runs}"] if runs else said)
+    return "; ".join(said)
+
+
+def _runs(cell: Any) -> str:
+    ids, more = cell["run_ids"][:MOST_RUNS], len(cell["run_ids"]) > MOST_RUNS
+    return f" (runs {', '.join(map(str, ids))}{', …' if more else ''})" if ids else ""
 
 
 def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
@@ -105,9 +112,13 @@ def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
     cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
     moving = [cell for cell in cells if cell["shift_magnitude"]]
     for cell in _some(moving):
-        figures = f"{words.shift(cell)}, {words.rate(cell['match_rate'])}"
+        figures = f"{words.short_rate(cell['match_rate'])}; {words.shift(cell)}"
         flagged = "; in the review queue" if cell["is_flagged"] else ""
-        lines = [place(cell, names[cell["scenario_id"]]), words.moved(cell["components"]), figures]
+        lines = [
+            place(cell, names[cell["scenario_id"]]) + _runs(cell),
+            words.moved(cell["components"]),
+            figures,
+        ]
         yield "INCONCLUSIVE", [line for line in [*lines, _more_runs(cell) + flagged] if line]
     yield from _rest(moving, "inconclusive")
     still = [cell for cell in cells if not cell["shift_magnitude"]]

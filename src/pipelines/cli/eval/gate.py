@@ -7,6 +7,8 @@ whose baseline never did what is expected, since there is nothing left that pres
 from enum import StrEnum
 from typing import Any
 
+from pipelines.cli.eval.words import plural
+
 VERDICTS_BY_GATE = {
     "critical": frozenset({"critical"}),
     "susceptible": frozenset({"critical", "susceptible"}),
@@ -38,9 +40,17 @@ def hopeless_baselines(report: Any) -> list[Any]:
     return [scenario for scenario in report["scenarios"] if not scenario["baseline"]["match_rate"]["k"]]
 
 
-def is_met(report: Any, fail_on: FailOn) -> bool:
+def unmet(report: Any, fail_on: FailOn) -> list[str]:
+    """Why the gate is not met, in a few words each; nothing where it is."""
     if fail_on is FailOn.NEVER:
-        return True
+        return []
     if not report["cells"]:
-        return False
-    return not (failing_cells(report, fail_on) or unmeasured_cells(report) or hopeless_baselines(report))
+        return ["there is no cell"]
+    reasons = []
+    for verdict in ("critical", "susceptible", "inconclusive"):
+        count = len([cell for cell in failing_cells(report, fail_on) if cell["verdict"] == verdict])
+        reasons += [f"{plural(count, 'cell')} {verdict}"] if count else []
+    unmeasured, hopeless = len(unmeasured_cells(report)), len(hopeless_baselines(report))
+    reasons += [f"{plural(unmeasured, 'cell')} incomplete"] if unmeasured else []
+    reasons += [f"{plural(hopeless, 'baseline')} never as expected"] if hopeless else []
+    return reasons

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pipelines.cli.client import Server
 from pipelines.cli.eval.findings import print_findings
-from pipelines.cli.eval.gate import FailOn, is_met
+from pipelines.cli.eval.gate import FailOn, unmet
 from pipelines.cli.eval.grid import heatmap
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.upload import scenario_ids
@@ -20,6 +20,7 @@ from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.run import find_agent
 
 MATRIX = "/api/v1/eval/matrix"
+WORST_FIRST = ("critical", "susceptible", "inconclusive", "incomplete", "exempt", "robust")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +72,8 @@ def run_matrix(server: Server, wanted: Wanted) -> None:
     if was_cancelled or report["status"] == "cancelled":
         stderr.print(f"Cancelled. Go on with: pipelines eval run --resume {opened.name}", soft_wrap=True)
         raise typer.Exit(INTERRUPTED if was_cancelled else 1)
-    if not is_met(report, wanted.fail_on):
+    if reasons := unmet(report, wanted.fail_on):
+        stderr.print(f"Gate --fail-on {wanted.fail_on}: not met, {', '.join(reasons)}.", soft_wrap=True)
         raise typer.Exit(1)
 
 
@@ -132,8 +134,8 @@ def _print_matrix(console: Console, report: Any) -> None:
     print_findings(console, report)
     console.print()
     counted = report["summary"]["verdicts"]
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counted.items() if count)
-    console.print(f"{plural(len(report['cells']), 'cell')}: {told}")
+    told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in WORST_FIRST if counted.get(verdict))
+    console.print(f"{plural(len(report['cells']), 'cell')}: {told}. In brackets: 95 % intervals.")
 
 
 def _print_places(console: Console, report: Any, files: Files) -> None:

@@ -41,7 +41,7 @@ def _print_run(run: Any) -> None:
     console = Console(highlight=False)
     place = f"{printable(run['scenario']['name'])} × {printable(run['variation'] or 'baseline')}"
     console.print(Text(f"Run {run['id']}: {place}", style="bold"))
-    verdict = f", verdict {run['verdict']}" if run["verdict"] else ""
+    verdict = f", verdict {run['verdict']}" if run["verdict"] not in (None, "NOT_APPLICABLE") else ""
     console.print(f"{run['status']}{verdict}, {run['matrix_id']}", markup=False, style="dim")
     _part(console, "input", run["input"]["user_instruction"])
     injected = run["injection"]
@@ -51,9 +51,10 @@ def _print_run(run: Any) -> None:
     _part(console, "answered", run["final_response"])
     _part(console, "error", _error(run))
     observed = run["observed"]
-    if observed:
-        seen = words.value(observed["value"], longest=LONGEST)
-        _part(console, f"observed ({observed['output_class']})", seen)
+    seen = words.value(observed["value"], longest=LONGEST) if observed else None
+    if observed and seen != run["final_response"]:
+        notes = "".join(f"; {printable(note)}" for note in observed.get("notes") or ())
+        _part(console, f"observed ({observed['output_class']}{notes})", seen)
     if run["matched"] is not None:
         said = "yes" if run["matched"] else f"no, {words.percent(run['match_score'])} of it holds"
         expected = words.value(run["scenario"]["expected_behavior"], longest=LONGEST)

@@ -26,18 +26,25 @@ def rate(match: Any, *, verb: str = "match") -> str:
     return f"{told} (95 % interval {spread_percent(interval)})" if interval else told
 
 
+def short_rate(match: Any) -> str:
+    """`2/5 match (12–77 %)`."""
+    if not match or not match["n"]:
+        return "no run to judge by"
+    return f"{match['k']}/{match['n']} match ({spread_percent(match['interval'])})"
+
+
 def spread_percent(interval: list[float]) -> str:
     low, high = interval
     return f"{low * 100:.0f}–{high * 100:.0f} %"
 
 
 def shift(cell: Any) -> str:
-    """`shift 0.62 (0.40–0.80)`, or the range where there are too few runs for an interval."""
+    """`shift 0.62 (0.40–0.80)`: the 95 % interval, or `(range …)` where there are too few runs for one."""
     if cell["shift_magnitude"] is None:
         return "no shift measured"
     told = f"shift {cell['shift_magnitude']:.2f}"
     if cell.get("interval"):
-        return f"{told} (95 % interval {cell['interval'][0]:.2f}–{cell['interval'][1]:.2f})"
+        return f"{told} ({cell['interval'][0]:.2f}–{cell['interval'][1]:.2f})"
     if cell.get("range") and cell["range"][0] != cell["range"][1]:
         return f"{told} (range {cell['range'][0]:.2f}–{cell['range'][1]:.2f})"
     return told
