@@ -81,6 +81,24 @@ def matrix_report(data: bytes) -> Iterator[bytes]:
     yield from report_of_lines(BytesIO(data))
 
 
+def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
+    """A matrix drawn as a file."""
+    from pipelines.core.evals.draw import drawn
+
+    yield from drawn(data, format)
+
+
+def compare_matrices(data: bytes) -> Iterator[bytes]:
+    """What flipped between two matrices."""
+    from pipelines.core.evals.draw import compared
+
+    yield compared(data)
+
+
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
-    job.__name__: job for job in (read_json, upload_head, upload_rows, agent_reply, entry_file, matrix_report)
+    job.__name__: job
+    for job in (
+        *(read_json, upload_head, upload_rows, agent_reply, entry_file),
+        *(matrix_report, heatmap, compare_matrices),
+    )
 }

@@ -34,6 +34,7 @@ from pipelines.server.api import (
     credentials,
     datasets,
     eval_matrix,
+    eval_reports,
     eval_runs,
     eval_scenarios,
     keys,
@@ -187,7 +188,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
         *(agents, datasets, runs, batches, credentials, keys),
-        *(eval_scenarios, eval_runs, eval_matrix),
+        *(eval_scenarios, eval_runs, eval_matrix, eval_reports),
     ):
         api.include_router(module.router)
 

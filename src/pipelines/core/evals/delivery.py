@@ -8,7 +8,7 @@ from pipelines.core.problems import Problem
 
 Delivery: TypeAlias = Literal["system", "user", "tool_result"]
 
-#: Into the system prompt, by the agent's own side; or ahead of the user's words, where no agent can miss it.
+#: Into the system prompt, by the agent's own side; or ahead of what the user says, where none can miss it.
 DELIVERIES: tuple[Delivery, ...] = ("system", "user")
 DEFAULT_DELIVERY: Delivery = "system"
 

@@ -1,4 +1,4 @@
-"""The test matrix, every scenario crossed with every variation: started, watched, stopped, resumed, reported."""
+"""The test matrix, every scenario under every variation: started, watched, stopped, resumed, reported."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
