@@ -8,14 +8,18 @@ import typer
 from rich.console import Console
 
 from pipelines.cli import odyssey
+from pipelines.cli.eval.commands import app as eval_app
 
 app = typer.Typer(
     help="Odyssey: test AI agents against a world that answers.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # As rich markup, `[default: …]` in a help text would be taken for a style and vanish.
+    rich_markup_mode="markdown",
 )
 app.add_typer(odyssey.app, name="odyssey")
+app.add_typer(eval_app, name="eval")
 stderr = Console(stderr=True, highlight=False)
 
 
