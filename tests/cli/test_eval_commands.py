@@ -13,8 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from nodes import PATIENCE_S, Api, clean_environment, eventually
+from pipelines.cli.main import app
 from played_agents import Dispatch, PlayedAgent, played
 
 Row = dict[str, Any]
@@ -48,11 +50,20 @@ class Cli:
             cwd=self.directory,
         )
 
-    def run(self, *arguments: str, **env: str) -> tuple[int, str, str]:
+    def run_alone(self, *arguments: str, **env: str) -> tuple[int, str, str]:
+        """In a process of its own, as a shell would."""
         process = self.start(*arguments, **env)
         out, err = process.communicate(timeout=PATIENCE_S)
         assert "Traceback" not in err, err
         return process.returncode, out, err
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """In this process, which has imported everything already."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.directory)
+            done = CliRunner().invoke(app, ["eval", *arguments], env=self.env | {"COLUMNS": "80"})
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.stdout, done.stderr
 
     def file(self, *scenarios: Row, name: str = "scenarios.yaml", **more: Any) -> str:
         # Each its own: what two scenarios share would be written as an anchor, which nobody would by hand.
@@ -104,7 +115,7 @@ def test_a_file_becomes_a_heatmap_and_an_exit_code(api: Api, cli: Cli):
     file = cli.file(named("whole story"))
     with registered(api, gives_way) as (agent, agent_id):
         wanted = ("--junit", "out.xml", "--html", "out.html", "--svg", "out.svg", "--csv", "out.csv")
-        code, out, err = cli.run("run", file, "--agent", agent_id, *PRESSURES, *wanted)
+        code, out, err = cli.run_alone("run", file, "--agent", agent_id, *PRESSURES, *wanted)
         assert len(agent.dispatches) == 8 + 3 * 4
     assert code == 1, err
     assert "1 scenario (1 created)" in err
