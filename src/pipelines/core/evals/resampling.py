@@ -6,11 +6,12 @@ everywhere. Distances come as whole numbers (millionths), so that ties are ties.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, compress
-from math import comb, factorial, gcd, prod
+from math import comb, factorial, gcd, prod, sqrt
 from operator import add, itemgetter, mul
+from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.statistics import Interval
@@ -22,6 +23,7 @@ MOST_COMPOSITIONS = 2_000
 FIRST_DRAWS = 200  # looked at before all splits are
 CLEARLY_LARGE = 20  # of the first draws: p is about 0.1 or more, and nobody asks how much exactly
 MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
+MOST_DRAWN = 200  # differences: the sum of more is normal
 MOST_SIGNS = 11  # differences whose signs are all tried
 MOST_SUMS = 2_000  # or so many different sums, as match rates of many scenarios have
 REFERENCE_DRAWS = 200  # of which baseline output is the medoid
@@ -59,7 +61,8 @@ def permutation_p(
         return _p_by_compositions(distances, pooled, part)
     if total > len(pooled):
         expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
-        distances = [[distances[a][b] for b in expanded] for a in expanded]
+        members = itemgetter(*expanded)
+        distances = [members(distances[at]) for at in expanded]
     seen = list(_first_places(pooled, part))
     weights = _pair_weights(distances, size)
     observed = sum(weights[a][b] for a, b in combinations(seen, 2)) if size > 1 else weights[seen[0]][seen[0]]
@@ -94,24 +97,26 @@ def _pair_weights(distances: Matrix, size: int) -> list[list[int]]:
 def _p_by_compositions(between: Matrix, pooled: tuple[int, ...], part: tuple[int, ...]) -> PValue:
     """Equal outputs are interchangeable: only how many of each are in the subset matters."""
     size, count = sum(part), sum(pooled)
-    sums = [sum(map(mul, row, pooled)) for row in between]
-
-    def statistic(taken: tuple[int, ...]) -> int:
-        within = sum(
-            number * sum(map(mul, row, taken)) for number, row in zip(taken, between, strict=True) if number
-        )
-        total: int = 2 * size * sum(map(mul, sums, taken)) - count * within
-        return total
-
-    observed = statistic(part)
-    reached = sum(ways for taken, ways in _compositions(pooled, size) if statistic(taken) >= observed)
-    return PValue(reached / comb(count, size), True)
+    sums = [size * sum(map(mul, row, pooled)) for row in between]
+    pairs = [count * apart for at, row in enumerate(between) for apart in row[at + 1 :]]
+    statistics = [
+        (sum(map(mul, taken, sums)) - sum(map(mul, products, pairs)), ways)
+        for taken, products, ways in _compositions(pooled, size)
+    ]
+    observed = sum(map(mul, part, sums)) - sum(map(mul, _products(part), pairs))
+    return PValue(sum([ways for each, ways in statistics if each >= observed]) / comb(count, size), True)
 
 
-@lru_cache(maxsize=4096)
-def _compositions(pooled: tuple[int, ...], size: int) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """How many of each kind can be in a subset, and in how many ways."""
+class Composition(NamedTuple):
+    """How many of each kind are in a subset, the numbers of pairs that makes, and in how many ways."""
 
+    taken: tuple[int, ...]
+    products: tuple[int, ...]
+    ways: int
+
+
+@lru_cache(maxsize=1024)
+def _compositions(pooled: tuple[int, ...], size: int) -> list[Composition]:
     def below(at: int, left: int) -> Iterator[tuple[int, ...]]:
         if at == len(pooled) - 1:
             if left <= pooled[at]:
@@ -120,7 +125,11 @@ def _compositions(pooled: tuple[int, ...], size: int) -> tuple[tuple[tuple[int, 
         for taken in range(min(left, pooled[at]) + 1):
             yield from ((taken, *rest) for rest in below(at + 1, left - taken))
 
-    return tuple((taken, prod(map(comb, pooled, taken))) for taken in below(0, size))
+    return [Composition(each, _products(each), prod(map(comb, pooled, each))) for each in below(0, size)]
+
+
+def _products(taken: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a * b for a, b in combinations(taken, 2))
 
 
 @lru_cache(maxsize=4096)
@@ -192,33 +201,32 @@ def _count_splits(weights: list[list[int]], size: int, observed: int) -> int:
         return sum(weights[a][b] >= observed for a, b in combinations(range(count), 2))
     rest = size - 2
     within = _pair_sums(weights, rest)
-    towards = [_member_sums(weights[at][at + 1 :], rest) for at in range(count)]
+    towards = [_member_sums(weights[at][at + 1 :], rest) for at in range(count - rest)]
+    furthest = [max(each) for each in towards]
     reached = 0
     for first in range(count - size + 1):
         with_first = _added(towards[first], _last(within, len(towards[first])))
         for second in range(first + 1, count - rest):
             limit = observed - weights[first][second]
-            pairs = zip(_last(with_first, len(towards[second])), towards[second], strict=True)
-            reached += sum([a + b >= limit for a, b in pairs])
+            following = _last(with_first, len(towards[second]))
+            if max(following) + furthest[second] >= limit:
+                reached += sum([a + b >= limit for a, b in zip(following, towards[second], strict=True)])
     return reached
 
 
-def _member_sums(values: list[int], size: int) -> list[int]:
+def _member_sums(values: Sequence[int], size: int) -> Sequence[int]:
     """The sum of each subset of the values, in lexical order of their places."""
     sums = values
     for length in range(2, size + 1):
-        longer: list[int] = []
-        for first, ahead in enumerate(values[: len(values) - length + 1]):
-            following = _last(sums, comb(len(values) - first - 1, length - 1))
-            longer += [ahead + each for each in following]
-        sums = longer
-    return sums if len(values) >= size else []
+        first, others = _lexical(len(values), length)
+        sums = list(map(add, first(values), others(sums)))
+    return sums
 
 
-def _pair_sums(weights: list[list[int]], size: int) -> list[int]:
+def _pair_sums(weights: list[list[int]], size: int) -> Sequence[int]:
     """The sum over the pairs within each subset, in the same order."""
     count = len(weights)
-    sums = [0] * count
+    sums: Sequence[int] = [0] * count
     for length in range(2, size + 1):
         longer: list[int] = []
         for first in range(count - length + 1):
@@ -228,12 +236,40 @@ def _pair_sums(weights: list[list[int]], size: int) -> list[int]:
     return sums
 
 
-def _last(values: list[int], count: int) -> list[int]:
+class _Lexical(NamedTuple):
+    """How the subsets of one length are made from values and the subsets that are one shorter."""
+
+    first: Getter  # of each subset the first value
+    others: Getter  # and the sum of the rest
+
+
+@lru_cache(maxsize=256)
+def _lexical(count: int, length: int) -> _Lexical:
+    return _taken_apart(list(combinations(range(count), length)), combinations(range(count), length - 1))
+
+
+@lru_cache(maxsize=64)
+def _lexical_repeated(count: int, length: int) -> _Lexical:
+    """The same for subsets that may have a place several times."""
+    longer = list(combinations_with_replacement(range(count), length))
+    return _taken_apart(longer, combinations_with_replacement(range(count), length - 1))
+
+
+def _taken_apart(longer: list[tuple[int, ...]], shorter: Iterable[tuple[int, ...]]) -> _Lexical:
+    places = {subset: at for at, subset in enumerate(shorter)}
+    first = [subset[0] for subset in longer]
+    others = [places[subset[1:]] for subset in longer]
+    if len(longer) == 1:  # a getter of one place gives a bare value
+        return _Lexical(lambda values: (values[first[0]],), lambda sums: (sums[others[0]],))
+    return _Lexical(itemgetter(*first), itemgetter(*others))
+
+
+def _last(values: Sequence[int], count: int) -> Sequence[int]:
     return values[len(values) - count :]
 
 
-def _added(left: list[int], right: list[int]) -> list[int]:
-    return [a + b for a, b in zip(left, right, strict=True)]
+def _added(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    return list(map(add, left, right))
 
 
 # How sure is a mean?
@@ -259,11 +295,10 @@ def bootstrap_interval(
         drawn = _drawn_with_putting_back(count, draws, seed)
         resampled = [(times, [sum(members(values)) for members in drawn]) for times, values in mixture]
     # The sum above, its weight below, in one whole number: these sort much faster than pairs.
-    packed = [
-        total << _WEIGHT_BITS | times * way
-        for times, sums in resampled
-        for total, way in zip(sums, ways, strict=True)
-    ]
+    packed: list[int] = []
+    for times, sums in resampled:
+        weights = [times * way for way in ways]
+        packed += [total << _WEIGHT_BITS | weight for total, weight in zip(sums, weights, strict=True)]
     packed.sort()
     tail = (1 - confidence) / 2 * sum(ways) * sum(times for times, _ in mixture)
     low, high = _quantile(packed, tail), _quantile(packed[::-1], tail)
@@ -282,16 +317,12 @@ def _quantile(packed: list[int], tail: float) -> int:
     return packed[-1] >> _WEIGHT_BITS
 
 
-def _multiset_sums(values: Sequence[int]) -> list[int]:
+def _multiset_sums(values: Sequence[int]) -> Sequence[int]:
     """The sums of all different resamples, in lexical order of their places."""
-    count = len(values)
-    sums = [*values]
-    for length in range(2, count + 1):
-        longer: list[int] = []
-        for first, ahead in enumerate(values):
-            following = _last(sums, comb(count - first + length - 2, length - 1))
-            longer += [ahead + each for each in following]
-        sums = longer
+    sums = values
+    for length in range(2, len(values) + 1):
+        first, others = _lexical_repeated(len(values), length)
+        sums = list(map(add, first(values), others(sums)))
     return sums
 
 
@@ -366,6 +397,10 @@ def sign_flip_p(
     whole = [each // unit for each in whole]
     observed = sum(whole)
     if len(whole) > MOST_SIGNS and sum(map(abs, whole)) > MOST_SUMS:
+        if len(whole) > MOST_DRAWN:
+            far = observed / sqrt(sum(each * each for each in whole))
+            p = 1 - NormalDist().cdf(far if is_one_sided else abs(far))
+            return PValue(p if is_one_sided else 2 * p, False)
         return _sign_flip_drawn(sorted(whole), draws, seed, is_one_sided)
     sums = Counter({0: 1})
     for each in whole:
