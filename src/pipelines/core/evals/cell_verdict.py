@@ -70,7 +70,7 @@ def _bounds(cell: Cell) -> Interval:
 def _more_runs(cell: Cell, settings: CellSettings, family: int) -> int | None:
     """About how many more runs of the cell would decide, if the next ones are like these; None: no telling.
 
-    What seems robust needs its upper bound under the amber limit; all else its lower bound above the noise and
+    What seems robust needs its upper bound under the amber limit, all else its lower bound over the noise and
     a p that is the smallest of its family and reaches q. Bounds narrow, and z grows, by the root of runs.
     """
     shift, floor = cell.shift_magnitude or 0.0, cell.noise_floor or 0.0
