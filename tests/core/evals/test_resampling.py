@@ -109,7 +109,7 @@ def points(chance, count, levels):
     ("baselines", "runs"), [(5, 5), (6, 6), (7, 3), (10, 4), (3, 4), (6, 2), (8, 1), (2, 5)]
 )
 def test_permutation_counts_every_split(baselines, runs, levels, monkeypatch):
-    monkeypatch.setattr(resampling, "CLEARLY_LARGE", 10**9)  # no first look: the exact p of every case
+    monkeypatch.setattr(resampling, "ENOUGH_REACHED", 10**9)  # no first look: the exact p of every case
     distances = points(random.Random(baselines * 100 + runs), baselines + runs, levels)
     first, second = [1] * baselines + [0] * runs, [0] * baselines + [1] * runs
     found = permutation_p(distances, first, second)
@@ -119,7 +119,7 @@ def test_permutation_counts_every_split(baselines, runs, levels, monkeypatch):
 
 
 def test_equal_outputs_may_be_counted_together_or_apart(monkeypatch):
-    monkeypatch.setattr(resampling, "CLEARLY_LARGE", 10**9)
+    monkeypatch.setattr(resampling, "ENOUGH_REACHED", 10**9)
     between = [[0, 600_000, 200_000], [600_000, 0, 800_000], [200_000, 800_000, 0]]
     kinds = [0] * 7 + [2] * 3 + [0, 1, 1, 1, 2]
     apart = [[between[a][b] for b in kinds] for a in kinds]
@@ -148,7 +148,7 @@ def test_permutation_is_that_of_scipy():
 def test_large_samples_are_drawn_and_come_near_the_exact_p(monkeypatch):
     distances = points(random.Random(2), 15, 1_000)
     first, second = [1] * 10 + [0] * 5, [0] * 10 + [1] * 5
-    monkeypatch.setattr(resampling, "CLEARLY_LARGE", 10**9)
+    monkeypatch.setattr(resampling, "ENOUGH_REACHED", 10**9)
     exact = permutation_p(distances, first, second)
     monkeypatch.setattr(resampling, "MOST_SPLITS", 0)
     drawn = permutation_p(distances, first, second)

@@ -20,8 +20,8 @@ MILLION = 1_000_000
 MOST_SPLITS = 5_005  # counted one by one; 6 + 6 runs have 924 splits, 10 + 5 have 3,003, 9 + 6 have 5,005
 FEW_COMPOSITIONS = 60  # ways to share out equal outputs that are quicker than splits
 MOST_COMPOSITIONS = 2_000
-FIRST_DRAWS = 200  # looked at before all splits are
-CLEARLY_LARGE = 20  # of the first draws: p is about 0.1 or more, and nobody asks how much exactly
+FIRST_DRAWS = 200  # before all splits are counted
+ENOUGH_REACHED = 20  # draws that reach the observed value: p is known well enough, and is not small
 MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
 MOST_DRAWN = 200  # differences: the sum of more is normal
 MOST_SIGNS = 11  # differences whose signs are all tried
@@ -57,7 +57,8 @@ def permutation_p(
     if len(pooled) == 1:
         return PValue(1.0, True)
     few = comb(total, size) <= MOST_SPLITS
-    if _count_compositions(pooled, size) <= (FEW_COMPOSITIONS if few else MOST_COMPOSITIONS):
+    most = FEW_COMPOSITIONS if few else MOST_COMPOSITIONS
+    if comb(len(pooled), size) <= most and _count_compositions(tuple(sorted(pooled)), size) <= most:
         return _p_by_compositions(distances, pooled, part)
     if total > len(pooled):
         expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
@@ -143,30 +144,34 @@ def _count_compositions(pooled: tuple[int, ...], size: int) -> int:
 def _p_by_splits(
     weights: list[list[int]], size: int, observed: int, *, few: bool, draws: int, seed: int
 ) -> PValue:
-    """A first look decides what is clearly no effect; all splits, or all draws, are only needed for the rest.
+    """Draws until p is known to be large (Besag and Clifford); only what may be small is counted to the end.
 
-    No p below CLEARLY_LARGE / FIRST_DRAWS comes from the first look: small ones are as exact as they can be.
+    What is reached ENOUGH_REACHED times in so many draws has p = ENOUGH_REACHED / draws. Of splits
+    that can all be counted that is asked for FIRST_DRAWS, so that every p below 0.1 is exact.
     """
-    first = min(FIRST_DRAWS, draws)
-    reached = _reached(weights, size, observed, draws=first, seed=seed)
-    if reached >= CLEARLY_LARGE:
-        return PValue((reached + 1) / (first + 1), False)
-    if few:
-        return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
-    reached = _reached(weights, size, observed, draws=draws, seed=seed)
-    return PValue((reached + 1) / (draws + 1), False)
+    sums = _drawn_sums(weights, size, draws if not few else FIRST_DRAWS, seed)
+    reached = drawn = 0
+    for total in sums:
+        drawn += 1
+        if total >= observed:
+            reached += 1
+            if reached == ENOUGH_REACHED:
+                return PValue(reached / drawn, False)
+        if drawn == FIRST_DRAWS and few:
+            return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
+    return PValue((reached + 1) / (drawn + 1), False)
 
 
-def _reached(weights: list[list[int]], size: int, observed: int, *, draws: int, seed: int) -> int:
-    """How many of the drawn subsets reach the observed sum."""
+def _drawn_sums(weights: list[list[int]], size: int, draws: int, seed: int) -> Iterator[int]:
+    """The sums of drawn subsets, one after the other."""
     count = len(weights)
     if 1 < size <= 8:
         flat = [each for row in weights for each in row]
-        return sum([sum(pairs(flat)) >= observed for pairs in _pair_getters(count, size, draws, seed)])
+        return (sum(pairs(flat)) for pairs in _pair_getters(count, size, draws, seed))
     subsets = _drawn_subsets(count, size, draws, seed)
     if size == 1:
-        return sum(weights[at][at] >= observed for (at,) in subsets)
-    return sum(_sum_within(weights, subset) >= observed for subset in subsets)
+        return (weights[at][at] for (at,) in subsets)
+    return (_sum_within(weights, subset) for subset in subsets)
 
 
 def _sum_within(weights: list[list[int]], subset: tuple[int, ...]) -> int:
@@ -287,34 +292,31 @@ def bootstrap_interval(
 ) -> Interval:
     """Percentiles of the mean of as many values (two or more) drawn with putting back, over a mixture."""
     count = len(mixture[0].values)
+    drawn: list[Getter] | None = None
     if comb(2 * count - 1, count) <= MOST_RESAMPLES:
         ways = _multiset_orders(count)
-        resampled = [(times, _multiset_sums(values)) for times, values in mixture]
     else:
-        ways = [1] * draws
-        drawn = _drawn_with_putting_back(count, draws, seed)
-        resampled = [(times, [sum(members(values)) for members in drawn]) for times, values in mixture]
-    # The sum above, its weight below, in one whole number: these sort much faster than pairs.
-    packed: list[int] = []
-    for times, sums in resampled:
-        weights = [times * way for way in ways]
-        packed += [total << _WEIGHT_BITS | weight for total, weight in zip(sums, weights, strict=True)]
-    packed.sort()
-    tail = (1 - confidence) / 2 * sum(ways) * sum(times for times, _ in mixture)
-    low, high = _quantile(packed, tail), _quantile(packed[::-1], tail)
-    return Interval(low / count / MILLION, high / count / MILLION)
+        ways, drawn = [1] * draws, _drawn_with_putting_back(count, draws, seed)
+    sums: list[int] = []
+    weights: list[int] = []
+    for times, values in mixture:
+        sums += _multiset_sums(values) if drawn is None else [sum(members(values)) for members in drawn]
+        weights += ways if times == 1 else [times * way for way in ways]
+    order = sorted(range(len(sums)), key=sums.__getitem__)
+    tail = (1 - confidence) / 2 * sum(weights)
+    low = _quantile(order, weights, tail)
+    high = _quantile(order[::-1], weights, tail)
+    return Interval(sums[low] / count / MILLION, sums[high] / count / MILLION)
 
 
-_WEIGHT_BITS = 40
-
-
-def _quantile(packed: list[int], tail: float) -> int:
+def _quantile(order: list[int], weights: list[int], tail: float) -> int:
+    """The first in this order with more than the tail's weight up to it."""
     reached = 0
-    for each in packed:
-        reached += each & (1 << _WEIGHT_BITS) - 1
+    for at in order:
+        reached += weights[at]
         if reached > tail:
-            return each >> _WEIGHT_BITS
-    return packed[-1] >> _WEIGHT_BITS
+            return at
+    return order[-1]
 
 
 def _multiset_sums(values: Sequence[int]) -> Sequence[int]:
@@ -416,11 +418,13 @@ def _sign_flip_drawn(whole: list[int], draws: int, seed: int, is_one_sided: bool
     chance = random.Random(f"{seed}/signs/{len(whole)}")
     observed = sum(whole)
     reached = drawn = 0
-    while drawn < draws and not (drawn == FIRST_DRAWS and reached >= CLEARLY_LARGE):
+    while drawn < draws:
         signs = f"{chance.getrandbits(len(whole)):0{len(whole)}b}".encode().translate(_BITS)
         total = 2 * sum(compress(whole, signs)) - observed
         reached += _is_as_far(total, observed, is_one_sided)
         drawn += 1
+        if reached == 10 * ENOUGH_REACHED:
+            return PValue(reached / drawn, False)
     return PValue((reached + 1) / (drawn + 1), False)
 
 
