@@ -62,6 +62,7 @@ class Platform:
     plan_readers: PlanReaders
     helpers: HelperProcesses  # read what is large: bodies, replies, code
     upload_helpers: HelperProcesses  # apart, since an upload takes minutes where a body takes seconds
+    span_helpers: HelperProcesses  # apart, since telemetry comes all the time
     dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
     review_leases: ReviewLeases = field(default_factory=ReviewLeases)

@@ -474,6 +474,65 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         );
         """,
     ),
+    (
+        "0008_telemetry",
+        """
+        -- What spans say of the process that sent them, once however many come from it. Its ids are what a
+        -- device_id is held against.
+        CREATE TABLE span_resources (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            hash TEXT NOT NULL,
+            device_id TEXT,
+            host_id TEXT,
+            service_instance_id TEXT,
+            agent_id TEXT,
+            body TEXT NOT NULL,
+            seen_ns INTEGER NOT NULL,
+            UNIQUE (org_id, hash)
+        );
+        -- Spans in which a skill was used, masked. Ids as bytes, times as nanoseconds: there are many rows.
+        CREATE TABLE skill_spans (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL,
+            trace_id BLOB NOT NULL,
+            span_id BLOB NOT NULL,
+            resource_id INTEGER NOT NULL,
+            agent_id TEXT,
+            skill TEXT NOT NULL,
+            name TEXT NOT NULL,
+            status TEXT NOT NULL,
+            start_ns INTEGER NOT NULL,
+            end_ns INTEGER NOT NULL,
+            happened_ns INTEGER NOT NULL,
+            arrived_ns INTEGER NOT NULL,
+            input TEXT,
+            outcome TEXT,
+            attributes TEXT NOT NULL,
+            note TEXT
+        );
+        CREATE UNIQUE INDEX skill_spans_once ON skill_spans (org_id, trace_id, span_id);
+        CREATE INDEX skill_spans_in_time ON skill_spans (org_id, happened_ns, id);
+        -- Scenarios that telemetry suggests, named by their content: a second look adds nothing.
+        CREATE TABLE eval_drafts (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            draft_id TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            skill TEXT NOT NULL,
+            name TEXT NOT NULL,
+            status TEXT NOT NULL,
+            confidence REAL NOT NULL,
+            support_k INTEGER NOT NULL,
+            support_n INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            scenario_id TEXT,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, draft_id)
+        );
+        """,
+    ),
 )
 
 

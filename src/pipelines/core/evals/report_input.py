@@ -125,10 +125,11 @@ def scored_outputs(row: RowRuns, settings: CellSettings) -> Iterator[ScoredOutpu
             if reference is None or variation is None:
                 yield ScoredOutput(output.run_id, None, is_flagged=False)
                 continue
-            apart = scored.outputs.apart(reference, scored.outputs.add(output.observed))
-            shift = apart.distance / MILLION
+            number = scored.outputs.add(output.observed)
+            shift = scored.outputs.distances(reference, [number])[0] / MILLION
+            is_flip = scored.outputs.is_flip(reference, number)
             reasons = flag_reasons(
-                row.risk_level, shift, float(apart.is_flip), settings, baselines_agree=scored.baseline.agrees
+                row.risk_level, shift, float(is_flip), settings, baselines_agree=scored.baseline.agrees
             )
             is_flagged = bool(reasons) and cell.expectation == "invariant"
             yield ScoredOutput(output.run_id, shift, is_flagged)

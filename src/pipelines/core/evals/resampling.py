@@ -8,9 +8,9 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
-from math import comb, factorial, prod
-from operator import itemgetter
+from itertools import combinations, combinations_with_replacement, compress
+from math import comb, factorial, gcd, prod
+from operator import add, itemgetter, mul
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.statistics import Interval
@@ -22,7 +22,8 @@ MOST_COMPOSITIONS = 2_000
 FIRST_DRAWS = 200  # looked at before all splits are
 CLEARLY_LARGE = 20  # of the first draws: p is about 0.1 or more, and nobody asks how much exactly
 MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
-MOST_SUMS = 20_000  # different sums of a sign-flip test
+MOST_SIGNS = 11  # differences whose signs are all tried
+MOST_SUMS = 2_000  # or so many different sums, as match rates of many scenarios have
 REFERENCE_DRAWS = 200  # of which baseline output is the medoid
 
 Matrix: TypeAlias = Sequence[Sequence[int]]
@@ -42,24 +43,25 @@ def permutation_p(
 ) -> PValue | None:
     """One-sided p that two samples are one, by the energy statistic 2·d(B,V) − d(B,B) − d(V,V).
 
-    `distances` are those between distinct outputs; `first` and `second` say how often a sample has each.
+    `distances` are those between distinct outputs; `first` and `second` say how often a sample has each, and
+    one of them has it.
     None if there is only one way to split them.
     """
-    small, large = sorted((first, second), key=sum)
-    kinds = [at for at in range(len(first)) if small[at] + large[at]]
-    pooled, part = tuple(small[at] + large[at] for at in kinds), tuple(small[at] for at in kinds)
+    part, other = sorted((tuple(first), tuple(second)), key=sum)
+    pooled = tuple(map(add, part, other))
     size, total = sum(part), sum(pooled)
     if not size or total < 3:
         return None
-    if len(kinds) == 1:
+    if len(pooled) == 1:
         return PValue(1.0, True)
-    between = [[distances[a][b] for b in kinds] for a in kinds]
     few = comb(total, size) <= MOST_SPLITS
     if _count_compositions(pooled, size) <= (FEW_COMPOSITIONS if few else MOST_COMPOSITIONS):
-        return _p_by_compositions(between, pooled, part)
-    expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
+        return _p_by_compositions(distances, pooled, part)
+    if total > len(pooled):
+        expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
+        distances = [[distances[a][b] for b in expanded] for a in expanded]
     seen = list(_first_places(pooled, part))
-    weights = _pair_weights([[between[a][b] for b in expanded] for a in expanded], size)
+    weights = _pair_weights(distances, size)
     observed = sum(weights[a][b] for a, b in combinations(seen, 2)) if size > 1 else weights[seen[0]][seen[0]]
     return _p_by_splits(weights, size, observed, few=few, draws=draws, seed=seed)
 
@@ -92,23 +94,18 @@ def _pair_weights(distances: Matrix, size: int) -> list[list[int]]:
 def _p_by_compositions(between: Matrix, pooled: tuple[int, ...], part: tuple[int, ...]) -> PValue:
     """Equal outputs are interchangeable: only how many of each are in the subset matters."""
     size, count = sum(part), sum(pooled)
-    sums = [sum(map(_times, row, pooled)) for row in between]
+    sums = [sum(map(mul, row, pooled)) for row in between]
 
     def statistic(taken: tuple[int, ...]) -> int:
         within = sum(
-            number * sum(map(_times, row, taken))
-            for number, row in zip(taken, between, strict=True)
-            if number
+            number * sum(map(mul, row, taken)) for number, row in zip(taken, between, strict=True) if number
         )
-        return 2 * size * sum(map(_times, sums, taken)) - count * within
+        total: int = 2 * size * sum(map(mul, sums, taken)) - count * within
+        return total
 
     observed = statistic(part)
     reached = sum(ways for taken, ways in _compositions(pooled, size) if statistic(taken) >= observed)
     return PValue(reached / comb(count, size), True)
-
-
-def _times(left: int, right: int) -> int:
-    return left * right
 
 
 @lru_cache(maxsize=4096)
@@ -243,9 +240,9 @@ def _added(left: list[int], right: list[int]) -> list[int]:
 
 
 class Weighed(NamedTuple):
-    """Values of which one mixture is made, and how much of it."""
+    """Values of one of the samples that are mixed, and how often it is in the mixture."""
 
-    share: float
+    times: int
     values: Sequence[int]
 
 
@@ -254,78 +251,93 @@ def bootstrap_interval(
 ) -> Interval:
     """Percentiles of the mean of as many values (two or more) drawn with putting back, over a mixture."""
     count = len(mixture[0].values)
-    sums: list[tuple[int, float]] = []
-    for share, values in mixture:
-        resamples, whole = _resamples(count, draws, seed)
-        factor = share / whole
-        sums += [(sum(members(values)), ways * factor) for members, ways in resamples]
-    sums.sort()
-    tail = (1 - confidence) / 2
-    low, high = _quantile(sums, tail), _quantile(sums[::-1], tail)
+    if comb(2 * count - 1, count) <= MOST_RESAMPLES:
+        ways = _multiset_orders(count)
+        resampled = [(times, _multiset_sums(values)) for times, values in mixture]
+    else:
+        ways = [1] * draws
+        drawn = _drawn_with_putting_back(count, draws, seed)
+        resampled = [(times, [sum(members(values)) for members in drawn]) for times, values in mixture]
+    # The sum above, its weight below, in one whole number: these sort much faster than pairs.
+    packed = [
+        total << _WEIGHT_BITS | times * way
+        for times, sums in resampled
+        for total, way in zip(sums, ways, strict=True)
+    ]
+    packed.sort()
+    tail = (1 - confidence) / 2 * sum(ways) * sum(times for times, _ in mixture)
+    low, high = _quantile(packed, tail), _quantile(packed[::-1], tail)
     return Interval(low / count / MILLION, high / count / MILLION)
 
 
-def _quantile(ascending: list[tuple[int, float]], share: float) -> int:
-    reached = 0.0
-    for value, weight in ascending:
-        reached += weight
-        if reached > share:
-            return value
-    return ascending[-1][0]
+_WEIGHT_BITS = 40
 
 
-@lru_cache(maxsize=64)
-def _resamples(count: int, draws: int, seed: int) -> tuple[list[tuple[Getter, int]], int]:
-    """Resamples as index sets, with the number of ways each can be drawn, and the number of all ways."""
-    if comb(2 * count - 1, count) <= MOST_RESAMPLES:
-        weighed: list[tuple[Getter, int]] = [
-            (itemgetter(*taken), _orders(taken)) for taken in _multisets(count)
-        ]
-        return weighed, count**count
+def _quantile(packed: list[int], tail: float) -> int:
+    reached = 0
+    for each in packed:
+        reached += each & (1 << _WEIGHT_BITS) - 1
+        if reached > tail:
+            return each >> _WEIGHT_BITS
+    return packed[-1] >> _WEIGHT_BITS
+
+
+def _multiset_sums(values: Sequence[int]) -> list[int]:
+    """The sums of all different resamples, in lexical order of their places."""
+    count = len(values)
+    sums = [*values]
+    for length in range(2, count + 1):
+        longer: list[int] = []
+        for first, ahead in enumerate(values):
+            following = _last(sums, comb(count - first + length - 2, length - 1))
+            longer += [ahead + each for each in following]
+        sums = longer
+    return sums
+
+
+@lru_cache(maxsize=16)
+def _multiset_orders(count: int) -> list[int]:
+    """In how many orders each of them can be drawn."""
+    drawn = combinations_with_replacement(range(count), count)
+    return [factorial(count) // prod(map(factorial, Counter(taken).values())) for taken in drawn]
+
+
+@lru_cache(maxsize=16)
+def _drawn_with_putting_back(count: int, draws: int, seed: int) -> list[Getter]:
     chance = random.Random(f"{seed}/bootstrap/{count}")
-    drawn = [chance.choices(range(count), k=count) for _ in range(draws)]
-    return [(itemgetter(*taken), 1) for taken in drawn], draws
-
-
-def _multisets(count: int) -> Iterator[tuple[int, ...]]:
-    def below(length: int, least: int) -> Iterator[tuple[int, ...]]:
-        if not length:
-            yield ()
-            return
-        for at in range(least, count):
-            yield from ((at, *rest) for rest in below(length - 1, at))
-
-    return below(count, 0)
-
-
-def _orders(taken: tuple[int, ...]) -> int:
-    return factorial(len(taken)) // prod(map(factorial, Counter(taken).values()))
+    return [itemgetter(*chance.choices(range(count), k=count)) for _ in range(draws)]
 
 
 def medoid(distances: Matrix, counts: Sequence[int]) -> int:
     """The output with the least total distance to all; of equals the first."""
     totals = [
-        sum(map(_times, row, counts)) if count else None for row, count in zip(distances, counts, strict=True)
+        sum(map(mul, row, counts)) if count else None for row, count in zip(distances, counts, strict=True)
     ]
     return min((total, at) for at, total in enumerate(totals) if total is not None)[1]
 
 
-def medoid_shares(
+def medoid_draws(
     distances: Matrix, counts: Sequence[int], *, draws: int = REFERENCE_DRAWS, seed: int = 0
-) -> dict[int, float]:
+) -> dict[int, int]:
     """How often each output is the medoid when the sample is drawn anew with putting back."""
-    kinds = [at for at, count in enumerate(counts) if count]
-    if len(kinds) == 1:
-        return {kinds[0]: 1.0}
-    lanes = _count_lanes(tuple(counts[at] for at in kinds), draws, seed)
+    if len(counts) == 1:
+        return {0: 1}
+    lanes = _count_lanes(tuple(counts), draws, seed)
+    kinds = len(counts)
     totals = []
-    for a in kinds:
-        # One whole number holds the totals of all draws side by side, 64 bits for each.
-        packed = sum(distances[a][b] * lane for b, lane in zip(kinds, lanes, strict=True))
-        totals.append(memoryview(packed.to_bytes(8 * draws, "little")).cast("Q").tolist())
-    ranked = ([total * len(kinds) + rank for total in column] for rank, column in enumerate(totals))
-    chosen = Counter(least % len(kinds) for least in map(min, *ranked))
-    return {kinds[rank]: times / draws for rank, times in sorted(chosen.items())}
+    for rank, row in enumerate(distances):
+        # One whole number holds the totals of all draws side by side, 64 bits for each; of equal ones the
+        # first is the medoid, so its place is added below.
+        packed = sum([distance * kinds * lane for distance, lane in zip(row, lanes, strict=True) if distance])
+        packed += rank * _ones(draws)
+        totals.append(memoryview(packed.to_bytes(8 * draws, "little")).cast("Q"))
+    chosen = Counter([least % kinds for least in map(min, *totals)])
+    return dict(sorted(chosen.items()))
+
+
+@lru_cache(maxsize=8)
+def _ones(draws: int) -> int:
+    return int.from_bytes((1).to_bytes(8, "little") * draws, "little")
 
 
 @lru_cache(maxsize=1024)
@@ -350,28 +362,34 @@ def sign_flip_p(
     whole = [round(each * MILLION) for each in differences if round(each * MILLION)]
     if not whole:
         return None
+    unit = gcd(*whole)
+    whole = [each // unit for each in whole]
     observed = sum(whole)
+    if len(whole) > MOST_SIGNS and sum(map(abs, whole)) > MOST_SUMS:
+        return _sign_flip_drawn(sorted(whole), draws, seed, is_one_sided)
     sums = Counter({0: 1})
     for each in whole:
-        following: Counter[int] = Counter()
+        following = Counter({total + each: ways for total, ways in sums.items()})
         for total, ways in sums.items():
-            following[total + each] += ways
             following[total - each] += ways
         sums = following
-        if len(sums) > MOST_SUMS:
-            return _sign_flip_drawn(whole, draws, seed, is_one_sided)
     reached = sum(ways for total, ways in sums.items() if _is_as_far(total, observed, is_one_sided))
     return PValue(reached / 2 ** len(whole), True)
 
 
 def _sign_flip_drawn(whole: list[int], draws: int, seed: int, is_one_sided: bool) -> PValue:
     chance = random.Random(f"{seed}/signs/{len(whole)}")
-    observed, reached = sum(whole), 0
-    for _ in range(draws):
-        signs = chance.getrandbits(len(whole))
-        total = sum(each if signs >> at & 1 else -each for at, each in enumerate(whole))
+    observed = sum(whole)
+    reached = drawn = 0
+    while drawn < draws and not (drawn == FIRST_DRAWS and reached >= CLEARLY_LARGE):
+        signs = f"{chance.getrandbits(len(whole)):0{len(whole)}b}".encode().translate(_BITS)
+        total = 2 * sum(compress(whole, signs)) - observed
         reached += _is_as_far(total, observed, is_one_sided)
-    return PValue((reached + 1) / (draws + 1), False)
+        drawn += 1
+    return PValue((reached + 1) / (drawn + 1), False)
+
+
+_BITS = bytes.maketrans(b"01", b"\0\1")
 
 
 def _is_as_far(total: int, observed: int, is_one_sided: bool) -> bool:

@@ -8,6 +8,7 @@ from fastapi.params import Path as PathParam
 
 from pipelines.core.evals.review import ReviewKind, ReviewStatus
 from pipelines.core.evals.review_requests import read_bulk, read_opening, read_reopening, read_reviewer
+from pipelines.core.identity import Identity
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine import read_reviews, review_evals
@@ -35,7 +36,6 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
 )
-from pipelines.storage.keys import ApiKey
 from pipelines.storage.paging import Filter
 from pipelines.storage.review_marks import MarkKind, marks_of_org
 from pipelines.storage.review_queue import Place, QueueFilter
@@ -50,7 +50,7 @@ Blind = Annotated[bool, Query(description="without the machine's verdict, until 
 WAITING = (ReviewStatus.OPEN, ReviewStatus.DISPUTED)
 
 
-def reviewer_of(key: ApiKey, named: str | None) -> str:
+def reviewer_of(key: Identity, named: str | None) -> str:
     """Who acts: whom the request names, else whoever the key or token belongs to."""
     return (named or "").strip() or key.name
 
