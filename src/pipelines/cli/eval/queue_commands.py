@@ -58,18 +58,21 @@ def show_draft(
 
 @drafts.command()
 def generate(
-    device_id: Annotated[str, typer.Option(help="The device, host, instance or agent id of the spans.")],
+    device_id: Annotated[
+        str | None, typer.Option(help="A device, host, instance or agent id of the spans. [default: any]")
+    ] = None,
     lookback_hours: Annotated[int, typer.Option(min=1, help="How far back to look.")] = 168,
     max_scenarios: Annotated[int, typer.Option(min=1, help="At most so many drafts.")] = 20,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Draft scenarios from the telemetry of a device. Looking twice adds nothing."""
+    """Draft scenarios from stored telemetry. Looking twice adds nothing."""
     from pipelines.cli.client import Server
     from pipelines.cli.eval.drafts import generate_drafts
 
-    body = {"device_id": device_id, "lookback_hours": lookback_hours, "max_scenarios": max_scenarios}
+    body: dict[str, str | int] = {"lookback_hours": lookback_hours, "max_scenarios": max_scenarios}
+    body |= {"device_id": device_id} if device_id is not None else {}
     with Server(url, api_key) as server:
         generate_drafts(server, body, as_json=as_json)
 
