@@ -10,6 +10,12 @@ from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.reviews import SOME
 
+#: Taken back by nobody; and what asked for an edit has had one when the scenario is at another version.
+_HOLDS = (
+    "withdrawn_at IS NULL AND (kind <> 'needs_edit' OR scenario_version >= (SELECT version FROM"
+    " eval_scenarios WHERE eval_scenarios.scenario_id = review_marks.scenario_id))"
+)
+
 
 class MarkKind(StrEnum):
     ACCEPTED_SHIFT = "accepted_shift"  # body: what is expected of that cell from then on
@@ -97,7 +103,7 @@ def marks_of_scenarios(
     for start in range(0, len(scenario_ids), SOME):
         some = scenario_ids[start : start + SOME]
         rows = connection.execute(
-            "SELECT * FROM review_marks WHERE org_id = ? AND withdrawn_at IS NULL"
+            f"SELECT * FROM review_marks WHERE org_id = ? AND {_HOLDS}"
             f" AND scenario_id IN {in_list(some)}{of_kind} ORDER BY id",
             (org_id, *some, *((kind.value,) if kind is not None else ())),
         )
@@ -115,16 +121,32 @@ def marks_of_org(
         filters=filters,
         limit=limit,
         before_id=before_id,
-        where="withdrawn_at IS NULL",
+        where=_HOLDS,
     )
     return Page([_mark(row) for row in rows.items], rows.last_id)
 
 
 def marks_of_review(connection: Connection, review_id: str) -> list[Mark]:
     rows = connection.execute(
-        "SELECT * FROM review_marks WHERE review_id = ? AND withdrawn_at IS NULL ORDER BY id", (review_id,)
+        f"SELECT * FROM review_marks WHERE review_id = ? AND {_HOLDS} ORDER BY id", (review_id,)
     )
     return [_mark(row) for row in rows]
+
+
+def accepted_mark(connection: Connection, *, matrix_id: str) -> str:
+    """Another text whenever a shift of a scenario of the matrix was accepted, or that was taken back."""
+    row = connection.execute(
+        "SELECT COUNT(*), COALESCE(SUM(id), 0) FROM review_marks WHERE kind = 'accepted_shift'"
+        " AND withdrawn_at IS NULL AND org_id = (SELECT org_id FROM eval_matrices WHERE matrix_id = ?)"
+        " AND scenario_id IN (SELECT scenario_id FROM eval_tasks WHERE matrix_id = ?)",
+        (matrix_id, matrix_id),
+    ).fetchone()
+    return f"{row[0]}/{row[1]}"
+
+
+def marked_scenarios(kind: MarkKind) -> str:
+    """A condition on a scenario's id: that it has such a mark."""
+    return f"scenario_id IN (SELECT scenario_id FROM review_marks WHERE kind = '{kind.value}' AND {_HOLDS})"
 
 
 def unqueued_runs(connection: Connection) -> list[Mark]:
