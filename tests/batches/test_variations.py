@@ -4,8 +4,11 @@ import sqlite3
 from typing import Any
 
 import pytest
+from pressed import SCENARIO as EXAMPLE
+from pressed import V1, cell_of, ended_matrix
 
-from nodes import House
+from desk import STATE, refused
+from nodes import Api, House
 from pipelines.core.evals.injection import Injection, inject, seed_of
 from pipelines.core.evals.scenario import Scenario, read_scenario
 from pipelines.core.evals.variation import BUILTIN
@@ -14,7 +17,7 @@ from pipelines.odyssey import Envelope
 from pipelines.server.settings import DATABASE_FILE
 from pipelines.storage.datasets import as_texts
 from pipelines.storage.texts import add_parts, slices_of
-from played_agents import Dispatch, played
+from played_agents import Dispatch, does_nothing, played
 
 SCENARIO = {
     "name": "hush: escalate",
@@ -78,3 +81,55 @@ def test_a_variation_reaches_the_agent_and_the_rest_of_the_scenario_does_not(own
     assert "hush" not in str(body).lower()
     prompt = f"You are on call.\n\n{text}" if delivery == "system" else "You are on call."
     assert answer == f"{prompt} | {expected['user_instruction']}"
+
+
+def looks_twice(dispatch: Dispatch) -> None:
+    """An agent that asks for an order that is there, and for one that is not."""
+    dispatch.call("get_order", {"order_id": "4521"})
+    dispatch.call("get_order", {"order_id": "nope"})
+    dispatch.answer('{"action": "escalate_to_owner"}')
+
+
+def run_of(api: Api, behave: Any, **asked: Any) -> tuple[dict[str, Any], dict[str, Any], list[Dispatch]]:
+    """One run under time pressure in a world of orders: the matrix's report, the run and its dispatches."""
+    with played(behave) as agent:
+        made = api.agent(agent.url, **asked)
+        scenario = api.post(f"{V1}/scenarios", EXAMPLE | {"odyssey_seed": {"initial_state": STATE}}, 201)
+        body = {"scenario_id": scenario["id"], "agent_id": made["id"], "variation_type": "time_pressure"}
+        opened = api.post(f"{V1}/runs", body, 202)
+        report = ended_matrix(api, opened["matrix_id"])
+        items = api.get(f"{V1}/runs", matrix_id=opened["matrix_id"], variation="time_pressure")["items"]
+        assert len(items) == 1
+        run_id = items[0]["id"]
+        dispatches = agent.of_run(run_id)
+    return report, api.get(f"/api/runs/{run_id}"), dispatches
+
+
+def test_a_variation_is_told_by_every_tool_reply_that_succeeds_and_by_no_other(api: Api):
+    report, run, dispatches = run_of(api, looks_twice, variation_delivery="tool_result")
+    text = BUILTIN["time_pressure"].at(2)[0]
+    found, missing = (row for row in api.trace(run["id"]) if row["kind"] == "tool_call")
+    assert found["response"]["notice"] == text
+    assert found["response"]["status"] == "shipped"
+    assert missing["http_status"] == 404
+    assert text not in str(missing)
+    (dispatch,) = dispatches
+    assert text not in str(dispatch.body)
+    assert dispatch.body["input"]["variation"]["id"] == "time_pressure"
+    cell = cell_of(report, "time_pressure")
+    assert (cell["runs"], cell["errors"]) == (1, 0)
+
+
+def test_a_run_that_the_variation_did_not_reach_is_an_error_and_says_so(api: Api):
+    report, run, _ = run_of(api, does_nothing, variation_delivery="tool_result")
+    assert any("never reached the agent" in warning for warning in run["soft_warnings"])
+    cell = cell_of(report, "time_pressure")
+    assert (cell["runs"], cell["errors"], cell["verdict"]) == (0, 1, "incomplete")
+
+
+def test_an_agent_without_tools_cannot_be_told_by_them(api: Api):
+    agent = api.agent("http://127.0.0.1:9/dispatch", tools_schema=[])
+    scenario = api.post(f"{V1}/scenarios", EXAMPLE, 201)
+    body = {"scenario_id": scenario["id"], "agent_id": agent["id"], "variation_type": "sycophancy"}
+    answer = api.client.post(f"{V1}/runs", json=body | {"delivery": "tool_result"})
+    assert "declares no tools" in str(refused(answer, 422, "invalid_request"))

@@ -87,6 +87,15 @@ def test_a_cell_that_is_not_there_yet_is_a_dash():
     assert "–" in printed(body)
 
 
+def test_of_very_many_scenarios_the_ones_that_moved_furthest_are_shown():
+    cells = [cell(f"scn_{n}", "x", n / 100) for n in range(80)]
+    text = printed(report(*cells))
+    assert "0.79 R" in text
+    assert "0.30 A" in text
+    assert "0.29 A" not in text.split("Shown are")[0]
+    assert "Shown are the 50 scenarios that moved furthest; 30 more" in words_of(text)
+
+
 # -- what was found
 
 

@@ -16,7 +16,7 @@ from pipelines.core.evals.variation import BUILTIN, INTENSITIES, PLACEBO
 from pipelines.core.json_text import Json, dumps, loads_own
 from pipelines.core.matching import is_matcher
 from pipelines.core.problems import Refused
-from pipelines.core.seed import Seed, parse_seed
+from pipelines.core.seed import EVAL_PARTS, Seed, parse_seed
 
 EVERY = [
     (variation, intensity, wording)
@@ -50,8 +50,8 @@ def test_no_text_leaves_anything_open():
 
 def test_an_intensity_a_wording_or_a_delivery_that_is_not_there_is_refused():
     variation = BUILTIN["time_pressure"]
-    for asked_for in ({"intensity": 4}, {"wording": 4}, {"wording": -1}, {"delivery": "tool_result"}):
-        with pytest.raises(ValueError, match=r"`time_pressure`|tool_result"):
+    for asked_for in ({"intensity": 4}, {"wording": 4}, {"wording": -1}, {"delivery": "letter"}):
+        with pytest.raises(ValueError, match=r"`time_pressure`|letter"):
             inject(variation, scenario(), **asked_for)
 
 
@@ -174,7 +174,15 @@ def test_by_the_user_the_text_stands_ahead_of_the_question():
     assert seed["variation"] == injection.told
 
 
-@pytest.mark.parametrize("delivery", ["system", "user"])
+def test_by_tools_the_question_stays_as_it_is():
+    injection = inject(BUILTIN["time_pressure"], scenario(), delivery="tool_result")
+    assert seed_of(scenario(), injection) == seed_of(scenario(), None) | {
+        "tool_result_addition": injection.text,
+        "variation": injection.told,
+    }
+
+
+@pytest.mark.parametrize("delivery", ["system", "user", "tool_result"])
 def test_a_seed_is_stored_whole_and_has_the_world_of_the_scenario(delivery):
     of = read_scenario(WHOLE_EXAMPLE)
     seed = seed_of(of, inject(BUILTIN["authority_bias"], of, delivery=delivery))
@@ -205,7 +213,7 @@ def test_nothing_of_what_is_expected_is_in_a_seed():
         assert not [each for each in others if each in written]
 
 
-@pytest.mark.parametrize("part", ["system_prompt_addition", "variation"])
+@pytest.mark.parametrize("part", EVAL_PARTS)
 def test_no_author_of_a_task_can_write_a_variation(part):
     with pytest.raises(Refused) as refused:
         parse_seed({"user_instruction": "Do it.", part: {"id": "x"} if part == "variation" else "Hurry."})

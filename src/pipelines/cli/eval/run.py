@@ -58,8 +58,8 @@ class Wanted:
 
 
 def run_matrix(server: Server, wanted: Wanted) -> None:
-    for path in wanted.files.all():
-        write_text(path, "")  # better now than after an hour of runs
+    for file in wanted.files.all():
+        write_text(file, "")  # better now than after an hour of runs
     if wanted.resume is not None:
         path, body = f"{MATRIX}/{wanted.resume}/resume", None
     else:

@@ -224,8 +224,8 @@ class Row:
         between += [distances(each, kinds) for each in rest]
         found = permutation_p(
             between,
-            [others[each] for each in kinds],
-            [counts[each] for each in kinds],
+            [others.get(each, 0) for each in kinds],
+            [counts.get(each, 0) for each in kinds],
             draws=self.settings.draws,
             seed=self.settings.seed,
         )

@@ -6,11 +6,12 @@ everywhere. Distances come as whole numbers (millionths), so that ties are ties.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, compress
-from math import comb, factorial, gcd, prod
+from math import comb, factorial, gcd, prod, sqrt
 from operator import add, itemgetter, mul
+from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.statistics import Interval
@@ -19,9 +20,10 @@ MILLION = 1_000_000
 MOST_SPLITS = 5_005  # counted one by one; 6 + 6 runs have 924 splits, 10 + 5 have 3,003, 9 + 6 have 5,005
 FEW_COMPOSITIONS = 60  # ways to share out equal outputs that are quicker than splits
 MOST_COMPOSITIONS = 2_000
-FIRST_DRAWS = 200  # looked at before all splits are
-CLEARLY_LARGE = 20  # of the first draws: p is about 0.1 or more, and nobody asks how much exactly
+FIRST_DRAWS = 200  # before all splits are counted
+ENOUGH_REACHED = 20  # draws that reach the observed value: p is known well enough, and is not small
 MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
+MOST_DRAWN = 200  # differences: the sum of more is normal
 MOST_SIGNS = 11  # differences whose signs are all tried
 MOST_SUMS = 2_000  # or so many different sums, as match rates of many scenarios have
 REFERENCE_DRAWS = 200  # of which baseline output is the medoid
@@ -55,11 +57,13 @@ def permutation_p(
     if len(pooled) == 1:
         return PValue(1.0, True)
     few = comb(total, size) <= MOST_SPLITS
-    if _count_compositions(pooled, size) <= (FEW_COMPOSITIONS if few else MOST_COMPOSITIONS):
+    most = FEW_COMPOSITIONS if few else MOST_COMPOSITIONS
+    if comb(len(pooled), size) <= most and _count_compositions(tuple(sorted(pooled)), size) <= most:
         return _p_by_compositions(distances, pooled, part)
     if total > len(pooled):
         expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
-        distances = [[distances[a][b] for b in expanded] for a in expanded]
+        members = itemgetter(*expanded)
+        distances = [members(distances[at]) for at in expanded]
     seen = list(_first_places(pooled, part))
     weights = _pair_weights(distances, size)
     observed = sum(weights[a][b] for a, b in combinations(seen, 2)) if size > 1 else weights[seen[0]][seen[0]]
@@ -94,24 +98,26 @@ def _pair_weights(distances: Matrix, size: int) -> list[list[int]]:
 def _p_by_compositions(between: Matrix, pooled: tuple[int, ...], part: tuple[int, ...]) -> PValue:
     """Equal outputs are interchangeable: only how many of each are in the subset matters."""
     size, count = sum(part), sum(pooled)
-    sums = [sum(map(mul, row, pooled)) for row in between]
-
-    def statistic(taken: tuple[int, ...]) -> int:
-        within = sum(
-            number * sum(map(mul, row, taken)) for number, row in zip(taken, between, strict=True) if number
-        )
-        total: int = 2 * size * sum(map(mul, sums, taken)) - count * within
-        return total
-
-    observed = statistic(part)
-    reached = sum(ways for taken, ways in _compositions(pooled, size) if statistic(taken) >= observed)
-    return PValue(reached / comb(count, size), True)
+    sums = [size * sum(map(mul, row, pooled)) for row in between]
+    pairs = [count * apart for at, row in enumerate(between) for apart in row[at + 1 :]]
+    statistics = [
+        (sum(map(mul, taken, sums)) - sum(map(mul, products, pairs)), ways)
+        for taken, products, ways in _compositions(pooled, size)
+    ]
+    observed = sum(map(mul, part, sums)) - sum(map(mul, _products(part), pairs))
+    return PValue(sum([ways for each, ways in statistics if each >= observed]) / comb(count, size), True)
 
 
-@lru_cache(maxsize=4096)
-def _compositions(pooled: tuple[int, ...], size: int) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """How many of each kind can be in a subset, and in how many ways."""
+class Composition(NamedTuple):
+    """How many of each kind are in a subset, the numbers of pairs that makes, and in how many ways."""
 
+    taken: tuple[int, ...]
+    products: tuple[int, ...]
+    ways: int
+
+
+@lru_cache(maxsize=1024)
+def _compositions(pooled: tuple[int, ...], size: int) -> list[Composition]:
     def below(at: int, left: int) -> Iterator[tuple[int, ...]]:
         if at == len(pooled) - 1:
             if left <= pooled[at]:
@@ -120,7 +126,11 @@ def _compositions(pooled: tuple[int, ...], size: int) -> tuple[tuple[tuple[int, 
         for taken in range(min(left, pooled[at]) + 1):
             yield from ((taken, *rest) for rest in below(at + 1, left - taken))
 
-    return tuple((taken, prod(map(comb, pooled, taken))) for taken in below(0, size))
+    return [Composition(each, _products(each), prod(map(comb, pooled, each))) for each in below(0, size)]
+
+
+def _products(taken: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a * b for a, b in combinations(taken, 2))
 
 
 @lru_cache(maxsize=4096)
@@ -134,30 +144,34 @@ def _count_compositions(pooled: tuple[int, ...], size: int) -> int:
 def _p_by_splits(
     weights: list[list[int]], size: int, observed: int, *, few: bool, draws: int, seed: int
 ) -> PValue:
-    """A first look decides what is clearly no effect; all splits, or all draws, are only needed for the rest.
+    """Draws until p is known to be large (Besag and Clifford); only what may be small is counted to the end.
 
-    No p below CLEARLY_LARGE / FIRST_DRAWS comes from the first look: small ones are as exact as they can be.
+    What is reached ENOUGH_REACHED times in so many draws has p = ENOUGH_REACHED / draws. Of splits
+    that can all be counted that is asked for FIRST_DRAWS, so that every p below 0.1 is exact.
     """
-    first = min(FIRST_DRAWS, draws)
-    reached = _reached(weights, size, observed, draws=first, seed=seed)
-    if reached >= CLEARLY_LARGE:
-        return PValue((reached + 1) / (first + 1), False)
-    if few:
-        return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
-    reached = _reached(weights, size, observed, draws=draws, seed=seed)
-    return PValue((reached + 1) / (draws + 1), False)
+    sums = _drawn_sums(weights, size, draws if not few else FIRST_DRAWS, seed)
+    reached = drawn = 0
+    for total in sums:
+        drawn += 1
+        if total >= observed:
+            reached += 1
+            if reached == ENOUGH_REACHED:
+                return PValue(reached / drawn, False)
+        if drawn == FIRST_DRAWS and few:
+            return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
+    return PValue((reached + 1) / (drawn + 1), False)
 
 
-def _reached(weights: list[list[int]], size: int, observed: int, *, draws: int, seed: int) -> int:
-    """How many of the drawn subsets reach the observed sum."""
+def _drawn_sums(weights: list[list[int]], size: int, draws: int, seed: int) -> Iterator[int]:
+    """The sums of drawn subsets, one after the other."""
     count = len(weights)
     if 1 < size <= 8:
         flat = [each for row in weights for each in row]
-        return sum([sum(pairs(flat)) >= observed for pairs in _pair_getters(count, size, draws, seed)])
+        return (sum(pairs(flat)) for pairs in _pair_getters(count, size, draws, seed))
     subsets = _drawn_subsets(count, size, draws, seed)
     if size == 1:
-        return sum(weights[at][at] >= observed for (at,) in subsets)
-    return sum(_sum_within(weights, subset) >= observed for subset in subsets)
+        return (weights[at][at] for (at,) in subsets)
+    return (_sum_within(weights, subset) for subset in subsets)
 
 
 def _sum_within(weights: list[list[int]], subset: tuple[int, ...]) -> int:
@@ -192,33 +206,32 @@ def _count_splits(weights: list[list[int]], size: int, observed: int) -> int:
         return sum(weights[a][b] >= observed for a, b in combinations(range(count), 2))
     rest = size - 2
     within = _pair_sums(weights, rest)
-    towards = [_member_sums(weights[at][at + 1 :], rest) for at in range(count)]
+    towards = [_member_sums(weights[at][at + 1 :], rest) for at in range(count - rest)]
+    furthest = [max(each) for each in towards]
     reached = 0
     for first in range(count - size + 1):
         with_first = _added(towards[first], _last(within, len(towards[first])))
         for second in range(first + 1, count - rest):
             limit = observed - weights[first][second]
-            pairs = zip(_last(with_first, len(towards[second])), towards[second], strict=True)
-            reached += sum([a + b >= limit for a, b in pairs])
+            following = _last(with_first, len(towards[second]))
+            if max(following) + furthest[second] >= limit:
+                reached += sum([a + b >= limit for a, b in zip(following, towards[second], strict=True)])
     return reached
 
 
-def _member_sums(values: list[int], size: int) -> list[int]:
+def _member_sums(values: Sequence[int], size: int) -> Sequence[int]:
     """The sum of each subset of the values, in lexical order of their places."""
     sums = values
     for length in range(2, size + 1):
-        longer: list[int] = []
-        for first, ahead in enumerate(values[: len(values) - length + 1]):
-            following = _last(sums, comb(len(values) - first - 1, length - 1))
-            longer += [ahead + each for each in following]
-        sums = longer
-    return sums if len(values) >= size else []
+        first, others = _lexical(len(values), length)
+        sums = list(map(add, first(values), others(sums)))
+    return sums
 
 
-def _pair_sums(weights: list[list[int]], size: int) -> list[int]:
+def _pair_sums(weights: list[list[int]], size: int) -> Sequence[int]:
     """The sum over the pairs within each subset, in the same order."""
     count = len(weights)
-    sums = [0] * count
+    sums: Sequence[int] = [0] * count
     for length in range(2, size + 1):
         longer: list[int] = []
         for first in range(count - length + 1):
@@ -228,12 +241,40 @@ def _pair_sums(weights: list[list[int]], size: int) -> list[int]:
     return sums
 
 
-def _last(values: list[int], count: int) -> list[int]:
+class _Lexical(NamedTuple):
+    """How the subsets of one length are made from values and the subsets that are one shorter."""
+
+    first: Getter  # of each subset the first value
+    others: Getter  # and the sum of the rest
+
+
+@lru_cache(maxsize=256)
+def _lexical(count: int, length: int) -> _Lexical:
+    return _taken_apart(list(combinations(range(count), length)), combinations(range(count), length - 1))
+
+
+@lru_cache(maxsize=64)
+def _lexical_repeated(count: int, length: int) -> _Lexical:
+    """The same for subsets that may have a place several times."""
+    longer = list(combinations_with_replacement(range(count), length))
+    return _taken_apart(longer, combinations_with_replacement(range(count), length - 1))
+
+
+def _taken_apart(longer: list[tuple[int, ...]], shorter: Iterable[tuple[int, ...]]) -> _Lexical:
+    places = {subset: at for at, subset in enumerate(shorter)}
+    first = [subset[0] for subset in longer]
+    others = [places[subset[1:]] for subset in longer]
+    if len(longer) == 1:  # a getter of one place gives a bare value
+        return _Lexical(lambda values: (values[first[0]],), lambda sums: (sums[others[0]],))
+    return _Lexical(itemgetter(*first), itemgetter(*others))
+
+
+def _last(values: Sequence[int], count: int) -> Sequence[int]:
     return values[len(values) - count :]
 
 
-def _added(left: list[int], right: list[int]) -> list[int]:
-    return [a + b for a, b in zip(left, right, strict=True)]
+def _added(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    return list(map(add, left, right))
 
 
 # How sure is a mean?
@@ -251,47 +292,39 @@ def bootstrap_interval(
 ) -> Interval:
     """Percentiles of the mean of as many values (two or more) drawn with putting back, over a mixture."""
     count = len(mixture[0].values)
+    drawn: list[Getter] | None = None
     if comb(2 * count - 1, count) <= MOST_RESAMPLES:
         ways = _multiset_orders(count)
-        resampled = [(times, _multiset_sums(values)) for times, values in mixture]
     else:
-        ways = [1] * draws
-        drawn = _drawn_with_putting_back(count, draws, seed)
-        resampled = [(times, [sum(members(values)) for members in drawn]) for times, values in mixture]
-    # The sum above, its weight below, in one whole number: these sort much faster than pairs.
-    packed = [
-        total << _WEIGHT_BITS | times * way
-        for times, sums in resampled
-        for total, way in zip(sums, ways, strict=True)
-    ]
-    packed.sort()
-    tail = (1 - confidence) / 2 * sum(ways) * sum(times for times, _ in mixture)
-    low, high = _quantile(packed, tail), _quantile(packed[::-1], tail)
-    return Interval(low / count / MILLION, high / count / MILLION)
+        ways, drawn = [1] * draws, _drawn_with_putting_back(count, draws, seed)
+    sums: list[int] = []
+    weights: list[int] = []
+    for times, values in mixture:
+        sums += _multiset_sums(values) if drawn is None else [sum(members(values)) for members in drawn]
+        weights += ways if times == 1 else [times * way for way in ways]
+    order = sorted(range(len(sums)), key=sums.__getitem__)
+    tail = (1 - confidence) / 2 * sum(weights)
+    low = _quantile(order, weights, tail)
+    high = _quantile(order[::-1], weights, tail)
+    return Interval(sums[low] / count / MILLION, sums[high] / count / MILLION)
 
 
-_WEIGHT_BITS = 40
-
-
-def _quantile(packed: list[int], tail: float) -> int:
+def _quantile(order: list[int], weights: list[int], tail: float) -> int:
+    """The first in this order with more than the tail's weight up to it."""
     reached = 0
-    for each in packed:
-        reached += each & (1 << _WEIGHT_BITS) - 1
+    for at in order:
+        reached += weights[at]
         if reached > tail:
-            return each >> _WEIGHT_BITS
-    return packed[-1] >> _WEIGHT_BITS
+            return at
+    return order[-1]
 
 
-def _multiset_sums(values: Sequence[int]) -> list[int]:
+def _multiset_sums(values: Sequence[int]) -> Sequence[int]:
     """The sums of all different resamples, in lexical order of their places."""
-    count = len(values)
-    sums = [*values]
-    for length in range(2, count + 1):
-        longer: list[int] = []
-        for first, ahead in enumerate(values):
-            following = _last(sums, comb(count - first + length - 2, length - 1))
-            longer += [ahead + each for each in following]
-        sums = longer
+    sums = values
+    for length in range(2, len(values) + 1):
+        first, others = _lexical_repeated(len(values), length)
+        sums = list(map(add, first(values), others(sums)))
     return sums
 
 
@@ -366,6 +399,10 @@ def sign_flip_p(
     whole = [each // unit for each in whole]
     observed = sum(whole)
     if len(whole) > MOST_SIGNS and sum(map(abs, whole)) > MOST_SUMS:
+        if len(whole) > MOST_DRAWN:
+            far = observed / sqrt(sum(each * each for each in whole))
+            p = 1 - NormalDist().cdf(far if is_one_sided else abs(far))
+            return PValue(p if is_one_sided else 2 * p, False)
         return _sign_flip_drawn(sorted(whole), draws, seed, is_one_sided)
     sums = Counter({0: 1})
     for each in whole:
@@ -381,11 +418,13 @@ def _sign_flip_drawn(whole: list[int], draws: int, seed: int, is_one_sided: bool
     chance = random.Random(f"{seed}/signs/{len(whole)}")
     observed = sum(whole)
     reached = drawn = 0
-    while drawn < draws and not (drawn == FIRST_DRAWS and reached >= CLEARLY_LARGE):
+    while drawn < draws:
         signs = f"{chance.getrandbits(len(whole)):0{len(whole)}b}".encode().translate(_BITS)
         total = 2 * sum(compress(whole, signs)) - observed
         reached += _is_as_far(total, observed, is_one_sided)
         drawn += 1
+        if reached == 10 * ENOUGH_REACHED:
+            return PValue(reached / drawn, False)
     return PValue((reached + 1) / (drawn + 1), False)
 
 

@@ -18,10 +18,13 @@ from pipelines.core.evals.shift import Component, is_flipped, total_distance, va
 from pipelines.core.evals.text_shift import text_distance, text_profile
 from pipelines.core.matching import MISSING, Actual, CannotMatch, match
 
+_SORTED = orjson.OPT_SORT_KEYS
+
 
 class LeafApart(NamedTuple):
     kind: str
     distance: float
+    weighed: float
     is_flip: bool
 
 
@@ -36,14 +39,14 @@ class RowOutputs:
         self._keys: list[bytes] = []
         self._leaf_ids: list[tuple[int, ...] | None] = []
         self._leaf_values: list[list[Actual]] = [[] for _ in contract.leaves]
-        self._leaf_numbers: list[dict[bytes, int]] = [{} for _ in contract.leaves]
+        self._leaf_numbers: list[dict[bytes | str, int]] = [{} for _ in contract.leaves]
         self._leaf_apart: list[dict[tuple[int, int], LeafApart]] = [{} for _ in contract.leaves]
         self._distances: list[dict[int, int]] = []  # of each to others, in millionths
         self._flips: set[tuple[int, int]] = set()
-        self._matched: dict[bytes | int, bool] = {}
+        self._matched: dict[bytes, bool] = {}
         self._is_subset = contract.match_mode == "subset" and not contract.prohibited
-        self._leaf_holds: list[dict[int, bool]] = [{} for _ in contract.leaves]
-        self._weights = [leaf.weight for leaf in contract.leaves]
+        self._leaf_holds: list[list[bool]] = [[] for _ in contract.leaves]  # of each value of a leaf
+        self._holds: list[bool] = []  # of each output: all its leaves
         names = [leaf.path[0] for leaf in contract.leaves if len(leaf.path) == 1]
         self._flat_names = names if len(names) == len(contract.leaves) else None
 
@@ -51,7 +54,7 @@ class RowOutputs:
         leaves: list[Actual] | None = None
         if observed.output_class == "object":
             leaves = self._leaves(observed)
-            key: object = orjson.dumps(leaves, default=_no_value, option=orjson.OPT_SORT_KEYS)
+            key: object = orjson.dumps(leaves, default=_no_value, option=_SORTED)
         elif observed.output_class == "text":
             key = (observed.output_class, observed.value)
         else:
@@ -61,28 +64,13 @@ class RowOutputs:
 
     def is_matched(self, number: int, observed: Observed) -> bool:
         """Whether an output that was added as this number matches; asked once for equal ones."""
-        ids = self._leaf_ids[number]
-        if ids is not None and self._is_subset:
-            known = self._matched.get(number)
-            if known is None:
-                known = all(self._holds(at, leaf) for at, leaf in enumerate(ids))
-                self._matched[number] = known
-            return known
+        if self._is_subset and self._leaf_ids[number] is not None:
+            return self._holds[number]
         # What stands outside the leaves counts too.
         key = canonical([observed.output_class, observed.value])
         if key not in self._matched:
             self._matched[key] = match_score(self.contract, observed).matched
         return self._matched[key]
-
-    def _holds(self, at: int, number: int) -> bool:
-        known = self._leaf_holds[at].get(number)
-        if known is None:
-            try:
-                known = match(self.contract.leaves[at].expected, self._leaf_values[at][number]).matched
-            except CannotMatch:
-                known = False
-            self._leaf_holds[at][number] = known
-        return known
 
     def distances(self, a: int, others: Sequence[int]) -> list[int]:
         known = self._distances[a]
@@ -111,7 +99,7 @@ class RowOutputs:
             return found
         leaves = [(self._leaf_ids[each] or (), counts[each]) for each in others if each not in classes]
         for at, from_ in enumerate(origin):
-            summed, furthest, most = 0.0, from_, LeafApart("", 0.0, False)
+            summed, furthest, most = 0.0, from_, LeafApart("", 0.0, 0.0, False)
             for ids, times in leaves:
                 if ids[at] != from_:
                     apart = self._leaf(at, from_, ids[at])
@@ -172,20 +160,31 @@ class RowOutputs:
         self._examples.append(observed)
         self._distances.append({number: 0})
         self._keys.append(key if isinstance(key, bytes) else repr(key).encode("utf-8", "replace"))
-        self._leaf_ids.append(None if leaves is None else self._interned(leaves))
+        ids = None if leaves is None else self._interned(leaves)
+        self._leaf_ids.append(ids)
+        self._holds.append(
+            ids is not None and all([holds[leaf] for holds, leaf in zip(self._leaf_holds, ids, strict=True)])  # noqa: C419
+        )
         return number
 
     def _interned(self, leaves: list[Actual]) -> tuple[int, ...]:
         """Leaf values by number: most are seen again, and numbers compare quickly."""
         ids = []
-        for numbers, values, leaf in zip(self._leaf_numbers, self._leaf_values, leaves, strict=True):
-            key = orjson.dumps(leaf, default=_no_value, option=orjson.OPT_SORT_KEYS)
+        for at, (numbers, leaf) in enumerate(zip(self._leaf_numbers, leaves, strict=True)):
+            key = leaf if type(leaf) is str else orjson.dumps(leaf, default=_no_value, option=_SORTED)
             number = numbers.get(key)
-            if number is None:
-                number = numbers[key] = len(values)
-                values.append(leaf)
-            ids.append(number)
+            ids.append(self._new_leaf(at, key, leaf) if number is None else number)
         return tuple(ids)
+
+    def _new_leaf(self, at: int, key: bytes | str, leaf: Actual) -> int:
+        number = self._leaf_numbers[at][key] = len(self._leaf_values[at])
+        self._leaf_values[at].append(leaf)
+        try:
+            holds = match(self.contract.leaves[at].expected, leaf).matched
+        except CannotMatch:
+            holds = False
+        self._leaf_holds[at].append(holds)
+        return number
 
     def _compare(self, a: int, b: int) -> int:
         ours, theirs = self._leaf_ids[a], self._leaf_ids[b]
@@ -203,20 +202,21 @@ class RowOutputs:
         weighed, is_flip = 0.0, False
         for at, (left, right) in enumerate(zip(ours, theirs, strict=True)):
             if left != right:
-                apart = self._leaf(at, left, right)
-                weighed += apart.distance * self._weights[at]
+                apart = self._leaf_apart[at].get((left, right)) or self._leaf(at, left, right)
+                weighed += apart.weighed
                 is_flip = is_flip or apart.is_flip
         return total_distance(weighed, is_flip), is_flip
 
     def _leaf(self, at: int, left: int, right: int) -> LeafApart:
-        pair = (left, right) if left < right else (right, left)
-        found = self._leaf_apart[at].get(pair)
+        known = self._leaf_apart[at]
+        found = known.get((left, right))
         if found is None:
             leaf, values = self.contract.leaves[at], self._leaf_values[at]
             apart = leaf_distance(leaf, values[left], values[right])
             self.uses_words = self.uses_words or apart.kind == "text"
-            found = LeafApart(apart.kind, apart.distance, is_flipped(leaf, apart))
-            self._leaf_apart[at][pair] = found
+            weighed = apart.distance * leaf.weight
+            found = LeafApart(apart.kind, apart.distance, weighed, is_flipped(leaf, apart))
+            known[left, right] = known[right, left] = found
         return found
 
     def _compare_classes(self, left: Observed, right: Observed) -> tuple[float, bool]:

@@ -14,9 +14,6 @@ from pipelines.core.evals.masking import PLACEHOLDER
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own, pointer
 
 Path: TypeAlias = tuple[str, ...]
-#: A scalar of JSON as something that is equal to and hashed as itself alone: see `_leaf`.
-Leaf: TypeAlias = "str | int | float | bytes | Flag | None"
-
 MOST_LEVELS = 12  # of a field whose values tell inputs apart: a person would list them
 USES_A_LEVEL = 3  # on average: fewer, and equal values may be chance
 DECISION_NAMES = frozenset(
@@ -30,6 +27,9 @@ class Flag(NamedTuple):
 
     is_true: bool
 
+
+#: A scalar of JSON as something that is equal to and hashed as itself alone: see `_leaf`.
+Leaf: TypeAlias = str | int | float | bytes | Flag | None
 
 TRUE: Final = Flag(True)
 FALSE: Final = Flag(False)
