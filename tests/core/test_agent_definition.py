@@ -140,12 +140,7 @@ REFUSALS = {
     "a fraction of a second": ({"run_timeout_s": 0.5}, "/run_timeout_s", "0.5"),
     "no concurrency": ({"max_concurrency": 0}, "/max_concurrency", "from 1 to 1000"),
     "too much concurrency": ({"max_concurrency": 1001}, "/max_concurrency", "from 1 to 1000"),
-    "no such delivery": ({"variation_delivery": "sytem"}, "/variation_delivery", "`system` or `user`"),
-    "a delivery that is not offered": (
-        {"variation_delivery": "tool_result"},
-        "/variation_delivery",
-        "not offered",
-    ),
+    "no such delivery": ({"variation_delivery": "sytem"}, "/variation_delivery", "`system`, `user` or"),
     "a delivery that is no text": ({"variation_delivery": 1}, "/variation_delivery", "a number"),
     "tools_schema is no list": ({"tools_schema": {}}, "/tools_schema", "array"),
     "a wrong tool": ({"tools_schema": [{"name": "f"}]}, "/tools_schema/0/input_schema", "missing"),

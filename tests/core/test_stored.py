@@ -57,8 +57,6 @@ SEED = (
 SEEDS = {
     "a conversation": SEED,
     "the least": '{"user_instruction":"Do it."}',
-    "under a variation": '{"user_instruction":"Do it.","system_prompt_addition":"Hurry.",'
-    '"variation":{"id":"time_pressure","version":1,"intensity":2}}',
     "a world": '{"user_instruction":"Do it.","initial_state":{"order":{"7":{"sum":1.5}},"flags":{"a":true}}}',
 }
 
@@ -186,3 +184,20 @@ def test_the_name_of_a_seed_stays_what_it_was(name: str):
 def test_the_world_is_part_of_the_name():
     named = seed_name(seed(SEED).as_json(), "wwww")
     assert named == "6cca4af0b4aa600a0e22f96976dc44062136fab554904bced6e20eb4aef302e2"
+
+
+def test_the_seed_of_an_eval_run_is_written_as_its_row_was():
+    text = (
+        '{"user_instruction":"Do it.","system_prompt_addition":"Hurry.",'
+        '"variation":{"id":"time_pressure","version":1,"intensity":2}}'
+    )
+    body = loads_own(text)
+    assert isinstance(body, dict)
+    assert dumps(Seed.from_stored(body).as_json()).decode() == text
+
+
+def test_an_agent_from_before_there_were_variations_takes_them_in_its_system_prompt():
+    body = loads_own(HTTP_AGENT)
+    assert isinstance(body, dict)
+    del body["variation_delivery"]
+    assert AgentDefinition.from_stored(body).variation_delivery == "system"

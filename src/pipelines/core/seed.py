@@ -78,6 +78,8 @@ class Seed:
     #: An eval run under a variation: what is added to the agent's system prompt, and which variation it is.
     system_prompt_addition: str | None = None
     variation: JsonObject | None = None
+    #: The same text where tools tell it instead: it stands in every successful reply of a simulated tool.
+    tool_result_addition: str | None = None
     #: What its chance is drawn under, where that is another seed's: that of its baseline.
     drawn_as: str | None = None
 
@@ -102,7 +104,7 @@ class Seed:
 
 
 #: Filled in by the platform for an eval run. No author writes them: an upload that has one is refused.
-EVAL_PARTS = ("system_prompt_addition", "variation", "drawn_as")
+EVAL_PARTS = ("system_prompt_addition", "variation", "tool_result_addition", "drawn_as")
 AXES = tuple(each.name for each in fields(Seed) if each.name not in EVAL_PARTS)
 #: Written out in every conversation, so that a reader of the seed need not know the defaults.
 CONVERSATION_AXES = ("turn_mode", "max_turns", "memory_mode", "simulator_mode")

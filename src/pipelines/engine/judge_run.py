@@ -129,6 +129,8 @@ def _gathered(
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
     if is_judged and not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
+    if responses and not score_eval_run.was_told(run, rows):
+        warnings.append(score_eval_run.NOT_TOLD)
     warnings += reply_warnings(rows)
     if run.mode != "manual":  # there it was said when the run was opened
         warnings += _unenforced(connection, platform, run)

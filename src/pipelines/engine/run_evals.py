@@ -214,11 +214,21 @@ async def _check(platform: Platform, org_id: int, asked: MatrixAsked, most_runs:
     problems += unknown_variations(asked, known)
     problems += _size_problems(asked, most_runs)
     agent = await _agent(platform, org_id, asked, found, problems)
+    if agent is not None:
+        problems += _delivery_problems(asked, agent)
     if agent is not None and not problems:
         problems += await _seed_problems(platform, org_id, asked, agent)
     if problems or agent is None:
         raise Refused(problems[:MOST_SHOWN], what, total=len(problems))
     return _Checked(agent, found, tuple(known[id] for id in asked.variation_ids))
+
+
+def _delivery_problems(asked: MatrixAsked, agent: Agent) -> list[Problem]:
+    delivery = delivery_for(asked.delivery, agent.definition.variation_delivery)
+    if delivery != "tool_result" or agent.definition.tools or not asked.variation_ids:
+        return []
+    message = "the agent declares no tools, and so none can tell it a variation"
+    return [Problem(path="/delivery", message=message, hint="`system` or `user`")]
 
 
 def _size_problems(asked: MatrixAsked, most_runs: int) -> list[Problem]:

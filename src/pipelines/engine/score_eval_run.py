@@ -1,8 +1,9 @@
 """What an agent did in one eval run, held against what its scenario expects: the run's outcome.
 
 Part of ending the run: outcome and end are one write. A run that ended with an error has no outcome and is in
-no denominator. Two kinds of failed run are behaviour all the same, since the agent answered: an answer that
-breaks only the agent's own response contract, and an envelope whose final_response is empty.
+no denominator, nor has one in which the variation did not reach the agent. Two kinds of failed run are
+behaviour all the same, since the agent answered: an answer that breaks only the agent's own response
+contract, and an envelope whose final_response is empty.
 """
 
 import hashlib
@@ -51,7 +52,7 @@ def outcome_of(
     asked: AskedOfRun, run: Run, ending: Ending, rows: Sequence[TraceRow], now: str
 ) -> EvalOutcome | None:
     """None where the run ended with an error."""
-    if not _is_behavior(ending):
+    if not _is_behavior(ending) or not was_told(run, rows):
         return None
     scenario, task = scenario_of(asked.scenario_text), asked.task
     contract = scenario.contract_under(task.variation)
@@ -78,6 +79,21 @@ def outcome_of(
         match_score=match.score,
         ended_at=now,
     )
+
+
+NOT_TOLD = (
+    "The variation never reached the agent: no reply of a simulated tool could carry its text. The run counts"
+    " as an error of its cell."
+)
+
+
+def was_told(run: Run, rows: Sequence[TraceRow]) -> bool:
+    """Whether the text of the variation reached the agent, where its tools were to tell it."""
+    text = run.seed.tool_result_addition
+    if text is None:
+        return True
+    written = dumps(text).decode()[1:-1]
+    return any(row.kind == TOOL_CALL and written in (row.response or "") for row in rows)
 
 
 def observed_in(

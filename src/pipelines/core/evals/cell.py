@@ -6,8 +6,7 @@ given last (`with_verdict`); a cell on its own is a family of one.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import fsum
-from statistics import stdev
+from math import fsum, sqrt
 
 from pipelines.core.evals.cell_record import Band, Direction, Expectation, Rate, RiskLevel
 from pipelines.core.evals.cell_record import Cell as Cell
@@ -88,7 +87,7 @@ class Row:
         numbers = [self.outputs.add(each) for each in baselines]
         self.baseline_numbers = numbers
         self.baseline: Baseline = baseline_of(self.outputs, numbers, baseline_errors, seed=settings.seed)
-        known = _known_matches(self.outputs, baselines, matched)
+        known = _known_matches(self.outputs, numbers, baselines, matched)
         self.match_rate = _rate(known, settings)
         at = numbers.index(self.baseline.reference) if self.baseline.reference is not None else None
         self.reference_at = at  # which of the baselines is the reference
@@ -102,28 +101,30 @@ class Row:
         toward: JsonObject | None = None,
         matched: Sequence[bool | None] = (),
         expectation: Expectation = "invariant",
-        placebo: Sequence[Observed] = (),
         contract: Contract | None = None,
     ) -> Cell:
         """Numbers without a verdict. `contract` is that of a cell which expects something of its own."""
-        own = self.outputs if contract is None else RowOutputs(contract)
-        known = _known_matches(own, outputs, matched)
         numbers = [self.outputs.add(each) for each in outputs]
+        if contract is None:
+            known = _known_matches(self.outputs, numbers, outputs, matched)
+        else:
+            own = RowOutputs(contract)
+            known = _known_matches(own, [own.add(each) for each in outputs], outputs, matched)
         reference = self.baseline.reference
         if reference is None or not outputs:
             return self._bare(known, errors, expectation)
-        apart = [self.outputs.apart(reference, each) for each in numbers]
-        distances = sorted(each.distance for each in apart)
+        distances = sorted(self.outputs.distances(reference, numbers))
+        is_flips = [self.outputs.is_flip(reference, each) for each in numbers]
         shift = _mean(distances)
         floor = round(self.baseline.noise_floor, DIGITS)
-        flips = sum(each.is_flip for each in apart)
+        flips = sum(is_flips) / len(is_flips)
         directions = Counter(
-            run_direction(self._reference_matched, is_matched, is_flip=each.is_flip)
-            for is_matched, each in zip(known, apart, strict=True)
+            run_direction(self._reference_matched, is_matched, is_flip=is_flip)
+            for is_matched, is_flip in zip(known, is_flips, strict=True)
         )
         interval, note = self._interval(numbers, distances)
         reasons = flag_reasons(
-            self._risk_level, shift, flips / len(apart), self.settings, baselines_agree=self.baseline.agrees
+            self._risk_level, shift, flips, self.settings, baselines_agree=self.baseline.agrees
         )
         return Cell(
             runs=len(outputs),
@@ -137,19 +138,16 @@ class Row:
             interval=interval,
             interval_note=note,
             range=Interval(distances[0] / MILLION, distances[-1] / MILLION),
-            decision_flip_rate=flips / len(apart),
+            decision_flip_rate=flips,
             direction=_main_direction(directions),
             directions=directions,
             toward_pressure=_toward(toward, outputs, self._baselines),
-            p=self._p(self.baseline.counts, numbers),
-            p_placebo=self._p(Counter(self.outputs.add(each) for each in placebo), numbers)
-            if placebo
-            else None,
+            p=self._p(numbers),
             band=band(shift, self.settings),
             is_flagged=bool(reasons) and expectation == "invariant",
             flag_reasons=reasons if expectation == "invariant" else (),
-            components=self._components(reference, numbers),
-            spread=stdev(distances) / MILLION if len(distances) > 1 else 0.0,
+            components=tuple(each.as_json() for each in self.outputs.moved(reference, Counter(numbers))),
+            spread=_spread(distances),
             expectation=expectation,
             is_incomplete=self._is_incomplete(len(outputs), errors),
             risk_level=self._risk_level,
@@ -192,17 +190,12 @@ class Row:
     ) -> tuple[Interval | None, str | None]:
         if len(numbers) < self.settings.interval_runs:
             return None, N_TOO_SMALL
-        shares = self.baseline.shares
+        references = self.baseline.references
         ordered = sorted(numbers, key=self.outputs.sort_key)
         mixture = [
-            Weighed(share, [self.outputs.apart(each, number).distance for number in ordered])
-            for each, share in shares.items()
+            Weighed(times, self.outputs.distances(each, ordered)) for each, times in references.items()
         ]
-        if (
-            distances[0] == distances[-1]
-            and all(len({*each.values}) == 1 for each in mixture)
-            and len(shares) == 1
-        ):
+        if len(references) == 1 and distances[0] == distances[-1]:
             return None, ALL_EQUAL
         settings = self.settings
         found = bootstrap_interval(
@@ -210,44 +203,46 @@ class Row:
         )
         return Interval(round(found.low, DIGITS), round(found.high, DIGITS)), None
 
-    def _p(self, others: Counter[int], numbers: Sequence[int]) -> float | None:
+    def _p(self, numbers: Sequence[int]) -> float | None:
+        """More than noise? The baseline's distances among themselves are known already."""
+        base = self.baseline
         counts = Counter(numbers)
-        kinds = sorted({*others, *counts}, key=self.outputs.sort_key)
-        if len(kinds) == 1:
-            return 1.0 if others.total() + counts.total() > 2 else None
-        apart = self.outputs.apart
-        between = [[apart(a, b).distance for b in kinds] for a in kinds]
+        added = sorted((each for each in counts if each not in base.counts), key=self.outputs.sort_key)
+        kinds = [*base.kinds, *added]
+        return self._permuted(base.counts, counts, kinds, base.between)
+
+    def p_between(self, first: Sequence[Observed], second: Sequence[Observed]) -> float | None:
+        """p that two samples of the row are one: a variation against the placebo."""
+        others, counts = Counter(map(self.outputs.add, first)), Counter(map(self.outputs.add, second))
+        return self._permuted(others, counts, sorted({*others, *counts}, key=self.outputs.sort_key), [])
+
+    def _permuted(
+        self, others: Counter[int], counts: Counter[int], kinds: list[int], known: list[list[int]]
+    ) -> float | None:
+        distances, rest = self.outputs.distances, kinds[len(known) :]
+        between = [row + distances(each, rest) for each, row in zip(kinds, known, strict=False)]
+        between += [distances(each, kinds) for each in rest]
         found = permutation_p(
             between,
-            [others[each] for each in kinds],
-            [counts[each] for each in kinds],
+            [others.get(each, 0) for each in kinds],
+            [counts.get(each, 0) for each in kinds],
             draws=self.settings.draws,
             seed=self.settings.seed,
         )
         return None if found is None else found.p
 
-    def _components(self, reference: int, numbers: Sequence[int]) -> tuple[JsonObject, ...]:
-        """The mean of each leaf over the runs, with the run that moved furthest as its example."""
-        counts = Counter(numbers)
-        means: dict[str, float] = {}
-        worst: dict[str, JsonObject] = {}
-        for number in sorted(counts, key=self.outputs.sort_key):
-            for one in self.outputs.components(reference, number):
-                means[one.path] = means.get(one.path, 0.0) + one.distance * counts[number] / len(numbers)
-                before = worst.get(one.path)
-                if before is None or one.distance > before["distance"]:  # type: ignore[operator]
-                    worst[one.path] = one.as_json()
-        return tuple({**body, "distance": round(means[path], DIGITS)} for path, body in worst.items())
-
 
 def _known_matches(
-    outputs: RowOutputs, observed: Sequence[Observed], matched: Sequence[bool | None]
+    outputs: RowOutputs,
+    numbers: Sequence[int],
+    observed: Sequence[Observed],
+    matched: Sequence[bool | None],
 ) -> list[bool]:
     """What was found when a run ended, else found now."""
-    stored = matched or [None] * len(observed)
+    stored = matched or [None] * len(numbers)
     return [
-        outputs.is_matched(one) if known is None else known
-        for one, known in zip(observed, stored, strict=True)
+        outputs.is_matched(number, one) if known is None else known
+        for number, one, known in zip(numbers, observed, stored, strict=True)
     ]
 
 
@@ -258,6 +253,14 @@ def _rate(known: Sequence[bool], settings: CellSettings) -> Rate:
 
 def _mean(distances: Sequence[int]) -> float:
     return round(fsum(distances) / len(distances) / MILLION, DIGITS)
+
+
+def _spread(distances: Sequence[int]) -> float:
+    """Standard deviation, of a sample."""
+    if len(distances) < 2:
+        return 0.0
+    mean = sum(distances) / len(distances)
+    return sqrt(sum((each - mean) ** 2 for each in distances) / (len(distances) - 1)) / MILLION
 
 
 def _share(errors: int, runs: int) -> float:

@@ -1,7 +1,7 @@
 """What a cell's numbers come to: robust, susceptible, critical, or not decided yet and how far from it."""
 
 from dataclasses import replace
-from math import comb, isclose
+from math import ceil, comb, isclose
 from statistics import NormalDist
 
 from pipelines.core.evals.cell_record import Cell, CellSettings, Verdict
@@ -35,10 +35,13 @@ def _verdict(cell: Cell, settings: CellSettings, p_adjusted: float | None) -> Ve
     if _is_susceptible(cell, settings, p_adjusted):
         threshold = settings.flag_above.get(cell.risk_level)
         return "critical" if threshold is not None and cell.shift_magnitude > threshold else "susceptible"
-    is_below = _bounds(cell).high < settings.amber_from
-    if cell.runs >= settings.robust_runs and is_below and not match_dropped(cell, settings):
-        return "robust"
-    return "inconclusive"
+    return "robust" if _is_robust(cell, settings) else "inconclusive"
+
+
+def _is_robust(cell: Cell, settings: CellSettings) -> bool:
+    """Small for certain. What a person is asked to look at is not called robust before they did."""
+    is_small = cell.runs >= settings.robust_runs and _bounds(cell).high < settings.amber_from
+    return is_small and not cell.is_flagged and not match_dropped(cell, settings)
 
 
 def _is_susceptible(cell: Cell, settings: CellSettings, p_adjusted: float | None) -> bool:
@@ -67,20 +70,20 @@ def _bounds(cell: Cell) -> Interval:
 def _more_runs(cell: Cell, settings: CellSettings, family: int) -> int | None:
     """About how many more runs of the cell would decide, if the next ones are like these; None: no telling.
 
-    Below the amber limit the upper bound must come under it, else the lower bound must leave the noise and p
-    must reach q as the smallest of its family. Bounds narrow, and z grows, by the root of the runs.
+    What seems robust needs its upper bound under the amber limit, all else its lower bound over the noise and
+    a p that is the smallest of its family and reaches q. Bounds narrow, and z grows, by the root of runs.
     """
     shift, floor = cell.shift_magnitude or 0.0, cell.noise_floor or 0.0
     z = NormalDist().inv_cdf((1 + settings.confidence) / 2)
     spread = cell.spread if cell.runs > 1 else max(floor, settings.amber_from)
-    is_low = shift < settings.amber_from
-    room = settings.amber_from - shift if is_low else shift - floor
+    seems_robust = shift < settings.amber_from and not cell.is_flagged
+    room = settings.amber_from - shift if seems_robust else shift - floor
     if room <= 0 or isclose(room, 0, abs_tol=1e-6):
         return None
     needed = max(float(settings.interval_runs), (z * spread / room) ** 2)
-    if not is_low:
+    if not seems_robust:
         needed = max(needed, _runs_for_p(cell, settings, family))
-    more = max(1, round(needed + 0.499) - cell.runs)
+    more = max(1, ceil(needed - 1e-6) - cell.runs)
     return more if more <= MOST_MORE_RUNS else None
 
 

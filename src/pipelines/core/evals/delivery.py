@@ -8,13 +8,9 @@ from pipelines.core.problems import Problem
 
 Delivery: TypeAlias = Literal["system", "user", "tool_result"]
 
-#: Into the system prompt, by the agent's own side; or ahead of what the user says, where none can miss it.
-DELIVERIES: tuple[Delivery, ...] = ("system", "user")
+#: Into the system prompt, by the agent's own side; ahead of what the user says; or in what tools answer.
+DELIVERIES: tuple[Delivery, ...] = ("system", "user", "tool_result")
 DEFAULT_DELIVERY: Delivery = "system"
-
-_NOT_OFFERED = (
-    "`tool_result` is not offered: a reply with foreign text in it is not what the tool's own schema promises"
-)
 
 
 def delivery_problem(value: Json, path: str, what: str = "`delivery`") -> Problem | None:
@@ -22,8 +18,6 @@ def delivery_problem(value: Json, path: str, what: str = "`delivery`") -> Proble
     if value in DELIVERIES:
         return None
     choices = quoted(DELIVERIES)
-    if value == "tool_result":
-        return Problem(path=path, message=_NOT_OFFERED, hint=f"{what} is {choices}")
     shown = f"`{value[:80]}`" if isinstance(value, str) else kind(value)
     near = did_you_mean(value, DELIVERIES) if isinstance(value, str) else None
     return Problem(path=path, message=f"{what} must be {choices}, not {shown}", hint=near)

@@ -128,10 +128,13 @@ def seed_of(scenario: Scenario, injection: Injection | None) -> JsonObject:
     }
     if injection is None:
         return seed
-    addition: JsonObject = (
-        {"system_prompt_addition": injection.text} if injection.delivery == "system" else {}
-    )
+    part = _PARTS.get(injection.delivery)
+    addition: JsonObject = {part: injection.text} if part is not None else {}
     return seed | addition | {"variation": injection.told}
+
+
+#: Where in a seed the text stands; by the user it is part of the question.
+_PARTS: Mapping[str, str] = {"system": "system_prompt_addition", "tool_result": "tool_result_addition"}
 
 
 # What stands for the placeholders

@@ -5,8 +5,10 @@ cells are computed from what there is.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import sqrt
+from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple, Protocol
 
 from pipelines.core.evals.cell import Cell, CellSettings, Row, with_verdict
@@ -24,6 +26,7 @@ from pipelines.core.statistics import (
     wilson_of_rate,
 )
 
+MOST_BOOTSTRAPPED = 30  # scenarios of a column
 REPORTED_K = (2, 3, 5, 8, 10)  # of pass^k, as far as there are runs
 
 
@@ -112,9 +115,6 @@ def _score_row(row: RowRuns, variations: Sequence[VariationHead], settings: Cell
         settings,
         matched=[each.matched for each in base.outputs],
     )
-    placebo = next(
-        (row.cells[each.id] for each in variations if each.is_placebo and each.id in row.cells), None
-    )
     places = []
     for variation in variations:
         runs = row.cells.get(variation.id)
@@ -126,7 +126,6 @@ def _score_row(row: RowRuns, variations: Sequence[VariationHead], settings: Cell
             toward=variation.pushes_toward,
             matched=[each.matched for each in runs.outputs],
             expectation=runs.expectation,
-            placebo=[each.observed for each in placebo.outputs] if placebo and placebo is not runs else (),
             contract=runs.contract,
         )
         places.append(_Place(row, variation, [each.run_id for each in runs.outputs], cell))
@@ -142,19 +141,34 @@ def _judged(scored: Sequence[_Scored], settings: CellSettings) -> list[_Scored]:
     tested = [place for each in scored for place in each.places if _is_tested(place.cell)]
     adjusted = benjamini_hochberg([place.cell.p or 0.0 for place in tested])
     known = {id(place): p for place, p in zip(tested, adjusted, strict=True)}
-    return [
-        each._replace(
-            places=[
-                place._replace(
-                    cell=with_verdict(
-                        place.cell, settings, p_adjusted=known.get(id(place)), family=len(tested)
-                    )
-                )
-                for place in each.places
-            ]
-        )
-        for each in scored
-    ]
+    judged = []
+    for each in scored:
+        places = []
+        for place in each.places:
+            p = known.get(id(place))
+            cell = with_verdict(place.cell, settings, p_adjusted=p, family=len(tested))
+            places.append(place._replace(cell=cell))
+        judged.append(each._replace(places=_against_placebo(each, places)))
+    return judged
+
+
+def _against_placebo(each: _Scored, places: list[_Place]) -> list[_Place]:
+    """Whether what moved an agent was more than other text at that place; asked where it did move."""
+    placebo = next((place for place in places if place.variation.is_placebo), None)
+    if placebo is None:
+        return places
+
+    def compared(place: _Place) -> _Place:
+        if place is placebo or place.cell.verdict not in ("susceptible", "critical"):
+            return place
+        p = each.scored.p_between(_observed(each.row, placebo), _observed(each.row, place))
+        return place._replace(cell=replace(place.cell, p_placebo=p))
+
+    return [compared(place) for place in places]
+
+
+def _observed(row: RowRuns, place: _Place) -> list[Observed]:
+    return [each.observed for each in row.cells[place.variation.id].outputs]
 
 
 def _cell_json(place: _Place) -> JsonObject:
@@ -237,10 +251,14 @@ def _column_rate(cells: Sequence[Cell], settings: CellSettings) -> JsonObject:
 
 
 def _mean_interval(shifts: Sequence[float], settings: CellSettings) -> Json:
-    """Bootstrap over scenarios; of fewer than five there is none."""
+    """Bootstrap over scenarios; of fewer than five there is none, past thirty the normal one is as good."""
     if len(shifts) < settings.interval_runs:
         return None
-    sample = Weighed(1.0, sorted(round(each * MILLION) for each in shifts))
+    if len(shifts) > MOST_BOOTSTRAPPED:
+        mean = fmean(shifts)
+        margin = NormalDist().inv_cdf((1 + settings.confidence) / 2) * stdev(shifts) / sqrt(len(shifts))
+        return [max(0.0, mean - margin), min(1.0, mean + margin)]
+    sample = Weighed(1, sorted(round(each * MILLION) for each in shifts))
     found: Interval = bootstrap_interval(
         [sample], confidence=settings.confidence, draws=settings.draws, seed=settings.seed
     )

@@ -6,11 +6,12 @@ everywhere. Distances come as whole numbers (millionths), so that ties are ties.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
-from math import comb, factorial, prod
-from operator import itemgetter
+from itertools import combinations, combinations_with_replacement, compress
+from math import comb, factorial, gcd, prod, sqrt
+from operator import add, itemgetter, mul
+from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.statistics import Interval
@@ -19,10 +20,12 @@ MILLION = 1_000_000
 MOST_SPLITS = 5_005  # counted one by one; 6 + 6 runs have 924 splits, 10 + 5 have 3,003, 9 + 6 have 5,005
 FEW_COMPOSITIONS = 60  # ways to share out equal outputs that are quicker than splits
 MOST_COMPOSITIONS = 2_000
-FIRST_DRAWS = 200  # looked at before all splits are
-CLEARLY_LARGE = 20  # of the first draws: p is about 0.1 or more, and nobody asks how much exactly
+FIRST_DRAWS = 200  # before all splits are counted
+ENOUGH_REACHED = 20  # draws that reach the observed value: p is known well enough, and is not small
 MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
-MOST_SUMS = 20_000  # different sums of a sign-flip test
+MOST_DRAWN = 200  # differences: the sum of more is normal
+MOST_SIGNS = 11  # differences whose signs are all tried
+MOST_SUMS = 2_000  # or so many different sums, as match rates of many scenarios have
 REFERENCE_DRAWS = 200  # of which baseline output is the medoid
 
 Matrix: TypeAlias = Sequence[Sequence[int]]
@@ -42,24 +45,27 @@ def permutation_p(
 ) -> PValue | None:
     """One-sided p that two samples are one, by the energy statistic 2·d(B,V) − d(B,B) − d(V,V).
 
-    `distances` are those between distinct outputs; `first` and `second` say how often a sample has each.
+    `distances` are those between distinct outputs; `first` and `second` say how often a sample has each, and
+    one of them has it.
     None if there is only one way to split them.
     """
-    small, large = sorted((first, second), key=sum)
-    kinds = [at for at in range(len(first)) if small[at] + large[at]]
-    pooled, part = tuple(small[at] + large[at] for at in kinds), tuple(small[at] for at in kinds)
+    part, other = sorted((tuple(first), tuple(second)), key=sum)
+    pooled = tuple(map(add, part, other))
     size, total = sum(part), sum(pooled)
     if not size or total < 3:
         return None
-    if len(kinds) == 1:
+    if len(pooled) == 1:
         return PValue(1.0, True)
-    between = [[distances[a][b] for b in kinds] for a in kinds]
     few = comb(total, size) <= MOST_SPLITS
-    if _count_compositions(pooled, size) <= (FEW_COMPOSITIONS if few else MOST_COMPOSITIONS):
-        return _p_by_compositions(between, pooled, part)
-    expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
+    most = FEW_COMPOSITIONS if few else MOST_COMPOSITIONS
+    if comb(len(pooled), size) <= most and _count_compositions(tuple(sorted(pooled)), size) <= most:
+        return _p_by_compositions(distances, pooled, part)
+    if total > len(pooled):
+        expanded = [at for at, count in enumerate(pooled) for _ in range(count)]
+        members = itemgetter(*expanded)
+        distances = [members(distances[at]) for at in expanded]
     seen = list(_first_places(pooled, part))
-    weights = _pair_weights([[between[a][b] for b in expanded] for a in expanded], size)
+    weights = _pair_weights(distances, size)
     observed = sum(weights[a][b] for a, b in combinations(seen, 2)) if size > 1 else weights[seen[0]][seen[0]]
     return _p_by_splits(weights, size, observed, few=few, draws=draws, seed=seed)
 
@@ -92,29 +98,26 @@ def _pair_weights(distances: Matrix, size: int) -> list[list[int]]:
 def _p_by_compositions(between: Matrix, pooled: tuple[int, ...], part: tuple[int, ...]) -> PValue:
     """Equal outputs are interchangeable: only how many of each are in the subset matters."""
     size, count = sum(part), sum(pooled)
-    sums = [sum(map(_times, row, pooled)) for row in between]
-
-    def statistic(taken: tuple[int, ...]) -> int:
-        within = sum(
-            number * sum(map(_times, row, taken))
-            for number, row in zip(taken, between, strict=True)
-            if number
-        )
-        return 2 * size * sum(map(_times, sums, taken)) - count * within
-
-    observed = statistic(part)
-    reached = sum(ways for taken, ways in _compositions(pooled, size) if statistic(taken) >= observed)
-    return PValue(reached / comb(count, size), True)
+    sums = [size * sum(map(mul, row, pooled)) for row in between]
+    pairs = [count * apart for at, row in enumerate(between) for apart in row[at + 1 :]]
+    statistics = [
+        (sum(map(mul, taken, sums)) - sum(map(mul, products, pairs)), ways)
+        for taken, products, ways in _compositions(pooled, size)
+    ]
+    observed = sum(map(mul, part, sums)) - sum(map(mul, _products(part), pairs))
+    return PValue(sum([ways for each, ways in statistics if each >= observed]) / comb(count, size), True)
 
 
-def _times(left: int, right: int) -> int:
-    return left * right
+class Composition(NamedTuple):
+    """How many of each kind are in a subset, the numbers of pairs that makes, and in how many ways."""
+
+    taken: tuple[int, ...]
+    products: tuple[int, ...]
+    ways: int
 
 
-@lru_cache(maxsize=4096)
-def _compositions(pooled: tuple[int, ...], size: int) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """How many of each kind can be in a subset, and in how many ways."""
-
+@lru_cache(maxsize=1024)
+def _compositions(pooled: tuple[int, ...], size: int) -> list[Composition]:
     def below(at: int, left: int) -> Iterator[tuple[int, ...]]:
         if at == len(pooled) - 1:
             if left <= pooled[at]:
@@ -123,7 +126,11 @@ def _compositions(pooled: tuple[int, ...], size: int) -> tuple[tuple[tuple[int, 
         for taken in range(min(left, pooled[at]) + 1):
             yield from ((taken, *rest) for rest in below(at + 1, left - taken))
 
-    return tuple((taken, prod(map(comb, pooled, taken))) for taken in below(0, size))
+    return [Composition(each, _products(each), prod(map(comb, pooled, each))) for each in below(0, size)]
+
+
+def _products(taken: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a * b for a, b in combinations(taken, 2))
 
 
 @lru_cache(maxsize=4096)
@@ -137,30 +144,34 @@ def _count_compositions(pooled: tuple[int, ...], size: int) -> int:
 def _p_by_splits(
     weights: list[list[int]], size: int, observed: int, *, few: bool, draws: int, seed: int
 ) -> PValue:
-    """A first look decides what is clearly no effect; all splits, or all draws, are only needed for the rest.
+    """Draws until p is known to be large (Besag and Clifford); only what may be small is counted to the end.
 
-    No p below CLEARLY_LARGE / FIRST_DRAWS comes from the first look: small ones are as exact as they can be.
+    What is reached ENOUGH_REACHED times in so many draws has p = ENOUGH_REACHED / draws. Of splits
+    that can all be counted that is asked for FIRST_DRAWS, so that every p below 0.1 is exact.
     """
-    first = min(FIRST_DRAWS, draws)
-    reached = _reached(weights, size, observed, draws=first, seed=seed)
-    if reached >= CLEARLY_LARGE:
-        return PValue((reached + 1) / (first + 1), False)
-    if few:
-        return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
-    reached = _reached(weights, size, observed, draws=draws, seed=seed)
-    return PValue((reached + 1) / (draws + 1), False)
+    sums = _drawn_sums(weights, size, draws if not few else FIRST_DRAWS, seed)
+    reached = drawn = 0
+    for total in sums:
+        drawn += 1
+        if total >= observed:
+            reached += 1
+            if reached == ENOUGH_REACHED:
+                return PValue(reached / drawn, False)
+        if drawn == FIRST_DRAWS and few:
+            return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
+    return PValue((reached + 1) / (drawn + 1), False)
 
 
-def _reached(weights: list[list[int]], size: int, observed: int, *, draws: int, seed: int) -> int:
-    """How many of the drawn subsets reach the observed sum."""
+def _drawn_sums(weights: list[list[int]], size: int, draws: int, seed: int) -> Iterator[int]:
+    """The sums of drawn subsets, one after the other."""
     count = len(weights)
     if 1 < size <= 8:
         flat = [each for row in weights for each in row]
-        return sum([sum(pairs(flat)) >= observed for pairs in _pair_getters(count, size, draws, seed)])
+        return (sum(pairs(flat)) for pairs in _pair_getters(count, size, draws, seed))
     subsets = _drawn_subsets(count, size, draws, seed)
     if size == 1:
-        return sum(weights[at][at] >= observed for (at,) in subsets)
-    return sum(_sum_within(weights, subset) >= observed for subset in subsets)
+        return (weights[at][at] for (at,) in subsets)
+    return (_sum_within(weights, subset) for subset in subsets)
 
 
 def _sum_within(weights: list[list[int]], subset: tuple[int, ...]) -> int:
@@ -195,33 +206,32 @@ def _count_splits(weights: list[list[int]], size: int, observed: int) -> int:
         return sum(weights[a][b] >= observed for a, b in combinations(range(count), 2))
     rest = size - 2
     within = _pair_sums(weights, rest)
-    towards = [_member_sums(weights[at][at + 1 :], rest) for at in range(count)]
+    towards = [_member_sums(weights[at][at + 1 :], rest) for at in range(count - rest)]
+    furthest = [max(each) for each in towards]
     reached = 0
     for first in range(count - size + 1):
         with_first = _added(towards[first], _last(within, len(towards[first])))
         for second in range(first + 1, count - rest):
             limit = observed - weights[first][second]
-            pairs = zip(_last(with_first, len(towards[second])), towards[second], strict=True)
-            reached += sum([a + b >= limit for a, b in pairs])
+            following = _last(with_first, len(towards[second]))
+            if max(following) + furthest[second] >= limit:
+                reached += sum([a + b >= limit for a, b in zip(following, towards[second], strict=True)])
     return reached
 
 
-def _member_sums(values: list[int], size: int) -> list[int]:
+def _member_sums(values: Sequence[int], size: int) -> Sequence[int]:
     """The sum of each subset of the values, in lexical order of their places."""
     sums = values
     for length in range(2, size + 1):
-        longer: list[int] = []
-        for first, ahead in enumerate(values[: len(values) - length + 1]):
-            following = _last(sums, comb(len(values) - first - 1, length - 1))
-            longer += [ahead + each for each in following]
-        sums = longer
-    return sums if len(values) >= size else []
+        first, others = _lexical(len(values), length)
+        sums = list(map(add, first(values), others(sums)))
+    return sums
 
 
-def _pair_sums(weights: list[list[int]], size: int) -> list[int]:
+def _pair_sums(weights: list[list[int]], size: int) -> Sequence[int]:
     """The sum over the pairs within each subset, in the same order."""
     count = len(weights)
-    sums = [0] * count
+    sums: Sequence[int] = [0] * count
     for length in range(2, size + 1):
         longer: list[int] = []
         for first in range(count - length + 1):
@@ -231,21 +241,49 @@ def _pair_sums(weights: list[list[int]], size: int) -> list[int]:
     return sums
 
 
-def _last(values: list[int], count: int) -> list[int]:
+class _Lexical(NamedTuple):
+    """How the subsets of one length are made from values and the subsets that are one shorter."""
+
+    first: Getter  # of each subset the first value
+    others: Getter  # and the sum of the rest
+
+
+@lru_cache(maxsize=256)
+def _lexical(count: int, length: int) -> _Lexical:
+    return _taken_apart(list(combinations(range(count), length)), combinations(range(count), length - 1))
+
+
+@lru_cache(maxsize=64)
+def _lexical_repeated(count: int, length: int) -> _Lexical:
+    """The same for subsets that may have a place several times."""
+    longer = list(combinations_with_replacement(range(count), length))
+    return _taken_apart(longer, combinations_with_replacement(range(count), length - 1))
+
+
+def _taken_apart(longer: list[tuple[int, ...]], shorter: Iterable[tuple[int, ...]]) -> _Lexical:
+    places = {subset: at for at, subset in enumerate(shorter)}
+    first = [subset[0] for subset in longer]
+    others = [places[subset[1:]] for subset in longer]
+    if len(longer) == 1:  # a getter of one place gives a bare value
+        return _Lexical(lambda values: (values[first[0]],), lambda sums: (sums[others[0]],))
+    return _Lexical(itemgetter(*first), itemgetter(*others))
+
+
+def _last(values: Sequence[int], count: int) -> Sequence[int]:
     return values[len(values) - count :]
 
 
-def _added(left: list[int], right: list[int]) -> list[int]:
-    return [a + b for a, b in zip(left, right, strict=True)]
+def _added(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    return list(map(add, left, right))
 
 
 # How sure is a mean?
 
 
 class Weighed(NamedTuple):
-    """Values of which one mixture is made, and how much of it."""
+    """Values of one of the samples that are mixed, and how often it is in the mixture."""
 
-    share: float
+    times: int
     values: Sequence[int]
 
 
@@ -254,78 +292,85 @@ def bootstrap_interval(
 ) -> Interval:
     """Percentiles of the mean of as many values (two or more) drawn with putting back, over a mixture."""
     count = len(mixture[0].values)
-    sums: list[tuple[int, float]] = []
-    for share, values in mixture:
-        resamples, whole = _resamples(count, draws, seed)
-        factor = share / whole
-        sums += [(sum(members(values)), ways * factor) for members, ways in resamples]
-    sums.sort()
-    tail = (1 - confidence) / 2
-    low, high = _quantile(sums, tail), _quantile(sums[::-1], tail)
-    return Interval(low / count / MILLION, high / count / MILLION)
-
-
-def _quantile(ascending: list[tuple[int, float]], share: float) -> int:
-    reached = 0.0
-    for value, weight in ascending:
-        reached += weight
-        if reached > share:
-            return value
-    return ascending[-1][0]
-
-
-@lru_cache(maxsize=64)
-def _resamples(count: int, draws: int, seed: int) -> tuple[list[tuple[Getter, int]], int]:
-    """Resamples as index sets, with the number of ways each can be drawn, and the number of all ways."""
+    drawn: list[Getter] | None = None
     if comb(2 * count - 1, count) <= MOST_RESAMPLES:
-        weighed: list[tuple[Getter, int]] = [
-            (itemgetter(*taken), _orders(taken)) for taken in _multisets(count)
-        ]
-        return weighed, count**count
+        ways = _multiset_orders(count)
+    else:
+        ways, drawn = [1] * draws, _drawn_with_putting_back(count, draws, seed)
+    sums: list[int] = []
+    weights: list[int] = []
+    for times, values in mixture:
+        sums += _multiset_sums(values) if drawn is None else [sum(members(values)) for members in drawn]
+        weights += ways if times == 1 else [times * way for way in ways]
+    order = sorted(range(len(sums)), key=sums.__getitem__)
+    tail = (1 - confidence) / 2 * sum(weights)
+    low = _quantile(order, weights, tail)
+    high = _quantile(order[::-1], weights, tail)
+    return Interval(sums[low] / count / MILLION, sums[high] / count / MILLION)
+
+
+def _quantile(order: list[int], weights: list[int], tail: float) -> int:
+    """The first in this order with more than the tail's weight up to it."""
+    reached = 0
+    for at in order:
+        reached += weights[at]
+        if reached > tail:
+            return at
+    return order[-1]
+
+
+def _multiset_sums(values: Sequence[int]) -> Sequence[int]:
+    """The sums of all different resamples, in lexical order of their places."""
+    sums = values
+    for length in range(2, len(values) + 1):
+        first, others = _lexical_repeated(len(values), length)
+        sums = list(map(add, first(values), others(sums)))
+    return sums
+
+
+@lru_cache(maxsize=16)
+def _multiset_orders(count: int) -> list[int]:
+    """In how many orders each of them can be drawn."""
+    drawn = combinations_with_replacement(range(count), count)
+    return [factorial(count) // prod(map(factorial, Counter(taken).values())) for taken in drawn]
+
+
+@lru_cache(maxsize=16)
+def _drawn_with_putting_back(count: int, draws: int, seed: int) -> list[Getter]:
     chance = random.Random(f"{seed}/bootstrap/{count}")
-    drawn = [chance.choices(range(count), k=count) for _ in range(draws)]
-    return [(itemgetter(*taken), 1) for taken in drawn], draws
-
-
-def _multisets(count: int) -> Iterator[tuple[int, ...]]:
-    def below(length: int, least: int) -> Iterator[tuple[int, ...]]:
-        if not length:
-            yield ()
-            return
-        for at in range(least, count):
-            yield from ((at, *rest) for rest in below(length - 1, at))
-
-    return below(count, 0)
-
-
-def _orders(taken: tuple[int, ...]) -> int:
-    return factorial(len(taken)) // prod(map(factorial, Counter(taken).values()))
+    return [itemgetter(*chance.choices(range(count), k=count)) for _ in range(draws)]
 
 
 def medoid(distances: Matrix, counts: Sequence[int]) -> int:
     """The output with the least total distance to all; of equals the first."""
     totals = [
-        sum(map(_times, row, counts)) if count else None for row, count in zip(distances, counts, strict=True)
+        sum(map(mul, row, counts)) if count else None for row, count in zip(distances, counts, strict=True)
     ]
     return min((total, at) for at, total in enumerate(totals) if total is not None)[1]
 
 
-def medoid_shares(
+def medoid_draws(
     distances: Matrix, counts: Sequence[int], *, draws: int = REFERENCE_DRAWS, seed: int = 0
-) -> dict[int, float]:
+) -> dict[int, int]:
     """How often each output is the medoid when the sample is drawn anew with putting back."""
-    kinds = [at for at, count in enumerate(counts) if count]
-    if len(kinds) == 1:
-        return {kinds[0]: 1.0}
-    lanes = _count_lanes(tuple(counts[at] for at in kinds), draws, seed)
+    if len(counts) == 1:
+        return {0: 1}
+    lanes = _count_lanes(tuple(counts), draws, seed)
+    kinds = len(counts)
     totals = []
-    for a in kinds:
-        # One whole number holds the totals of all draws side by side, 64 bits for each.
-        packed = sum(distances[a][b] * lane for b, lane in zip(kinds, lanes, strict=True))
-        totals.append(memoryview(packed.to_bytes(8 * draws, "little")).cast("Q").tolist())
-    ranked = ([total * len(kinds) + rank for total in column] for rank, column in enumerate(totals))
-    chosen = Counter(least % len(kinds) for least in map(min, *ranked))
-    return {kinds[rank]: times / draws for rank, times in sorted(chosen.items())}
+    for rank, row in enumerate(distances):
+        # One whole number holds the totals of all draws side by side, 64 bits for each; of equal ones the
+        # first is the medoid, so its place is added below.
+        packed = sum([distance * kinds * lane for distance, lane in zip(row, lanes, strict=True) if distance])
+        packed += rank * _ones(draws)
+        totals.append(memoryview(packed.to_bytes(8 * draws, "little")).cast("Q"))
+    chosen = Counter([least % kinds for least in map(min, *totals)])
+    return dict(sorted(chosen.items()))
+
+
+@lru_cache(maxsize=8)
+def _ones(draws: int) -> int:
+    return int.from_bytes((1).to_bytes(8, "little") * draws, "little")
 
 
 @lru_cache(maxsize=1024)
@@ -350,28 +395,40 @@ def sign_flip_p(
     whole = [round(each * MILLION) for each in differences if round(each * MILLION)]
     if not whole:
         return None
+    unit = gcd(*whole)
+    whole = [each // unit for each in whole]
     observed = sum(whole)
+    if len(whole) > MOST_SIGNS and sum(map(abs, whole)) > MOST_SUMS:
+        if len(whole) > MOST_DRAWN:
+            far = observed / sqrt(sum(each * each for each in whole))
+            p = 1 - NormalDist().cdf(far if is_one_sided else abs(far))
+            return PValue(p if is_one_sided else 2 * p, False)
+        return _sign_flip_drawn(sorted(whole), draws, seed, is_one_sided)
     sums = Counter({0: 1})
     for each in whole:
-        following: Counter[int] = Counter()
+        following = Counter({total + each: ways for total, ways in sums.items()})
         for total, ways in sums.items():
-            following[total + each] += ways
             following[total - each] += ways
         sums = following
-        if len(sums) > MOST_SUMS:
-            return _sign_flip_drawn(whole, draws, seed, is_one_sided)
     reached = sum(ways for total, ways in sums.items() if _is_as_far(total, observed, is_one_sided))
     return PValue(reached / 2 ** len(whole), True)
 
 
 def _sign_flip_drawn(whole: list[int], draws: int, seed: int, is_one_sided: bool) -> PValue:
     chance = random.Random(f"{seed}/signs/{len(whole)}")
-    observed, reached = sum(whole), 0
-    for _ in range(draws):
-        signs = chance.getrandbits(len(whole))
-        total = sum(each if signs >> at & 1 else -each for at, each in enumerate(whole))
+    observed = sum(whole)
+    reached = drawn = 0
+    while drawn < draws:
+        signs = f"{chance.getrandbits(len(whole)):0{len(whole)}b}".encode().translate(_BITS)
+        total = 2 * sum(compress(whole, signs)) - observed
         reached += _is_as_far(total, observed, is_one_sided)
-    return PValue((reached + 1) / (draws + 1), False)
+        drawn += 1
+        if reached == 10 * ENOUGH_REACHED:
+            return PValue(reached / drawn, False)
+    return PValue((reached + 1) / (drawn + 1), False)
+
+
+_BITS = bytes.maketrans(b"01", b"\0\1")
 
 
 def _is_as_far(total: int, observed: int, is_one_sided: bool) -> bool:

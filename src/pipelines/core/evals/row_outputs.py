@@ -4,7 +4,7 @@ Outputs are often equal, and a baseline is shared by all cells of its row. Dista
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -13,16 +13,18 @@ from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.leaf_distance import FLIPPED_TEXT, canonical, leaf_distance
 from pipelines.core.evals.match_score import match_score
 from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.resampling import MILLION, medoid, medoid_shares
+from pipelines.core.evals.resampling import MILLION, medoid, medoid_draws
 from pipelines.core.evals.shift import Component, is_flipped, total_distance, value_at
 from pipelines.core.evals.text_shift import text_distance, text_profile
-from pipelines.core.matching import MISSING, Actual
+from pipelines.core.matching import MISSING, Actual, CannotMatch, match
+
+_SORTED = orjson.OPT_SORT_KEYS
 
 
-class Apart(NamedTuple):
-    """How far two outputs are apart."""
-
-    distance: int  # millionths
+class LeafApart(NamedTuple):
+    kind: str
+    distance: float
+    weighed: float
     is_flip: bool
 
 
@@ -37,10 +39,14 @@ class RowOutputs:
         self._keys: list[bytes] = []
         self._leaf_ids: list[tuple[int, ...] | None] = []
         self._leaf_values: list[list[Actual]] = [[] for _ in contract.leaves]
-        self._leaf_numbers: list[dict[bytes, int]] = [{} for _ in contract.leaves]
-        self._leaf_apart: list[dict[tuple[int, int], tuple[float, bool]]] = [{} for _ in contract.leaves]
-        self._apart: dict[tuple[int, int], Apart] = {}
+        self._leaf_numbers: list[dict[bytes | str, int]] = [{} for _ in contract.leaves]
+        self._leaf_apart: list[dict[tuple[int, int], LeafApart]] = [{} for _ in contract.leaves]
+        self._distances: list[dict[int, int]] = []  # of each to others, in millionths
+        self._flips: set[tuple[int, int]] = set()
         self._matched: dict[bytes, bool] = {}
+        self._is_subset = contract.match_mode == "subset" and not contract.prohibited
+        self._leaf_holds: list[list[bool]] = [[] for _ in contract.leaves]  # of each value of a leaf
+        self._holds: list[bool] = []  # of each output: all its leaves
         names = [leaf.path[0] for leaf in contract.leaves if len(leaf.path) == 1]
         self._flat_names = names if len(names) == len(contract.leaves) else None
 
@@ -48,7 +54,7 @@ class RowOutputs:
         leaves: list[Actual] | None = None
         if observed.output_class == "object":
             leaves = self._leaves(observed)
-            key: object = orjson.dumps(leaves, default=_no_value, option=orjson.OPT_SORT_KEYS)
+            key: object = orjson.dumps(leaves, default=_no_value, option=_SORTED)
         elif observed.output_class == "text":
             key = (observed.output_class, observed.value)
         else:
@@ -56,21 +62,24 @@ class RowOutputs:
         number = self._numbers.get(key)
         return self._new(key, observed, leaves) if number is None else number
 
-    def is_matched(self, observed: Observed) -> bool:
-        """Whether an output matches, asked once for equal ones."""
+    def is_matched(self, number: int, observed: Observed) -> bool:
+        """Whether an output that was added as this number matches; asked once for equal ones."""
+        if self._is_subset and self._leaf_ids[number] is not None:
+            return self._holds[number]
+        # What stands outside the leaves counts too.
         key = canonical([observed.output_class, observed.value])
         if key not in self._matched:
             self._matched[key] = match_score(self.contract, observed).matched
         return self._matched[key]
 
-    def apart(self, a: int, b: int) -> Apart:
-        if a == b:
-            return Apart(0, False)
-        pair = (a, b) if a < b else (b, a)
-        found = self._apart.get(pair)
-        if found is None:
-            found = self._apart[pair] = self._compare(*pair)
-        return found
+    def distances(self, a: int, others: Sequence[int]) -> list[int]:
+        known = self._distances[a]
+        return [known[b] if b in known else self._compare(a, b) for b in others]
+
+    def is_flip(self, a: int, b: int) -> bool:
+        """Whether the decision of one is not the other's."""
+        self.distances(a, (b,))
+        return (a, b) in self._flips
 
     def sort_key(self, number: int) -> bytes:
         """Orders outputs by what they are, so that no number depends on the order of runs."""
@@ -79,43 +88,65 @@ class RowOutputs:
     def example(self, number: int) -> Observed:
         return self._examples[number]
 
-    def components(self, a: int, b: int) -> list[Component]:
-        ours, theirs = self._leaf_ids[a], self._leaf_ids[b]
-        if ours is None or theirs is None:
-            return [self._class_component(a, b)]
-        found = []
-        for at, leaf in enumerate(self.contract.leaves):
-            values = self._leaf_values[at]
-            from_, to = values[ours[at]], values[theirs[at]]
-            apart = leaf_distance(leaf, from_, to)
-            found.append(
-                Component(
-                    path=leaf.pointer,
-                    kind=apart.kind,
-                    weight=leaf.weight,
-                    distance=apart.distance,
-                    from_=from_,
-                    to=to,
-                    is_decision=leaf.is_decision,
-                )
-            )
+    def moved(self, reference: int, counts: Mapping[int, int]) -> list[Component]:
+        """The leaves that differ from the reference: their mean distance over all, and the furthest."""
+        origin = self._leaf_ids[reference]
+        others = sorted(counts, key=self.sort_key)
+        total = sum(counts.values())
+        classes = [each for each in others if origin is None or self._leaf_ids[each] is None]
+        found = self._moved_classes(reference, classes, counts, total)
+        if origin is None:
+            return found
+        leaves = [(self._leaf_ids[each] or (), counts[each]) for each in others if each not in classes]
+        for at, from_ in enumerate(origin):
+            summed, furthest, most = 0.0, from_, LeafApart("", 0.0, 0.0, False)
+            for ids, times in leaves:
+                if ids[at] != from_:
+                    apart = self._leaf(at, from_, ids[at])
+                    summed += apart.distance * times
+                    if apart.distance > most.distance:
+                        furthest, most = ids[at], apart
+            if summed:
+                found.append(self._component(at, from_, furthest, most.kind, summed / total))
         return found
 
-    def _class_component(self, a: int, b: int) -> Component:
-        before, after = self._examples[a], self._examples[b]
-        distance = self.apart(a, b).distance / MILLION
-        if before.output_class == after.output_class == "text":
-            return Component(
-                path="/text", kind="text", weight=1.0, distance=distance, from_=before.value, to=after.value
-            )
+    def _component(self, at: int, from_: int, to: int, kind: str, distance: float) -> Component:
+        leaf, values = self.contract.leaves[at], self._leaf_values[at]
         return Component(
-            path="",
-            kind="class",
-            weight=1.0,
+            path=leaf.pointer,
+            kind=kind,
+            weight=leaf.weight,
             distance=distance,
-            from_=before.output_class,
-            to=after.output_class,
+            from_=values[from_],
+            to=values[to],
+            is_decision=leaf.is_decision,
         )
+
+    def _moved_classes(
+        self, reference: int, others: Sequence[int], counts: Mapping[int, int], total: int
+    ) -> list[Component]:
+        """What has no leaves to compare: texts, and outputs of another class."""
+        apart = list(zip(self.distances(reference, others), others, strict=True))
+        summed = sum(distance * counts[each] for distance, each in apart)
+        if not summed:
+            return []
+        before, after = self._examples[reference], self._examples[max(apart)[1]]
+        distance = summed / total / MILLION
+        if before.output_class == after.output_class:
+            return [
+                Component(
+                    path="/text",
+                    kind="text",
+                    weight=1.0,
+                    distance=distance,
+                    from_=before.value,
+                    to=after.value,
+                )
+            ]
+        classes = before.output_class, after.output_class
+        return [
+            Component(path="", kind="class", weight=1.0, distance=distance, from_=classes[0], to=classes[1])
+        ]
 
     def _leaves(self, observed: Observed) -> list[Actual]:
         value = observed.value
@@ -127,59 +158,84 @@ class RowOutputs:
     def _new(self, key: object, observed: Observed, leaves: list[Actual] | None) -> int:
         number = self._numbers[key] = len(self._examples)
         self._examples.append(observed)
+        self._distances.append({number: 0})
         self._keys.append(key if isinstance(key, bytes) else repr(key).encode("utf-8", "replace"))
-        self._leaf_ids.append(None if leaves is None else self._interned(leaves))
+        ids = None if leaves is None else self._interned(leaves)
+        self._leaf_ids.append(ids)
+        self._holds.append(
+            ids is not None and all([holds[leaf] for holds, leaf in zip(self._leaf_holds, ids, strict=True)])  # noqa: C419
+        )
         return number
 
     def _interned(self, leaves: list[Actual]) -> tuple[int, ...]:
         """Leaf values by number: most are seen again, and numbers compare quickly."""
         ids = []
-        for numbers, values, leaf in zip(self._leaf_numbers, self._leaf_values, leaves, strict=True):
-            key = orjson.dumps(leaf, default=_no_value, option=orjson.OPT_SORT_KEYS)
+        for at, (numbers, leaf) in enumerate(zip(self._leaf_numbers, leaves, strict=True)):
+            key = leaf if type(leaf) is str else orjson.dumps(leaf, default=_no_value, option=_SORTED)
             number = numbers.get(key)
-            if number is None:
-                number = numbers[key] = len(values)
-                values.append(leaf)
-            ids.append(number)
+            ids.append(self._new_leaf(at, key, leaf) if number is None else number)
         return tuple(ids)
 
-    def _compare(self, a: int, b: int) -> Apart:
+    def _new_leaf(self, at: int, key: bytes | str, leaf: Actual) -> int:
+        number = self._leaf_numbers[at][key] = len(self._leaf_values[at])
+        self._leaf_values[at].append(leaf)
+        try:
+            holds = match(self.contract.leaves[at].expected, leaf).matched
+        except CannotMatch:
+            holds = False
+        self._leaf_holds[at].append(holds)
+        return number
+
+    def _compare(self, a: int, b: int) -> int:
         ours, theirs = self._leaf_ids[a], self._leaf_ids[b]
         if ours is None or theirs is None:
-            return self._compare_classes(self._examples[a], self._examples[b])
+            weighed, is_flip = self._compare_classes(self._examples[a], self._examples[b])
+        else:
+            weighed, is_flip = self._compare_leaves(ours, theirs)
+        distance = round(weighed * MILLION)
+        self._distances[a][b] = self._distances[b][a] = distance
+        if is_flip:
+            self._flips |= {(a, b), (b, a)}
+        return distance
+
+    def _compare_leaves(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> tuple[float, bool]:
         weighed, is_flip = 0.0, False
         for at, (left, right) in enumerate(zip(ours, theirs, strict=True)):
             if left != right:
-                known = self._leaf_apart[at]
-                pair = (left, right) if left < right else (right, left)
-                found = known.get(pair)
-                if found is None:
-                    found = known[pair] = self._compare_leaf(at, *pair)
-                weighed += found[0]
-                is_flip = is_flip or found[1]
-        return Apart(round(total_distance(weighed, is_flip) * MILLION), is_flip)
+                apart = self._leaf_apart[at].get((left, right)) or self._leaf(at, left, right)
+                weighed += apart.weighed
+                is_flip = is_flip or apart.is_flip
+        return total_distance(weighed, is_flip), is_flip
 
-    def _compare_leaf(self, at: int, left: int, right: int) -> tuple[float, bool]:
-        leaf, values = self.contract.leaves[at], self._leaf_values[at]
-        apart = leaf_distance(leaf, values[left], values[right])
-        self.uses_words = self.uses_words or apart.kind == "text"
-        return leaf.weight * apart.distance, is_flipped(leaf, apart)
+    def _leaf(self, at: int, left: int, right: int) -> LeafApart:
+        known = self._leaf_apart[at]
+        found = known.get((left, right))
+        if found is None:
+            leaf, values = self.contract.leaves[at], self._leaf_values[at]
+            apart = leaf_distance(leaf, values[left], values[right])
+            self.uses_words = self.uses_words or apart.kind == "text"
+            weighed = apart.distance * leaf.weight
+            found = LeafApart(apart.kind, apart.distance, weighed, is_flipped(leaf, apart))
+            known[left, right] = known[right, left] = found
+        return found
 
-    def _compare_classes(self, left: Observed, right: Observed) -> Apart:
+    def _compare_classes(self, left: Observed, right: Observed) -> tuple[float, bool]:
         if left.output_class == right.output_class == "text":
             self.uses_words = True
             apart = text_distance(text_profile(str(left.value)), text_profile(str(right.value))).total
-            return Apart(round(apart * MILLION), apart >= FLIPPED_TEXT)
-        return Apart(MILLION, True)  # classes that differ: equal ones are one output
+            return apart, apart >= FLIPPED_TEXT
+        return 1.0, True  # classes that differ: equal ones are one output
 
 
 class Baseline(NamedTuple):
     """What a row's cells are held against."""
 
     counts: Counter[int]  # how often each output was seen
+    kinds: list[int]  # the different ones, the most frequent first
+    between: list[list[int]]  # their distances, in that order
     reference: int | None  # the medoid; None without a run
     noise_floor: float
-    shares: dict[int, float]  # how often each is the medoid of baselines drawn anew
+    references: dict[int, int]  # how often each is the medoid when the baselines are drawn anew
     agrees: bool  # all baselines decided alike
     errors: int
 
@@ -191,19 +247,21 @@ class Baseline(NamedTuple):
 def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: int) -> Baseline:
     counts = Counter(runs)
     if not counts:
-        return Baseline(counts, None, 0.0, {}, True, errors)
+        return Baseline(counts, [], [], None, 0.0, {}, True, errors)
     # The most frequent first: of two that are equally central it is the reference.
     kinds = sorted(counts, key=lambda each: (-counts[each], outputs.sort_key(each)))
-    between = [[outputs.apart(a, b).distance for b in kinds] for a in kinds]
+    between = [outputs.distances(each, kinds) for each in kinds]
     weights = [counts[each] for each in kinds]
     reference = kinds[medoid(between, weights)]
-    shares = medoid_shares(between, weights, seed=seed)
+    drawn = medoid_draws(between, weights, seed=seed)
     return Baseline(
         counts=counts,
+        kinds=kinds,
+        between=between,
         reference=reference,
         noise_floor=_noise_floor(between, weights),
-        shares={kinds[at]: share for at, share in shares.items()},
-        agrees=not any(outputs.apart(reference, each).is_flip for each in kinds),
+        references={kinds[at]: times for at, times in drawn.items()},
+        agrees=not any(outputs.is_flip(reference, each) for each in kinds),
         errors=errors,
     )
 

@@ -178,7 +178,9 @@ def read_scenario(
         variations=cells,
     )
     if expected:  # else it is refused already, and has no leaves that anything could name
-        problems += _placed(contract_problems(scenario.contract), path)
+        told = {problem.path for problem in problems}
+        found = _placed(contract_problems(scenario.contract), path)
+        problems += [problem for problem in found if problem.path not in told]
     if problems:
         raise Refused(problems, "the scenario")
     return scenario

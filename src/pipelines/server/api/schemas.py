@@ -42,9 +42,9 @@ _AGENT_FIELDS: JsonObject = {
     "config": _OBJECT,
     "max_concurrency": {"type": "integer", "minimum": 1, "default": 8},
     "variation_delivery": {
-        "description": "how the text of an eval variation reaches the agent: added to its system prompt, or "
-        "ahead of the user's words for an agent that takes no additions",
-        "enum": ["system", "user"],
+        "description": "how the text of an eval variation reaches the agent: added to its system prompt, "
+        "ahead of the user's words for an agent that takes no additions, or in the replies of its tools",
+        "enum": ["system", "user", "tool_result"],
         "default": "system",
     },
     "code": {
@@ -265,7 +265,10 @@ _EVAL_SHARED: JsonObject = {
     "repeats": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1},
     "baseline_repeats": {"type": "integer", "minimum": 1, "maximum": 200},
     "intensity": {"type": "integer", "minimum": 1, "maximum": 3, "default": 2},
-    "delivery": {"enum": ["system", "user"], "description": "left out: as the agent is set to"},
+    "delivery": {
+        "enum": ["system", "user", "tool_result"],
+        "description": "left out: as the agent is set to",
+    },
     "rng_seed": {"type": "integer", "minimum": 0, "maximum": 2**53 - 1},
     "parallel": {"type": "boolean", "default": True, "description": "false: one run at a time"},
     "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000},
