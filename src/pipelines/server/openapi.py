@@ -94,7 +94,7 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
     }
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            if path.startswith("/api/"):
+            if path.startswith(("/api/", "/v1/")):
                 operation["security"] = [{"api_key": []}, {"api_key_header": []}]
                 _add_errors(operation, _EVERYWHERE)
     for base, parameters in (
