@@ -180,7 +180,7 @@ def test_the_examples_of_summary_comparing_reviews_and_drafts_are_right() -> Non
         section("Reviews"), f"= {found.kappa:.2f} [{found.interval.low:.2f}, {found.interval.high:.2f}]"
     )
     for n in (3, 10, 30):
-        assert_told(section("Drafts"), f"{n}/{n} is {wilson(n, n).low:.2f}")
+        assert_told(section("Drafts"), f"{n} of {n} → {wilson(n, n).low:.2f}")
     assert set(VERDICTS) == set(re.findall(r"^\| `(\w+)` \| a ", section("Reviews"), re.MULTILINE))
     for kind, verdicts in VERDICTS.items():
         assert_told(section("Reviews"), ", ".join(f"`{verdict}`" for verdict in verdicts))
