@@ -5,6 +5,8 @@ Outputs are often equal, and a baseline is shared by all cells of its row. Dista
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from operator import ne
 from typing import NamedTuple
 
 import orjson
@@ -18,6 +20,7 @@ from pipelines.core.evals.shift import Component, is_flipped, total_distance, va
 from pipelines.core.evals.text_shift import text_distance, text_profile
 from pipelines.core.matching import MISSING, Actual, CannotMatch, match
 
+RAREST_REFERENCE = 40  # a baseline that is the reference in fewer than one of so many draws is left out
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -42,11 +45,13 @@ class RowOutputs:
         self._leaf_numbers: list[dict[bytes | str, int]] = [{} for _ in contract.leaves]
         self._leaf_apart: list[dict[tuple[int, int], LeafApart]] = [{} for _ in contract.leaves]
         self._distances: list[dict[int, int]] = []  # of each to others, in millionths
+        self._exact: dict[tuple[int, int], float] = {}  # the same unrounded, for what is shown
         self._flips: set[tuple[int, int]] = set()
         self._matched: dict[bytes, bool] = {}
         self._is_subset = contract.match_mode == "subset" and not contract.prohibited
         self._leaf_holds: list[list[bool]] = [[] for _ in contract.leaves]  # of each value of a leaf
         self._holds: list[bool] = []  # of each output: all its leaves
+        self._places = range(len(contract.leaves))
         names = [leaf.path[0] for leaf in contract.leaves if len(leaf.path) == 1]
         self._flat_names = names if len(names) == len(contract.leaves) else None
 
@@ -75,6 +80,13 @@ class RowOutputs:
     def distances(self, a: int, others: Sequence[int]) -> list[int]:
         known = self._distances[a]
         return [known[b] if b in known else self._compare(a, b) for b in others]
+
+    def exact_distance(self, a: int, b: int) -> float:
+        """As `shift` has it; the whole numbers are for resampling."""
+        if a == b:
+            return 0.0
+        self.distances(a, (b,))
+        return self._exact[a, b]
 
     def is_flip(self, a: int, b: int) -> bool:
         """Whether the decision of one is not the other's."""
@@ -194,17 +206,18 @@ class RowOutputs:
             weighed, is_flip = self._compare_leaves(ours, theirs)
         distance = round(weighed * MILLION)
         self._distances[a][b] = self._distances[b][a] = distance
+        self._exact[a, b] = self._exact[b, a] = weighed
         if is_flip:
             self._flips |= {(a, b), (b, a)}
         return distance
 
     def _compare_leaves(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> tuple[float, bool]:
         weighed, is_flip = 0.0, False
-        for at, (left, right) in enumerate(zip(ours, theirs, strict=True)):
-            if left != right:
-                apart = self._leaf_apart[at].get((left, right)) or self._leaf(at, left, right)
-                weighed += apart.weighed
-                is_flip = is_flip or apart.is_flip
+        for at in compress(self._places, map(ne, ours, theirs)):
+            pair = ours[at], theirs[at]
+            apart = self._leaf_apart[at].get(pair) or self._leaf(at, *pair)
+            weighed += apart.weighed
+            is_flip = is_flip or apart.is_flip
         return total_distance(weighed, is_flip), is_flip
 
     def _leaf(self, at: int, left: int, right: int) -> LeafApart:
@@ -254,13 +267,14 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
     weights = [counts[each] for each in kinds]
     reference = kinds[medoid(between, weights)]
     drawn = medoid_draws(between, weights, seed=seed)
+    draws = sum(drawn.values())
     return Baseline(
         counts=counts,
         kinds=kinds,
         between=between,
         reference=reference,
         noise_floor=_noise_floor(between, weights),
-        references={kinds[at]: times for at, times in drawn.items()},
+        references={kinds[at]: times for at, times in drawn.items() if times * RAREST_REFERENCE >= draws},
         agrees=not any(outputs.is_flip(reference, each) for each in kinds),
         errors=errors,
     )
