@@ -35,8 +35,8 @@ def print_findings(console: Console, report: Any) -> None:
         table.add_column(width=LABEL_WIDTH)
         table.add_column(overflow="fold")
         for number, line in enumerate(lines):
-            style = "bold" if number == 0 else ""
-            table.add_row(Text("" if number else label, LABEL_STYLES.get(label, "")), Text(line, style))
+            head = Text(label, LABEL_STYLES.get(label, "")) if number == 0 else Text()
+            table.add_row(head, Text(line, "bold" if number == 0 else ""))
         console.print(table)
 
 
