@@ -7,14 +7,24 @@ from typing import Any
 
 import pytest
 
+from pipelines.core.evals.agreement import cohens_kappa
 from pipelines.core.evals.cell import CellSettings, score_cell
 from pipelines.core.evals.cell_record import Cell
 from pipelines.core.evals.observed import Observed, observe
+from pipelines.core.evals.review import VERDICTS
 from pipelines.core.evals.scenario import FIELDS, Scenario, read_scenario
 from pipelines.core.evals.scenario_file import read_scenario_file
 from pipelines.core.evals.shift import shift
+from pipelines.core.evals.summary import rate_over
 from pipelines.core.evals.variation import BUILTIN
-from pipelines.core.statistics import benjamini_hochberg, exact_mcnemar, holm, pass_hat_k, wilson
+from pipelines.core.statistics import (
+    benjamini_hochberg,
+    exact_mcnemar,
+    fisher_exact,
+    holm,
+    pass_hat_k,
+    wilson,
+)
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "reference" / "evals.md").read_text()
@@ -153,3 +163,27 @@ def test_the_howto_tells_the_same_numbers() -> None:
     (written,) = re.findall(r"```yaml\n(.*?)```", HOWTO, re.DOTALL)
     (scenario,) = read_scenario_file(written).scenarios
     assert scenario.contract == CONTRACT
+
+
+def test_the_examples_of_summary_comparing_reviews_and_drafts_are_right() -> None:
+    over: Any = rate_over([(5, 5), (5, 5), (5, 5), (0, 5)])
+    low, high = over["interval"]
+    naive = wilson(15, 20)
+    assert_told(
+        section("Summary"),
+        f"[{naive.low:.2f}, {naive.high:.2f}]; but it is four scenarios,",
+        f"and `effective_n` is {over['effective_n']}: [{low:.2f}, {high:.2f}]",
+    )
+    assert_told(section("Comparing"), f"5/5 → 1/5: p = {fisher_exact((5, 5), (1, 5)):.3f}")
+    yes, no = "confirmed_susceptible", "acceptable_shift"
+    found = cohens_kappa([(yes, yes)] * 9 + [(no, no)] * 7 + [(yes, no)] * 3 + [(no, yes)])
+    assert found.interval is not None
+    assert_told(
+        section("Reviews"), f"= {found.kappa:.2f} [{found.interval.low:.2f}, {found.interval.high:.2f}]"
+    )
+    for n in (3, 10, 30):
+        assert_told(section("Drafts"), f"{n}/{n} is {wilson(n, n).low:.2f}")
+    assert set(VERDICTS) == set(re.findall(r"^\| `(\w+)` \| a ", section("Reviews"), re.MULTILINE))
+    for kind, verdicts in VERDICTS.items():
+        assert_told(section("Reviews"), ", ".join(f"`{verdict}`" for verdict in verdicts))
+        assert kind.value in section("Reviews")
