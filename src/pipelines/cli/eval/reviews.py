@@ -82,7 +82,8 @@ def _print_evidence(console: Console, evidence: Any) -> None:
         table = Table("field", "without", "with", "distance", box=None, padding=(0, 2, 0, 0))
         for part in components:
             sides = (words.side(part, "from"), words.side(part, "to"))
-            table.add_row(words.field(part["path"]), *map(Text, sides), f"{part['distance']:.2f}")
+            distance = f"{part['distance']:.2f}" if "distance" in part else UNKNOWN  # a blind review has none
+            table.add_row(words.field(part["path"]), *map(Text, sides), distance)
         console.print(table)
     alike: dict[str, list[int]] = {}
     for run in evidence.get("runs") or ():
