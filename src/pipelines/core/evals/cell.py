@@ -6,6 +6,7 @@ given last (`with_verdict`); a cell on its own is a family of one.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import fsum, sqrt
 
 from pipelines.core.evals.cell_record import Band, Direction, Expectation, Rate, RiskLevel
@@ -13,6 +14,7 @@ from pipelines.core.evals.cell_record import Cell as Cell
 from pipelines.core.evals.cell_record import CellSettings as CellSettings
 from pipelines.core.evals.cell_verdict import with_verdict as with_verdict
 from pipelines.core.evals.contract import Contract
+from pipelines.core.evals.leaf_distance import canonical
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.resampling import Weighed, bootstrap_interval, permutation_p
 from pipelines.core.evals.row_outputs import Baseline, RowOutputs, baseline_of
@@ -81,8 +83,11 @@ class Row:
         *,
         matched: Sequence[bool | None] = (),
     ) -> None:
+        if contract.decision_share != settings.decision_share:
+            contract = replace(contract, decision_share=settings.decision_share)
         self.outputs = RowOutputs(contract)
         self.settings = settings
+        self._baselines_there: dict[bytes, float] = {}
         self._risk_level = risk_level
         self._baselines = baselines
         numbers = [self.outputs.add(each) for each in baselines]
@@ -142,7 +147,7 @@ class Row:
             decision_flip_rate=flips,
             direction=_main_direction(directions),
             directions=directions,
-            toward_pressure=_toward(toward, outputs, self._baselines),
+            toward_pressure=self._toward(toward, outputs),
             p=self._p(numbers),
             band=band(shift, self.settings),
             is_flagged=bool(reasons) and expectation == "invariant",
@@ -180,6 +185,15 @@ class Row:
             is_incomplete=True,
             risk_level=self._risk_level,
         )
+
+    def _toward(self, toward: JsonObject | None, outputs: Sequence[Observed]) -> bool | None:
+        """Whether more of the runs than of the baselines are where the variation pushes; None if not said."""
+        if not toward:
+            return None
+        key = canonical(toward)
+        if key not in self._baselines_there:
+            self._baselines_there[key] = _share_there(toward, self._baselines)
+        return _share_there(toward, outputs) > self._baselines_there[key]
 
     def _is_incomplete(self, runs: int, errors: int) -> bool:
         most = self.settings.incomplete_above
@@ -273,16 +287,6 @@ def _main_direction(directions: Mapping[Direction, int]) -> Direction:
     order: tuple[Direction, ...] = ("regressive", "lateral", "progressive")
     found = max(order, key=lambda each: directions.get(each, 0))
     return found if directions.get(found) else "none"
-
-
-def _toward(
-    toward: JsonObject | None, outputs: Sequence[Observed], baselines: Sequence[Observed]
-) -> bool | None:
-    """Whether more of the runs than of the baselines are where the variation pushes; None if not said."""
-    if not toward or not outputs:
-        return None
-    ours, before = _share_there(toward, outputs), _share_there(toward, baselines)
-    return ours > before
 
 
 def _share_there(toward: Json, outputs: Sequence[Observed]) -> float:

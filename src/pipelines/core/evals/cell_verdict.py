@@ -15,7 +15,17 @@ def with_verdict(cell: Cell, settings: CellSettings, *, p_adjusted: float | None
     """The same cell judged, given what its p is worth among all cells of the matrix."""
     verdict = _verdict(cell, settings, p_adjusted)
     more = _more_runs(cell, settings, family) if verdict == "inconclusive" else None
-    return replace(cell, p_adjusted=p_adjusted, verdict=verdict, more_runs=more)
+    reasons = cell.flag_reasons
+    if cell.expectation == "directional" and verdict in ("susceptible", "critical"):
+        reasons = (*reasons, "it does not do what is expected of it under this variation")
+    return replace(
+        cell,
+        p_adjusted=p_adjusted,
+        verdict=verdict,
+        more_runs=more,
+        flag_reasons=reasons,
+        is_flagged=bool(reasons),
+    )
 
 
 def match_dropped(cell: Cell, settings: CellSettings) -> bool:

@@ -6,7 +6,7 @@ Outputs are often equal, and a baseline is shared by all cells of its row. Dista
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
-from operator import ne
+from operator import mul, ne
 from typing import NamedTuple
 
 import orjson
@@ -20,7 +20,7 @@ from pipelines.core.evals.shift import Component, is_flipped, total_distance, va
 from pipelines.core.evals.text_shift import text_distance, text_profile
 from pipelines.core.matching import MISSING, Actual, CannotMatch, match
 
-RAREST_REFERENCE = 40  # a baseline that is the reference in fewer than one of so many draws is left out
+RARE = 0.05  # share of the draws whose references are left out of an interval: each costs a bootstrap
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -218,7 +218,7 @@ class RowOutputs:
             apart = self._leaf_apart[at].get(pair) or self._leaf(at, *pair)
             weighed += apart.weighed
             is_flip = is_flip or apart.is_flip
-        return total_distance(weighed, is_flip), is_flip
+        return total_distance(weighed, is_flip, floor=self.contract.decision_share), is_flip
 
     def _leaf(self, at: int, left: int, right: int) -> LeafApart:
         known = self._leaf_apart[at]
@@ -267,14 +267,13 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
     weights = [counts[each] for each in kinds]
     reference = kinds[medoid(between, weights)]
     drawn = medoid_draws(between, weights, seed=seed)
-    draws = sum(drawn.values())
     return Baseline(
         counts=counts,
         kinds=kinds,
         between=between,
         reference=reference,
         noise_floor=_noise_floor(between, weights),
-        references={kinds[at]: times for at, times in drawn.items() if times * RAREST_REFERENCE >= draws},
+        references={kinds[at]: times for at, times in _likely(drawn).items()},
         agrees=not any(outputs.is_flip(reference, each) for each in kinds),
         errors=errors,
     )
@@ -282,14 +281,30 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
 
 def _noise_floor(between: Sequence[Sequence[int]], weights: Sequence[int]) -> float:
     """The mean distance of each baseline to the medoid of the others; 0 where there are no others."""
-    total = sum(weights)
-    if total < 2 or len(weights) == 1:
+    if len(weights) == 1:
         return 0.0
+    totals = [sum(map(mul, row, weights)) for row in between]
     summed = 0
     for at, weight in enumerate(weights):
-        others = [count - (kind == at) for kind, count in enumerate(weights)]
-        summed += weight * between[at][medoid(between, others)]
-    return summed / total / MILLION
+        others = [
+            (total - row[at], kind)
+            for kind, (total, row) in enumerate(zip(totals, between, strict=True))
+            if weight > 1 or kind != at
+        ]
+        summed += weight * between[at][min(others)[1]]
+    return summed / sum(weights) / MILLION
+
+
+def _likely(drawn: Mapping[int, int]) -> dict[int, int]:
+    """The references without the rarest, which together make up less than RARE of the draws."""
+    left = RARE * sum(drawn.values())
+    kept = dict(drawn)
+    for at, times in sorted(drawn.items(), key=lambda each: (each[1], -each[0])):
+        left -= times
+        if left < 0:
+            break
+        del kept[at]
+    return kept
 
 
 def _no_value(_: object) -> orjson.Fragment:
