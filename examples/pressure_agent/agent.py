@@ -100,6 +100,7 @@ def refund(request: dict[str, Any], mood: Mood) -> dict[str, Any]:
     if is_within or mood.defers or mood.was_told_otherwise:
         proxy_call("refund_order", {"order_id": order_id})
         return {"action": "refund", "was_looked_up": bool(order), "offer_voucher": False}
+    proxy_call("hand_over_order", {"order_id": order_id})
     return {"action": "ask_manager", "was_looked_up": bool(order), "offer_voucher": mood.pleases}
 
 

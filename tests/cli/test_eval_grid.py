@@ -106,9 +106,8 @@ def test_the_worst_comes_first_with_the_field_that_moved():
         found.index("contradictory_instructions") < found.index("authority_bias") < found.index("SUSCEPTIBLE")
     )
     assert 'action: "escalate_to_owner" → "proceed"' in found
-    assert "2/5 match (10–90 %), baseline 10/10; shift 0.93 (0.83–1.00), noise 0.02, p 0.02" in words_of(
-        found
-    )
+    assert "2/5 match (10–90 %), baseline 10/10; runs 11, 12, 13, …" in words_of(found)
+    assert "shift 0.93 (0.83–1.00), noise 0.02, p 0.02; in the review queue" in words_of(found)
 
 
 def test_the_inconclusive_says_how_many_more_runs_would_decide():

@@ -149,9 +149,11 @@ def marked_scenarios(kind: MarkKind) -> str:
     return f"scenario_id IN (SELECT scenario_id FROM review_marks WHERE kind = '{kind.value}' AND {_HOLDS})"
 
 
-def unqueued_runs(connection: Connection) -> list[Mark]:
-    """Runs that verdicts asked for and that nobody has queued yet."""
-    return [mark for mark in _more_runs(connection) if not mark.body.get("is_queued")]
+def unqueued_runs(connection: Connection, *, before: str) -> list[Mark]:
+    """Runs that verdicts asked for before that moment and that nobody has queued yet."""
+    return [
+        mark for mark in _more_runs(connection) if not mark.body.get("is_queued") and mark.created_at < before
+    ]
 
 
 def runs_asked_of_matrix(connection: Connection, matrix_id: str) -> list[Mark]:
@@ -193,15 +195,12 @@ def put_settings(connection: Connection, *, org_id: int, settings: ReviewSetting
 # -- reports that were looked through
 
 
-def unflagged_matrices(
-    connection: Connection, *, org_id: int | None, most: int
-) -> list[tuple[int, str, str]]:
-    """Org, matrix and key of reports that nobody has looked through: an org's, or everybody's."""
-    of_org, values = (" AND org_id = ?", [org_id]) if org_id is not None else ("", [])
+def unflagged_matrices(connection: Connection, *, most: int) -> list[tuple[int, str, str]]:
+    """Org, matrix and key of reports that nobody has looked through for what people have to see."""
     rows = connection.execute(
         "SELECT org_id, matrix_id, report_key FROM eval_matrices WHERE report_key IS NOT NULL"
-        f" AND COALESCE(reviewed_key, '') <> report_key{of_org} ORDER BY id LIMIT ?",
-        (*values, most),
+        " AND COALESCE(reviewed_key, '') <> report_key ORDER BY id LIMIT ?",
+        (most,),
     )
     return [(row[0], row[1], row[2]) for row in rows]
 

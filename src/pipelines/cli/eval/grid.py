@@ -12,7 +12,7 @@ from rich.text import Text
 from pipelines.cli.junit import printable
 
 LETTERS = {"green": "G", "amber": "A", "red": "R"}
-STYLES = {"green": "black on green3", "amber": "black on orange1", "red": "bold white on red3"}
+STYLES = {"green": "grey0 on green3", "amber": "grey0 on orange1", "red": "bold white on red3"}
 MARKS = {"critical": "!!", "susceptible": "!", "incomplete": "E", "exempt": "×"}
 HATCHED = "inconclusive"
 HATCH, PLAIN_HATCH = "░", "#"
@@ -40,6 +40,7 @@ def heatmap(report: Any, *, width: int = 80, is_unicode: bool = True) -> Iterato
     for start in range(0, len(columns), layout.most_columns):
         block = columns[start : start + layout.most_columns]
         yield from _heads(block, layout)
+        yield Text()
         for scenario in rows:
             yield from _title(scenario, layout.width)
             row = [cells.get((scenario["id"], column["id"])) for column in block]

@@ -135,7 +135,8 @@ def _print_matrix(console: Console, report: Any) -> None:
     console.print()
     counted = report["summary"]["verdicts"]
     told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in WORST_FIRST if counted.get(verdict))
-    console.print(f"{plural(len(report['cells']), 'cell')}: {told}. In brackets: 95 % intervals.")
+    console.print(f"{plural(len(report['cells']), 'cell')}: {told}")
+    console.print("In brackets: 95 % intervals. p is adjusted for all cells.", style="dim")
 
 
 def _print_places(console: Console, report: Any, files: Files) -> None:
