@@ -1,7 +1,7 @@
 """Which tokens are believed. Keys are real; nothing is fetched."""
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import jwt
 import pytest
@@ -31,13 +31,37 @@ RULES = TokenRules(
     issuer="https://id.example.com", audience="odyssey", algorithms=PUBLIC_KEY_ALGORITHMS, skew_s=60
 )
 SECRET = b"s" * 32
-NOW = int(time.time())
-CLAIMS = {"iss": RULES.issuer, "aud": "odyssey", "sub": "ada", "role": "viewer", "iat": NOW, "exp": NOW + 300}
+
+
+class FromNow(NamedTuple):
+    """A moment as seen when a token is made: tests run long after they are read."""
+
+    seconds: int
+
+
+NOW = FromNow(0)
+CLAIMS: dict[str, Any] = {
+    "iss": RULES.issuer,
+    "aud": "odyssey",
+    "sub": "ada",
+    "role": "viewer",
+    "iat": NOW,
+    "exp": FromNow(300),
+}
+
+
+def claims_now(**changes: Any) -> dict[str, Any]:
+    """Of a good token; None takes one out."""
+    now = int(time.time())
+    return {
+        name: now + value.seconds if isinstance(value, FromNow) else value
+        for name, value in (CLAIMS | changes).items()
+        if value is not None
+    }
 
 
 def signed(**changes: Any) -> str:
-    claims = {name: value for name, value in (CLAIMS | changes).items() if value is not None}
-    return jwt.encode(claims, KEY.private, "ES256", headers={"kid": "k"})
+    return jwt.encode(claims_now(**changes), KEY.private, "ES256", headers={"kid": "k"})
 
 
 def read(text: str, rules: TokenRules = RULES) -> TokenClaims:
@@ -51,7 +75,12 @@ def test_a_good_token_says_who_it_is() -> None:
 
 def test_our_own_token_is_believed_with_our_key_and_no_other() -> None:
     claims = LocalClaims(
-        subject="ci", org_id=3, role=Role.ADMIN, issued_at=NOW, lasts_s=60, token_id="0123456789abcdef"
+        subject="ci",
+        org_id=3,
+        role=Role.ADMIN,
+        issued_at=int(time.time()),
+        lasts_s=60,
+        token_id="0123456789abcdef",
     )
     token = read_token(local_token(claims, SECRET))
     assert verified_claims(token, [SECRET], local_rules(60)) == TokenClaims(
@@ -64,10 +93,10 @@ def test_our_own_token_is_believed_with_our_key_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"exp": NOW - 90}, errors.TokenExpired),
+        ({"exp": FromNow(-90)}, errors.TokenExpired),
         ({"exp": None}, errors.TokenClaimMissing),
-        ({"nbf": NOW + 90}, errors.TokenNotYetValid),
-        ({"iat": NOW + 90}, errors.TokenNotYetValid),
+        ({"nbf": FromNow(90)}, errors.TokenNotYetValid),
+        ({"iat": FromNow(90)}, errors.TokenNotYetValid),
         ({"iss": "https://id.example.org"}, errors.TokenWrongIssuer),
         ({"iss": None}, errors.TokenClaimMissing),
         ({"aud": "another"}, errors.TokenWrongAudience),
@@ -98,19 +127,19 @@ def test_claims_that_do_not_do(changes: dict[str, Any], error: type[Exception] |
 
 
 def test_clocks_may_differ_by_the_skew_and_no_more() -> None:
-    read(signed(exp=NOW - 30))
-    read(signed(nbf=NOW + 30, iat=NOW + 30))
+    read(signed(exp=FromNow(-30)))
+    read(signed(nbf=FromNow(30), iat=FromNow(30)))
     strict = TokenRules(
         issuer=RULES.issuer, audience=RULES.audience, algorithms=PUBLIC_KEY_ALGORITHMS, skew_s=0
     )
     with pytest.raises(errors.TokenExpired):
-        read(signed(exp=NOW - 30), strict)
+        read(signed(exp=FromNow(-30)), strict)
 
 
 @pytest.mark.parametrize("algorithm", MAKERS)
 def test_each_kind_of_public_key_is_taken_with_and_without_its_alg(algorithm: str) -> None:
     key = SigningKey("k", algorithm)
-    text = jwt.encode(CLAIMS, key.private, algorithm, headers={"kid": "k"})
+    text = jwt.encode(claims_now(), key.private, algorithm, headers={"kid": "k"})
     for left_out in ((), ("alg",), ("alg", "use"), ("kid",)):
         jwk = {name: value for name, value in key.jwk.items() if name not in left_out}
         token = read_token(text)
@@ -138,7 +167,7 @@ def test_a_public_key_is_no_secret() -> None:
     """The oldest trick: HS256 with what everybody knows as its secret, under each name the key goes by."""
     for secret in (KEY.public_pem, jwt.utils.force_bytes(str(KEY.jwk))):
         head = encoded({"alg": "HS256", "typ": "JWT", "kid": "k"})
-        body = encoded(CLAIMS)
+        body = encoded(claims_now())
         mac = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256).sign(
             f"{head}.{body}".encode(), secret
         )
@@ -147,13 +176,13 @@ def test_a_public_key_is_no_secret() -> None:
 
 
 def test_what_is_signed_with_a_public_key_algorithm_is_none_of_ours() -> None:
-    text = jwt.encode(CLAIMS | {"iss": local_rules(0).issuer}, KEY.private, "ES256")
+    text = jwt.encode(claims_now(iss=local_rules(0).issuer), KEY.private, "ES256")
     with pytest.raises(errors.TokenAlgorithmRefused):
         verified_claims(read_token(text), [SECRET], local_rules(60))
 
 
 HEAD = encoded({"alg": "ES256", "kid": "k"})
-BODY = encoded(CLAIMS)
+BODY = encoded(claims_now())
 TWICE, NO_NUMBER = b'{"iss": "a", "iss": "b"}', b'{"exp": NaN}'
 SIGNATURE = signed().rpartition(".")[2]
 
