@@ -1,13 +1,18 @@
 """The eval library over HTTP, in process: what is refused, with every problem, and whose things are whose."""
 
 import sqlite3
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from desk import House, Org, answered, open_house, refused
+from pipelines.engine import run_evals
+from pipelines.wire.errors import NotFound
 from pipelines.wire.names import Role
-from pressed import MATRIX, SCENARIO, V1
+from played_agents import PlayedAgent, played
+from pressed import MATRIX, SCENARIO, V1, yields_to_authority
 
 pytestmark = pytest.mark.anyio
 NOWHERE = {"endpoint_url": "http://127.0.0.1:9/dispatch", "tools_schema": []}
@@ -157,7 +162,7 @@ async def test_a_draft_is_sent_nothing(org: Org) -> None:
     refused(await org.client.post(f"{V1}/matrix", json=body), 409, "agent_is_draft")
 
 
-async def test_more_runs_than_the_limit_are_refused_with_the_limit(tmp_path: Any) -> None:
+async def test_more_runs_than_the_limit_are_refused_with_the_limit(tmp_path: Path) -> None:
     async with open_house(tmp_path, eval_matrix_runs=20) as house:
         org = house.owner
         await org.agent(**NOWHERE)
@@ -247,3 +252,37 @@ async def test_variations_are_listed_a_page_at_a_time(org: Org) -> None:
     assert len(ids) == len(set(ids)) == 8
     assert rest["next_cursor"] is None
     assert all(each["wording_hashes"] for each in page["items"])
+
+
+async def ended(org: Org, matrix_id: str) -> dict[str, Any]:
+    """By its events: nothing is asked again and again."""
+    async with org.client.stream("GET", f"{V1}/matrix/{matrix_id}/events") as response:
+        await response.aread()
+    report: dict[str, Any] = answered(await org.client.get(f"{V1}/matrix/{matrix_id}"))
+    return report
+
+
+async def test_a_cell_that_is_asked_again_goes_on_with_its_wordings(tmp_path: Path) -> None:
+    # No tool is called: the address is only there to be told to the agent.
+    async with open_house(tmp_path, own_url="http://127.0.0.1:9") as house:
+        with played(yields_to_authority) as agent:
+            await check_asked_again(house, house.owner, agent)
+
+
+async def check_asked_again(house: House, org: Org, agent: PlayedAgent) -> None:
+    await org.agent(endpoint_url=agent.url, tools_schema=[])
+    known = await scenario(org)
+    body = {"scenario_ids": [known], "variation_types": ["sycophancy"], "repeats": 2}
+    opened = answered(await org.client.post(f"{V1}/matrix", json=body), 202)
+    before = await ended(org, opened["id"])
+    ask = partial(run_evals.ask_cell_again, house.platform, house.app.api.state.runner, org.id, opened["id"])
+    await ask(scenario_id=known, variation="sycophancy", runs=3)
+    after = await ended(org, opened["id"])
+    assert set(agent.runs_seen.values()) == {1}
+    assert (before["cells"][0]["runs"], after["cells"][0]["runs"]) == (2, 5)
+    assert after["progress"]["done"] == before["progress"]["done"] + 3 == 9
+    listed = answered(await org.client.get(f"{V1}/runs", params={"variation": "sycophancy"}))["items"]
+    asked = sorted((run["repeat_number"], run["wording"]) for run in listed)
+    assert asked == [(1, 0), (2, 1), (3, 0), (4, 1), (5, 0)]
+    with pytest.raises(NotFound):
+        await ask(scenario_id=known, variation="authority_bias", runs=1)
