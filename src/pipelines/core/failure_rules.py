@@ -280,7 +280,7 @@ def rule_from_stored(entry: Any) -> FailureRule:
 
 
 _OF_EVERY_RULE = ("trigger", "tool", "error", "latency_ms")
-_FIELDS = {
+FIELDS_BY_TRIGGER = {
     "after_n_calls": (*_OF_EVERY_RULE, "n", "duration"),
     "random": (*_OF_EVERY_RULE, "probability"),
     "after_state_change": (*_OF_EVERY_RULE, "condition", "duration"),
@@ -290,9 +290,9 @@ _FIELDS = {
 def _read_rule(fields: Fields, tools: Collection[str] | None) -> FailureRule | None:
     before = len(fields.problems)
     fields.require("trigger")
-    trigger = fields.choice("trigger", _FIELDS)
+    trigger = fields.choice("trigger", FIELDS_BY_TRIGGER)
     if trigger is not None:
-        fields.refuse_unknown(_FIELDS[trigger])
+        fields.refuse_unknown(FIELDS_BY_TRIGGER[trigger])
     tool = _read_tool(fields, tools)
     latency_ms = fields.whole_number("latency_ms", 0, least=1, most=MAX_LATENCY_MS)
     error = _read_error(fields, is_needed=not fields.has("latency_ms"))
