@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean, kind
-from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields
+from pipelines.wire.names import MAX_BODY_BYTES
 
 ANY_TOOL = "*"
 SUCCESS = 200
@@ -371,6 +372,8 @@ def _read_success(error: Fields) -> ForcedReply:
         error.refuse("response", "code 200 needs `response`", "the JSON that the agent gets as a success")
     if error.has("message"):
         error.refuse("message", "code 200 answers with `response`; `message` would never be sent")
+    if len(dumps(error.get("response"))) > MAX_BODY_BYTES:
+        error.refuse("response", "is over 1 MiB, which no tool may answer with")
     return ForcedReply(code=SUCCESS, response=error.get("response"))
 
 
@@ -380,4 +383,6 @@ def _read_failure(error: Fields, code: int) -> ForcedReply:
     if error.has("response"):
         error.refuse("response", "`response` is sent with code 200 only", "put the text into `message`")
     error.require("message", f"code {code} needs the message that the agent gets")
+    if len(dumps(error.get("message"))) > MAX_BODY_BYTES // 2:
+        error.refuse("message", "is over 512 KiB, which nobody reads")
     return ForcedReply(code=code, message=error.text("message") or "")
