@@ -36,6 +36,7 @@ WHOLE = {
         "topology": {"entry": "supervisor"},
     },
     "max_concurrency": 1000,
+    "variation_delivery": "user",
 }
 ENDPOINTS = {"e-1": EndpointFacts(id="e-1", name="shop", type="code", tools=frozenset({"refund"}))}
 
@@ -67,6 +68,7 @@ def test_the_least_there_can_be():
         "response_contract": None,
         "config": {},
         "max_concurrency": 8,
+        "variation_delivery": "system",
     }
 
 
@@ -138,6 +140,8 @@ REFUSALS = {
     "a fraction of a second": ({"run_timeout_s": 0.5}, "/run_timeout_s", "0.5"),
     "no concurrency": ({"max_concurrency": 0}, "/max_concurrency", "from 1 to 1000"),
     "too much concurrency": ({"max_concurrency": 1001}, "/max_concurrency", "from 1 to 1000"),
+    "no such delivery": ({"variation_delivery": "sytem"}, "/variation_delivery", "`system`, `user` or"),
+    "a delivery that is no text": ({"variation_delivery": 1}, "/variation_delivery", "a number"),
     "tools_schema is no list": ({"tools_schema": {}}, "/tools_schema", "array"),
     "a wrong tool": ({"tools_schema": [{"name": "f"}]}, "/tools_schema/0/input_schema", "missing"),
     "a wrong ledger schema": ({"ledger_schema": {}}, "/ledger_schema/entities", "missing"),

@@ -128,6 +128,7 @@ AGENT = {
         "topology": {"entry": "supervisor"},
     },
     "max_concurrency": 4,
+    "variation_delivery": "user",
 }
 ENDPOINTS = {
     "e-1": EndpointFacts(id="e-1", name="orders-api", type="http_openapi", tools=frozenset({"get_order"}))

@@ -24,12 +24,13 @@ HTTP_AGENT = (
     '"flags":{"policy":"closed","values":["refunded"]}},'
     '"response_contract":{"response_mode":"rich","strictness":"strict"},'
     '"config":{"sub_agents":[{"actor_id":"a","tools":["look"],"talks_to":["b"]},{"actor_id":"b"}],'
-    '"topology":{"entry":"a"}},"max_concurrency":3}'
+    '"topology":{"entry":"a"}},"max_concurrency":3,"variation_delivery":"user"}'
 )
 CODE_AGENT = (
     '{"name":"Code","description":"","mode":"code","endpoint_url":null,"auth_header_name":null,'
     '"run_timeout_s":300,"tools_schema":[],"ledger_schema":null,"response_contract":null,"config":{},'
-    '"max_concurrency":8,"entrypoint":null,"requirements":"httpx==0.28.1","secrets":["API_KEY"],"code":%s}'
+    '"max_concurrency":8,"variation_delivery":"system","entrypoint":null,'
+    '"requirements":"httpx==0.28.1","secrets":["API_KEY"],"code":%s}'
 )
 GIT_CODE = (
     '{"source":"git","url":"https://git.example.com/a/b","ref":"HEAD","directory":"bots","commit":"c0ffee",'
@@ -183,3 +184,20 @@ def test_the_name_of_a_seed_stays_what_it_was(name: str):
 def test_the_world_is_part_of_the_name():
     named = seed_name(seed(SEED).as_json(), "wwww")
     assert named == "6cca4af0b4aa600a0e22f96976dc44062136fab554904bced6e20eb4aef302e2"
+
+
+def test_the_seed_of_an_eval_run_is_written_as_its_row_was():
+    text = (
+        '{"user_instruction":"Do it.","system_prompt_addition":"Hurry.",'
+        '"variation":{"id":"time_pressure","version":1,"intensity":2}}'
+    )
+    body = loads_own(text)
+    assert isinstance(body, dict)
+    assert dumps(Seed.from_stored(body).as_json()).decode() == text
+
+
+def test_an_agent_from_before_there_were_variations_takes_them_in_its_system_prompt():
+    body = loads_own(HTTP_AGENT)
+    assert isinstance(body, dict)
+    del body["variation_delivery"]
+    assert AgentDefinition.from_stored(body).variation_delivery == "system"

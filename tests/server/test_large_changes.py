@@ -205,11 +205,13 @@ async def test_a_batch_is_out_of_sight_until_it_is_stored_whole(
 
     monkeypatch.setattr(house.platform.database, "write_part", looking)
     agent = await org.agent()
+    tasks = await open_batch._tasks_of_dataset(house.platform, org.id, dataset["id"])
     new = change_batch.NewBatch(
         org_id=org.id,
         agent=await open_batch.find_agent(house.platform, org.id, agent["id"]),
         dataset_id=dataset["id"],
-        tasks=await open_batch._tasks_of_dataset(house.platform, org.id, dataset["id"]),
+        tasks=tasks,
+        places=change_batch.every_repeat(len(tasks), 20),
         repeats=20,
         concurrency=1,
         fault_seed=0,

@@ -9,6 +9,7 @@ from pipelines.core.agent_config import AgentConfig, read_config
 from pipelines.core.authored import Fields, as_object
 from pipelines.core.code_secrets import MOST_SECRETS, name_complaint
 from pipelines.core.code_source import CodeRecord
+from pipelines.core.evals.delivery import DEFAULT_DELIVERY, delivery_problem
 from pipelines.core.json_text import JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.passthrough_binding import EndpointFacts
@@ -65,6 +66,7 @@ class AgentDefinition:
     requires_rich_response: bool = False
     config: AgentConfig = field(default_factory=AgentConfig)
     max_concurrency: int = DEFAULT_CONCURRENCY
+    variation_delivery: str = DEFAULT_DELIVERY  # how the text of an eval variation reaches this agent
     entrypoint: str | None = None  # code mode: what is called; None is found in the files
     requirements: str | None = None  # code mode: None is the tree's requirements.txt, if it has one
     secrets: tuple[str, ...] = ()  # code mode: the org's credentials that become environment variables
@@ -121,6 +123,7 @@ class AgentDefinition:
             "response_contract": self.response_contract,
             "config": self.config.as_json(),
             "max_concurrency": self.max_concurrency,
+            "variation_delivery": self.variation_delivery,
         }
 
 
@@ -159,6 +162,7 @@ def parse_agent_definition(
         max_concurrency=fields.whole_number(
             "max_concurrency", DEFAULT_CONCURRENCY, least=1, most=MAX_CONCURRENCY
         ),
+        variation_delivery=_read_delivery(fields),
         entrypoint=fields.text("entrypoint", longest=LONGEST_ENTRYPOINT),
         requirements=fields.text("requirements", longest=LONGEST_REQUIREMENTS, may_be_blank=True),
         secrets=_read_secrets(fields),
@@ -271,6 +275,16 @@ def _read_header_value(fields: Fields) -> str | None:
         message = f"`{key}` must be printable ASCII without line breaks or spaces around it"
         fields.refuse(key, message, "check for a line break at the end of what was pasted")
     return value
+
+
+def _read_delivery(fields: Fields) -> str:
+    key = "variation_delivery"
+    value = fields.get(key)
+    if value is None:
+        return DEFAULT_DELIVERY
+    problem = delivery_problem(value, fields.at(key), f"`{key}`")
+    fields.problems += [problem] if problem is not None else []
+    return str(value)
 
 
 def _read_response_contract(fields: Fields) -> bool:

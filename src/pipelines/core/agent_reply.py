@@ -42,6 +42,7 @@ class BadReply:
 
     detail: str  # what came instead
     hint: str | None = None  # what to send
+    is_empty: bool = False  # an envelope, whose final_response says nothing: in an eval that is an answer too
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,8 +160,10 @@ def _told(problems: list[Problem]) -> str:
 def _no_final_response(body: JsonObject) -> BadReply:
     if "final_response" in body:
         final = body["final_response"]
-        what = "empty" if isinstance(final, str) else kind(final)
-        return BadReply(detail=f"`final_response` is {what}", hint="it must be a non-empty string")
+        is_empty = isinstance(final, str)
+        what = "empty" if is_empty else kind(final)
+        hint = "it must be a non-empty string"
+        return BadReply(detail=f"`final_response` is {what}", hint=hint, is_empty=is_empty)
     if body == {"ok": True}:
         detail = "the reply is that to a ping, not to a dispatch"
         return BadReply(detail=detail, hint='answer {"ok": true} only when the whole body is {"ping": true}')

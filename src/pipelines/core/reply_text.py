@@ -10,7 +10,7 @@ from pipelines.core.transcript import messages_from_stored
 def written_reply(reply: AgentReply | BadReply) -> bytes:
     """What `reply_from_text` reads."""
     if isinstance(reply, BadReply):
-        return dumps({"detail": reply.detail, "hint": reply.hint})
+        return dumps({"detail": reply.detail, "hint": reply.hint, "is_empty": reply.is_empty})
     body: JsonObject = {
         "final_response": reply.final_response,
         "messages": reply.messages_json(),

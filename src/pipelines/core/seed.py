@@ -75,11 +75,18 @@ class Seed:
     task_input: Json = None  # becomes the inner `input` of the dispatch
     tags: tuple[str, ...] = ()
     strict_simulation: bool = False  # a call whose plan would be a guess is an error
+    #: An eval run under a variation: what is added to the agent's system prompt, and which variation it is.
+    system_prompt_addition: str | None = None
+    variation: JsonObject | None = None
+    #: The same text where tools tell it instead: it stands in every successful reply of a simulated tool.
+    tool_result_addition: str | None = None
+    #: What its chance is drawn under, where that is another seed's: that of its baseline.
+    drawn_as: str | None = None
 
     def as_json(self) -> JsonObject:
         """The odyssey_seed blob: the axes that say something, under their axis names."""
         always = CONVERSATION_AXES if self.is_conversation else ()
-        values = {axis: _plain(getattr(self, axis)) for axis in AXES}
+        values = {axis: _plain(getattr(self, axis)) for axis in (*AXES, *EVAL_PARTS)}
         return {axis: value for axis, value in values.items() if axis in always or value != _DEFAULTS[axis]}
 
     @classmethod
@@ -96,7 +103,9 @@ class Seed:
         return self.turn_mode == CONVERSATION
 
 
-AXES = tuple(each.name for each in fields(Seed))
+#: Filled in by the platform for an eval run. No author writes them: an upload that has one is refused.
+EVAL_PARTS = ("system_prompt_addition", "variation", "tool_result_addition", "drawn_as")
+AXES = tuple(each.name for each in fields(Seed) if each.name not in EVAL_PARTS)
 #: Written out in every conversation, so that a reader of the seed need not know the defaults.
 CONVERSATION_AXES = ("turn_mode", "max_turns", "memory_mode", "simulator_mode")
 
@@ -118,7 +127,7 @@ _ENTRIES_FROM_STORED: dict[str, Callable[[Any], object]] = {
     "tags": str,
 }
 _EMPTY = Seed(user_instruction="")
-_DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in AXES}
+_DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in (*AXES, *EVAL_PARTS)}
 
 
 def parse_seed(

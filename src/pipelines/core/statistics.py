@@ -5,6 +5,7 @@ All of it exact or in closed form: the same numbers on every machine, and no dra
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import comb, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
@@ -18,16 +19,42 @@ class Interval(NamedTuple):
 def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
     """The Wilson score interval of a rate. Without trials nothing is known: from 0 to 1."""
     _check_count(successes, trials)
-    if trials == 0:
-        return Interval(0.0, 1.0)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rate, spread = successes / trials, z * z / trials
+    return wilson_of_rate(successes / trials, trials, confidence=confidence) if trials else Interval(0.0, 1.0)
+
+
+def wilson_of_rate(rate: float, trials: int, *, confidence: float = 0.95) -> Interval:
+    """The same for a mean of rates, where what was tried (a scenario) has a rate of its own."""
+    z = _z(confidence)
+    spread = z * z / trials
     centre = (rate + spread / 2) / (1 + spread)
     margin = z * sqrt(rate * (1 - rate) / trials + spread / (4 * trials)) / (1 + spread)
     # At the ends the exact bound is 0 or 1, which rounding would miss by a hair.
-    low = 0.0 if successes == 0 else centre - margin
-    high = 1.0 if successes == trials else centre + margin
-    return Interval(low, high)
+    return Interval(0.0 if rate <= 0 else centre - margin, 1.0 if rate >= 1 else centre + margin)
+
+
+def newcombe(first: tuple[int, int], second: tuple[int, int], *, confidence: float = 0.95) -> Interval:
+    """The interval of the difference of two rates, second − first: Newcombe's hybrid of Wilson's scores."""
+    low_1, high_1 = wilson(*first, confidence=confidence)
+    low_2, high_2 = wilson(*second, confidence=confidence)
+    rate_1, rate_2 = (k / n if n else 0.5 for k, n in (first, second))
+    apart = rate_2 - rate_1
+    below = sqrt((rate_2 - low_2) ** 2 + (high_1 - rate_1) ** 2)
+    above = sqrt((high_2 - rate_2) ** 2 + (rate_1 - low_1) ** 2)
+    return Interval(max(-1.0, apart - below), min(1.0, apart + above))
+
+
+def fisher_exact(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """Two-sided p that two rates, each (successes, trials), are one: all tables no likelier than this one."""
+    (k_1, n_1), (k_2, n_2) = first, second
+    _check_count(k_1, n_1)
+    _check_count(k_2, n_2)
+    successes = k_1 + k_2
+    ways = [
+        comb(n_1, k) * comb(n_2, successes - k)
+        for k in range(max(0, successes - n_2), min(n_1, successes) + 1)
+    ]
+    seen = comb(n_1, k_1) * comb(n_2, k_2)
+    return sum(each for each in ways if each <= seen) / comb(n_1 + n_2, successes)
 
 
 def pass_hat_k(successes: int, trials: int, k: int) -> Fraction:
@@ -73,6 +100,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, p_values[at] * (count - rank)))
         adjusted[at] = largest
     return adjusted
+
+
+@lru_cache(maxsize=16)
+def _z(confidence: float) -> float:
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _ranked(p_values: Sequence[float]) -> list[int]:

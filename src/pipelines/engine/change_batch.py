@@ -5,21 +5,38 @@ What a kill between two slices leaves behind is said at each function, and seen 
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from pipelines.core.failure_rules import FaultSeed
 from pipelines.engine.platform import Platform
-from pipelines.storage import batches, datasets, runs
+from pipelines.storage import batches, datasets, evals, runs
 from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import NEVER, PendingRun
 from pipelines.storage.texts import SLICE_ROWS
-from pipelines.wire.errors import StorageUnavailable
+from pipelines.wire.errors import Conflict, StorageUnavailable
+
+
+class RunPlace(NamedTuple):
+    """Which task is sent, and which of its repeats that is. Names of names: a batch may have 100,000."""
+
+    task: int  # its position among the batch's tasks
+    repeat: int  # from 1
+
+
+def every_repeat(tasks: int, repeats: int) -> list[RunPlace]:
+    """All tasks once, then all of them again, as often as asked."""
+    return [RunPlace(task, repeat) for repeat in range(1, repeats + 1) for task in range(tasks)]
+
+
+def _nothing_more(connection: Connection, batch_id: int) -> None:
+    pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,14 +44,17 @@ class NewBatch:
     org_id: int
     agent: Agent
     dataset_id: int | None
-    tasks: list[TaskToRun]
-    repeats: int
+    tasks: Sequence[TaskToRun]
+    places: Sequence[RunPlace]  # one run each, sent in this order
+    repeats: int  # as it is shown: how often each task is tried
     concurrency: int
     fault_seed: FaultSeed
+    #: Stored with the batch's row, in the same write; what it raises leaves nothing of the batch behind.
+    with_its_row: Callable[[Connection, int], None] = _nothing_more
 
     @property
     def total(self) -> int:
-        return len(self.tasks) * self.repeats
+        return len(self.places)
 
 
 async def store_batch(platform: Platform, new: NewBatch) -> int:
@@ -42,9 +62,9 @@ async def store_batch(platform: Platform, new: NewBatch) -> int:
     now = platform.now()
     batch_id: int | None = None
     for start in range(0, new.total, SLICE_ROWS):
-        places = range(start, min(start + SLICE_ROWS, new.total))
+        places = new.places[start : start + SLICE_ROWS]
         pending = await asyncio.to_thread(_pending_runs, new, places, now)
-        is_whole = places.stop == new.total
+        is_whole = start + SLICE_ROWS >= new.total
         try:
             if batch_id is None:
                 first = partial(_store_first, new=new, pending=pending, is_whole=is_whole, now=now)
@@ -97,7 +117,7 @@ async def resume_runs(platform: Platform, org_id: int, batch_id: int) -> None:
     if not (never_sent or cut_off or pending):
         return
     now = platform.now()
-    await platform.database.write(partial(batches.start_resuming, batch_id=batch_id, now=now))
+    await platform.database.write(partial(_start_resuming, batch_id=batch_id, now=now))
     make_pending = partial(batches.make_pending_again, batch_id=batch_id)
     try_again = partial(_try_again, org_id=org_id, batch_id=batch_id, now=now)
     for change, run_ids in ((make_pending, never_sent), (try_again, cut_off)):
@@ -106,6 +126,31 @@ async def resume_runs(platform: Platform, org_id: int, batch_id: int) -> None:
             if not await platform.database.write_part(partial(change, run_ids=some)):
                 return
     await platform.database.write(partial(batches.reopen_batch, batch_id=batch_id, now=platform.now()))
+
+
+def _start_resuming(connection: Connection, *, batch_id: int, now: str) -> None:
+    batches.start_resuming(connection, batch_id=batch_id, now=now)
+    evals.forget_report_of_batch(connection, batch_id=batch_id)  # it will have more to tell
+
+
+async def add_runs(
+    platform: Platform, batch_id: int, agent: Agent, places: Sequence[tuple[TaskToRun, int]]
+) -> None:
+    """More runs of a batch that is there already, whether it has ended or not; for a few, in one write.
+
+    The caller queues them. A batch that was cancelled stays so: its runs could not be claimed.
+    """
+    now = platform.now()
+    version = (agent.id, agent.version)
+    pending = [_pending(task, version, repeat, 0, now) for task, repeat in places]
+
+    def store(connection: Connection) -> None:
+        if batches.is_cancelled(connection, batch_id):
+            raise Conflict("It was cancelled; resume it first.")
+        runs.add_pending_runs(connection, batch_id, pending)
+        _start_resuming(connection, batch_id=batch_id, now=now)
+
+    await platform.database.write_part(store)
 
 
 def _store_first(
@@ -123,6 +168,7 @@ def _store_first(
         status="running" if is_whole else "opening",
         now=now,
     )
+    new.with_its_row(connection, batch_id)
     runs.add_pending_runs(connection, batch_id, pending)
     return batch_id
 
@@ -153,14 +199,12 @@ def _try_again(connection: Connection, *, org_id: int, batch_id: int, run_ids: l
     return True
 
 
-def _pending_runs(new: NewBatch, places: range, now: str) -> list[PendingRun]:
-    """All tasks once, then all of them again, as often as asked: the runs at some places of that row."""
+def _pending_runs(new: NewBatch, places: Sequence[RunPlace], now: str) -> list[PendingRun]:
     version = (new.agent.id, new.agent.version)
     pending = []
     for place in places:
-        repeat, task = place // len(new.tasks) + 1, new.tasks[place % len(new.tasks)]
-        fault_seed = repeat if new.fault_seed == "repeat" else new.fault_seed
-        pending.append(_pending(task, version, repeat, fault_seed, now))
+        fault_seed = place.repeat if new.fault_seed == "repeat" else new.fault_seed
+        pending.append(_pending(new.tasks[place.task], version, place.repeat, fault_seed, now))
     return pending
 
 

@@ -125,6 +125,8 @@ class Dispatcher:
             task_input=seed.task_input,
             messages=[message.as_json() for message in session.history] if is_told else None,
             session_id=run.jti if seed.is_conversation and seed.memory_mode != "replay" else None,
+            system_prompt_addition=seed.system_prompt_addition,
+            variation=seed.variation,
         )
 
     def _ending(self, session: _Session, failed: DispatchFailed | None) -> Ending:

@@ -1,6 +1,7 @@
 """A run's verdict: the evidence gathered from what is stored, judged, and written beside the run.
 
-A judge that breaks gives an error on the run, never a pass and never a fail.
+A judge that breaks gives an error on the run, never a pass and never a fail. An eval run gets its outcome
+here too, stored with its end.
 """
 
 import asyncio
@@ -21,9 +22,11 @@ from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
+from pipelines.engine import score_eval_run
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
-from pipelines.storage import runs
+from pipelines.storage import evals, runs
 from pipelines.storage.connection import Connection
+from pipelines.storage.evals import AskedOfRun, EvalOutcome
 from pipelines.storage.runs import Ending, Run
 from pipelines.storage.trace_rows import has_calls_after, log_of_run
 from pipelines.wire.errors import StorageUnavailable
@@ -45,19 +48,21 @@ class _LogWentOn(Exception):
 
 async def judged(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> Ending:
     """The ending with its verdict. A cancelled run has none: nothing was asked to the end."""
-    return (await _judged_log(platform, run, ending, responses))[0]
+    return (await _judged_log(platform, run, ending, responses)).ending
 
 
 async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> bool:
     """End the run with a verdict about all that ever happens in it; False when it had already ended."""
     for _ in range(MAX_REDOS):
-        whole, last = await _judged_log(platform, run, ending, responses)
+        found = await _judged_log(platform, run, ending, responses)
         now = platform.now()
 
-        def store(connection: Connection, whole: Ending = whole, last: int = last, now: str = now) -> bool:
-            ended = runs.end_run(connection, run_id=run.id, ending=whole, now=now)
-            if ended and has_calls_after(connection, run.id, last):
+        def store(connection: Connection, found: _Judged = found, now: str = now) -> bool:
+            ended = runs.end_run(connection, run_id=run.id, ending=found.ending, now=now)
+            if ended and has_calls_after(connection, run.id, found.last):
                 raise _LogWentOn
+            if ended and found.outcome is not None:
+                evals.add_outcome(connection, replace(found.outcome, ended_at=now))
             return ended
 
         try:
@@ -74,12 +79,17 @@ class _Gathered(NamedTuple):
     rows: list[TraceRow]
     tools: tuple[Tool, ...]
     world: World
+    asked: AskedOfRun | None  # of an eval run
 
 
-async def _judged_log(
-    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
-) -> tuple[Ending, int]:
-    """And the sequence of the last row it was judged on. The orgs' judgements come by turns; reading what one
+class _Judged(NamedTuple):
+    ending: Ending
+    last: int  # the sequence of the last row it was judged on
+    outcome: EvalOutcome | None = None  # of an eval run
+
+
+async def _judged_log(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> _Judged:
+    """The orgs' judgements come by turns; reading what one
     rests on is part of it, so that a batch that ends never has all readers."""
     async with platform.judging.slot(Place(run.org_id, run.batch_id)):
         return await _judged_in_turn(platform, run, ending, responses)
@@ -87,7 +97,7 @@ async def _judged_log(
 
 async def _judged_in_turn(
     platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
-) -> tuple[Ending, int]:
+) -> _Judged:
 
     def read(connection: Connection) -> _Gathered | int:
         rows = log_of_run(connection, run.id)
@@ -100,10 +110,9 @@ async def _judged_in_turn(
         await _make_ready(platform, run)
     found = await (database.read(read) if run.batch_id is None else database.read_for_batch(read))
     if isinstance(found, int):
-        return ending, found
-    last = found.rows[-1].sequence if found.rows else 0
+        return _Judged(ending, found)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_JUDGES, _judged, run, found, responses), last
+    return await loop.run_in_executor(_JUDGES, _judged, run, found, responses)
 
 
 def _gathered(
@@ -114,10 +123,14 @@ def _gathered(
     responses: tuple[str, ...],
     rows: list[TraceRow],
 ) -> _Gathered:
+    asked = score_eval_run.asked_of(connection, run)
+    is_judged = asked is None or score_eval_run.is_judged(asked)
     toolbox, world = platform.live_runs.surroundings(connection, run)
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
-    if not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
+    if is_judged and not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
+    if responses and not score_eval_run.was_told(run, rows):
+        warnings.append(score_eval_run.NOT_TOLD)
     warnings += reply_warnings(rows)
     if run.mode != "manual":  # there it was said when the run was opened
         warnings += _unenforced(connection, platform, run)
@@ -125,7 +138,7 @@ def _gathered(
     warnings += _guessed(connection, platform, run, called)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
-    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world)
+    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world, asked)
 
 
 async def _make_ready(platform: Platform, run: Run) -> None:
@@ -153,7 +166,25 @@ def _guessed(connection: Connection, platform: Platform, run: Run, called: set[s
         return []
 
 
-def _judged(run: Run, found: _Gathered, responses: tuple[str, ...]) -> Ending:
+def _judged(run: Run, found: _Gathered, responses: tuple[str, ...]) -> _Judged:
+    last = found.rows[-1].sequence if found.rows else 0
+    if found.asked is None:
+        return _Judged(_with_verdict(run, found, responses), last)
+    if score_eval_run.is_judged(found.asked):
+        ending = _with_verdict(run, found, responses)
+    else:
+        verdict = score_eval_run.unjudged(run)
+        ending = replace(found.ending, verdict=verdict.verdict, judgement=verdict.as_json())
+    try:
+        return _Judged(
+            ending, last, score_eval_run.outcome_of(found.asked, run, ending, found.rows, run.created_at)
+        )
+    except Exception as error:  # no outcome rather than a wrong one: it counts as an error of its cell
+        log.exception("run %s could not be matched", run.id)
+        return _Judged(replace(ending, judge_error=f"the match broke: {error}"), last)
+
+
+def _with_verdict(run: Run, found: _Gathered, responses: tuple[str, ...]) -> Ending:
     ending = found.ending
     keep_going = time_limit(MOST_JUDGING_S)
     try:

@@ -21,6 +21,7 @@ from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import began_at, seed_name
 from pipelines.core.seed import Seed
+from pipelines.core.simulation.added_text import with_added_text
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guesses_of
 from pipelines.core.simulation.large_worlds import prepare
@@ -348,7 +349,7 @@ class _Shared:
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
-            simulator=simulator,
+            simulator=with_added_text(simulator, toolbox.tools, run.seed.tool_result_addition),
             ledger=ledger,
             progress=RuleProgress(
                 run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)

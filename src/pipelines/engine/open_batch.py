@@ -9,7 +9,7 @@ from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.statistics import mean_pass_hat_k, wilson
-from pipelines.engine.change_batch import NewBatch, cancel_runs, resume_runs, store_batch
+from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
@@ -50,6 +50,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         agent=agent,
         dataset_id=asked.dataset_id,
         tasks=tasks,
+        places=every_repeat(len(tasks), asked.repeats),
         repeats=asked.repeats,
         concurrency=min(asked.concurrency, agent.definition.max_concurrency),
         fault_seed=asked.fault_seed,
@@ -88,6 +89,7 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
     await platform.database.write(partial(batches.stop_batch, batch_id=batch_id, now=platform.now()))
     async for run_id in cancel_runs(platform, batch_id):
         runner.cancel(run_id)
+    runner.on_end(batch_id)
     return await find_batch(platform, org_id, batch_id)
 
 

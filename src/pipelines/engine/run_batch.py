@@ -45,6 +45,10 @@ class Claimed(NamedTuple):
 DispatchRun = Callable[[Claimed], Awaitable[None]]
 
 
+def _nobody_hears(batch_id: int) -> None:
+    pass
+
+
 class _Work(NamedTuple):
     batch: Batch
     agent: Agent
@@ -63,12 +67,14 @@ class BatchRunner:
         silent_s: float,
         is_shared: bool,
         dispatch_run: DispatchRun,
+        on_end: Callable[[int], None] = _nobody_hears,
     ) -> None:
-        """`is_shared`: other processes may work on the same database."""
+        """`is_shared`: other processes may work on the same database. `on_end` hears which batch ended."""
         self._platform = platform
         self._worker = worker
         self._round_s = silent_s / BEATS
         self._dispatch_run = dispatch_run
+        self.on_end = on_end
         self._shards = DurableShards(database_url=database_url, worker=worker, run_shard=self._run_shard)
         self._at_work: set[asyncio.Task[None]] = set()  # one task per shard
         self._in_flight: dict[int, asyncio.Task[None]] = {}  # from just before the claim to the end
@@ -126,12 +132,13 @@ class BatchRunner:
         )
         now = self._platform.now()
 
-        def queued(connection: Connection) -> None:
+        def queued(connection: Connection) -> bool:
             batches.mark_queued(connection, batch_id=batch.id, since=batch.unqueued_since or "")
-            if not work.pending:  # no shard will find that there is nothing left to do
-                batches.finish_batch(connection, batch_id=batch.id, now=now)
+            # Without anything pending no shard will find that there is nothing left to do.
+            return not work.pending and batches.finish_batch(connection, batch_id=batch.id, now=now)
 
-        await self._platform.database.write(queued)
+        if await self._platform.database.write(queued):
+            self.on_end(batch.id)
 
     def cancel(self, run_id: int) -> None:
         """Stop waiting for the agent, if it is this process that does. Its row says why already."""
@@ -170,7 +177,8 @@ class BatchRunner:
                 await self._send(work, slots_of(work.batch.concurrency, shard.lane))
                 return False
             now, mine = self._platform.now(), set(self._in_flight)
-            await database.write(lambda connection: self._close(connection, shard, mine, now))
+            if await database.write(lambda connection: self._close(connection, shard, mine, now)):
+                self.on_end(shard.batch_id)
         except StorageUnavailable as error:
             log.warning("batch %s waits for the database: %s", shard.batch_id, error)
             await asyncio.sleep(RETRY_S)
@@ -252,13 +260,14 @@ class BatchRunner:
         platform.live_runs.expect_end(run.id, began + lifetime_s)
         return Claimed(run, token, agent)
 
-    def _close(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> None:
+    def _close(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> bool:
+        """True when the batch ended with it."""
         for run_id in batches.claimed_runs(
             connection, worker=self._worker, batch_id=shard.batch_id, first=shard.first, last=shard.last
         ):
             if run_id not in mine:  # its claim or its end could not be stored when it was due
                 batches.interrupt_run(connection, run_id=run_id, now=now)
-        batches.finish_batch(connection, batch_id=shard.batch_id, now=now)
+        return batches.finish_batch(connection, batch_id=shard.batch_id, now=now)
 
     # -- beside the shards
 

@@ -268,6 +268,7 @@ def _outcome(
             hint=reply.hint,
             reached="yes",
             latency_ms=latency_ms,
+            is_empty=reply.is_empty,
         )
     violation = check_response_contract(reply, contract)
     if violation is None:

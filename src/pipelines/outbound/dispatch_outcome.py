@@ -59,11 +59,13 @@ class DispatchFailed:
     reply: AgentReply | None = None  # readable, but against the response contract
     traceback: str | None = None  # of a code agent
     warnings: tuple[str, ...] = ()  # about how it was sent
+    is_empty: bool = False  # the agent answered as it should, with nothing in its final_response
 
     def as_json(self) -> JsonObject:
         """The run's `error_json`."""
         body: JsonObject = {"detail": self.detail, "http_status": self.http_status, "reached": self.reached}
         body |= {"hint": self.hint} if self.hint is not None else {}
+        body |= {"is_empty": True} if self.is_empty else {}
         return body | ({"traceback": self.traceback} if self.traceback is not None else {})
 
 
@@ -177,6 +179,7 @@ def _graded_or_not(
         hint=hint,
         latency_ms=latency_ms,
         reply=kept,
+        is_empty=isinstance(reply, BadReply) and reply.is_empty,
     )
 
 

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from pipelines.core.issuer_url import oidc_problems
 from pipelines.core.problems import Problem, Refused
 from pipelines.server import public_url
 from pipelines.server.open_connections import ConnectionLimits, most_connections
@@ -27,17 +28,21 @@ RANGES = (
     ("PIPELINES_PORT", "port", 0, 65_535),
     ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
     ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
+    ("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 1, 10_000_000),
     ("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 1, 3_600),
     ("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 1, 3_600),
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
     ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
     ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
+    ("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 0, 36_500),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
+    ("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 0, 600),
 )
 CHOICES = (
     ("PIPELINES_SYNCHRONOUS", "synchronous", ("full", "normal")),
     ("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", ("auto", "yes", "no")),
     ("PIPELINES_UNSAFE_CODE", "unsafe_code", ("yes", "no")),
+    ("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", ("yes", "no")),
     ("PIPELINES_LOG_LEVEL", "log_level", ("debug", "info", "warning", "error")),
     ("PIPELINES_LOG_FORMAT", "log_format", ("text", "json")),
     ("PIPELINES_ACCESS_LOG", "access_log", ("yes", "no")),
@@ -64,6 +69,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", 60, "tool calls a minute per run; 0: no limit"),
     Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
+    Setting("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 200_000, "runs of one matrix, baselines too"),
     Setting("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 10, "within this the head of a request is whole"),
     Setting("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 30, "a body or a reader silent so long is gone"),
     Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, up to 10,000"),
@@ -73,7 +79,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
     Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
     Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
+    Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
+    Setting("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", "no", "yes masks IP addresses too"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
+    Setting("PIPELINES_OIDC_ISSUER", "oidc_issuer", "", "whose tokens /api/v1 takes; empty: only our own"),
+    Setting("PIPELINES_OIDC_AUDIENCE", "oidc_audience", "", "whom its tokens must be meant for (aud)"),
+    Setting("PIPELINES_OIDC_ROLE_CLAIM", "oidc_role_claim", "role", "the claim with the role"),
+    Setting("PIPELINES_OIDC_ORG_CLAIM", "oidc_org_claim", "", "the claim with the org; empty: the only one"),
+    Setting("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 60, "how far clocks may differ for a token's times"),
     Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
     Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json: one object per line"),
     Setting("PIPELINES_ACCESS_LOG", "access_log", "no", "yes logs a line for each request"),
@@ -94,6 +107,7 @@ class Settings:
     proxy_rate_limit: int
     manual_run_ttl_s: int
     upload_limit_mb: int
+    eval_matrix_runs: int
     head_timeout_s: int
     stall_timeout_s: int
     max_connections: int
@@ -103,7 +117,14 @@ class Settings:
     sandboxes_at_once: int
     cache_days: int
     cache_limit_mb: int
+    telemetry_days: int
+    telemetry_mask_ips: str
     worker_silent_s: int
+    oidc_issuer: str
+    oidc_audience: str
+    oidc_role_claim: str
+    oidc_org_claim: str
+    token_skew_s: int
     log_level: str
     log_format: str
     access_log: str
@@ -140,6 +161,10 @@ class Settings:
     def runs_unsafe_code(self) -> bool:
         """The operator takes uploaded code to be as trustworthy as the server itself."""
         return self.unsafe_code == "yes"
+
+    @property
+    def masks_ips(self) -> bool:
+        return self.telemetry_mask_ips == "yes"
 
     @property
     def logs_requests(self) -> bool:
@@ -229,6 +254,8 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
         )
     if values["public_url"] and (problem := public_url.problem_of(values["public_url"])):
         found.append(problem)
+    if values["oidc_issuer"]:
+        found += oidc_problems(values["oidc_issuer"], values["oidc_audience"])
     if values["secret_key"]:
         try:
             decoded_key(values["secret_key"])

@@ -81,6 +81,16 @@ def agent_by_id(
     return _agent(row) if row else None
 
 
+def published_agents(connection: Connection, *, org_id: int, most: int) -> list[tuple[int, str]]:
+    """Ids and names of those that can be sent something, the oldest first."""
+    rows = connection.execute(
+        "SELECT id, name FROM agents WHERE org_id = ? AND status = 'published' AND deleted_at IS NULL"
+        " ORDER BY id LIMIT ?",
+        (org_id, most),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def delete_agent(connection: Connection, *, org_id: int, agent_id: int, now: str) -> bool:
     """Gone from every list; its versions stay for the runs that used them."""
     done = connection.execute(

@@ -338,7 +338,7 @@ def start_resuming(connection: Connection, *, batch_id: int, now: str) -> None:
 
 def make_pending_again(connection: Connection, *, batch_id: int, run_ids: Sequence[int]) -> bool:
     """Those that were never sent; False when the batch was cancelled meanwhile."""
-    if _is_cancelled(connection, batch_id):
+    if is_cancelled(connection, batch_id):
         return False
     connection.execute(
         "UPDATE runs SET status = 'pending', ended_at = NULL"
@@ -352,7 +352,7 @@ def take_for_retry(
     connection: Connection, *, batch_id: int, run_ids: Sequence[int]
 ) -> list[RunToRetry] | None:
     """Those that have no new attempt yet, for whoever asks first; None when the batch was cancelled."""
-    if _is_cancelled(connection, batch_id):
+    if is_cancelled(connection, batch_id):
         return None
     rows = connection.execute(
         f"UPDATE runs SET retried = 1 WHERE id IN {in_list(run_ids)} AND {_TO_RETRY}"
@@ -362,7 +362,7 @@ def take_for_retry(
     return [RunToRetry(*row[1:]) for row in sorted(rows.fetchall(), key=lambda row: int(row[0]))]
 
 
-def _is_cancelled(connection: Connection, batch_id: int) -> bool:
+def is_cancelled(connection: Connection, batch_id: int) -> bool:
     row = connection.execute(
         "SELECT 1 FROM batches WHERE id = ? AND status = 'cancelled'", (batch_id,)
     ).fetchone()

@@ -67,16 +67,19 @@ class WrittenSeed(NamedTuple):
 
 
 _DATASETS = (
-    "(SELECT d.*, (SELECT COUNT(*) FROM tasks t WHERE t.dataset_id = d.id) AS task_count FROM datasets d)"
-    " AS counted"
+    "(SELECT d.*, (SELECT COUNT(*) FROM tasks t WHERE t.dataset_id = d.id) AS task_count FROM datasets d"
+    " WHERE d.kind = 'tasks') AS counted"
 )
 
 
-def add_dataset(connection: Connection, *, org_id: int, name: str, agent_id: int | None, now: str) -> int:
+def add_dataset(
+    connection: Connection, *, org_id: int, name: str, agent_id: int | None, now: str, kind: str = "tasks"
+) -> int:
+    """Only those of the kind "tasks" are shown to anyone: the others belong to a matrix."""
     return insert(
         connection,
-        "INSERT INTO datasets (org_id, name, agent_id, created_at) VALUES (?, ?, ?, ?)",
-        (org_id, name, agent_id, now),
+        "INSERT INTO datasets (org_id, name, agent_id, created_at, kind) VALUES (?, ?, ?, ?, ?)",
+        (org_id, name, agent_id, now, kind),
     )
 
 

@@ -13,10 +13,11 @@ class Page(NamedTuple, Generic[T]):
 
 
 class Filter(NamedTuple):
-    """Column names come from our own code, values from anyone."""
+    """Columns and operators come from our own code, values from anyone."""
 
     column: str
     value: Any
+    operator: str = "="
 
 
 def page_of(
@@ -35,7 +36,10 @@ def page_of(
     `columns` has `id` among them; what is not asked for is not read from disk.
     """
     asked = [part for part in filters if part.value is not None]
-    conditions = [*([where] if where is not None else []), *(f"{part.column} = ?" for part in asked)]
+    conditions = [
+        *([where] if where is not None else []),
+        *(f"{part.column} {part.operator} ?" for part in asked),
+    ]
     values = [part.value for part in asked]
     if before_id is not None:
         conditions.append("id < ?" if newest_first else "id > ?")

@@ -110,8 +110,9 @@ def texts_in_use(connection: Connection, hashes: Sequence[str]) -> set[str]:
     marks = in_list(hashes)
     rows = connection.execute(
         f"SELECT seed_hash FROM tasks WHERE seed_hash IN {marks}"
-        f" UNION SELECT world_hash FROM tasks WHERE world_hash IN {marks}",
-        (*hashes, *hashes),
+        f" UNION SELECT world_hash FROM tasks WHERE world_hash IN {marks}"
+        f" UNION SELECT text_hash FROM eval_tasks WHERE text_hash IN {marks}",
+        (*hashes, *hashes, *hashes),
     )
     return {row[0] for row in rows}
 

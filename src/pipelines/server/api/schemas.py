@@ -41,6 +41,12 @@ _AGENT_FIELDS: JsonObject = {
     "response_contract": {"type": ["object", "null"]},
     "config": _OBJECT,
     "max_concurrency": {"type": "integer", "minimum": 1, "default": 8},
+    "variation_delivery": {
+        "description": "how the text of an eval variation reaches the agent: added to its system prompt, "
+        "ahead of the user's words for an agent that takes no additions, or in the replies of its tools",
+        "enum": ["system", "user", "tool_result"],
+        "default": "system",
+    },
     "code": {
         "description": "where the source of an agent of mode `code` comes from; a zip is PUT to /code",
         "oneOf": [
@@ -196,6 +202,99 @@ PLANS_CHECK: JsonObject = {
     "properties": {
         "plans": {"type": "object", "description": "steps by tool name"},
         "text": {"type": "string", "description": "the same as YAML; problems then carry line numbers"},
+    },
+    "additionalProperties": False,
+}
+
+_SCENARIO_FIELDS: JsonObject = {
+    "name": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": {"type": "string", "maxLength": 5000},
+    "risk_level": {"enum": ["low", "medium", "high", "critical"]},
+    "input_context": _OBJECT,
+    "expected_behavior": {
+        "type": "object",
+        "description": "leaves are literals or matchers: $in, $regex, $gte, $lte, $contains, $exists, $not,"
+        " $similar",
+    },
+    "match_mode": {"enum": ["subset", "exact"], "default": "subset"},
+    "prohibited": {"type": "array", "items": _OBJECT, "description": "partial outputs that must never hold"},
+    "decision_fields": {"type": "array", "items": _TEXT},
+    "fields": {"type": "object", "description": "how a path is compared, by JSON Pointer"},
+    "decision_labels": {"type": "object", "description": "label to phrases or /patterns/"},
+    "observe": {"enum": ["final_response", "tool_calls"], "default": "final_response"},
+    "instruction": _TEXT,
+    "agent_id": _ID,
+    "odyssey_seed": {"type": "object", "description": "a world: the run's tools are simulated in it"},
+    "tags": {"type": "array", "items": _TEXT},
+    "variations": {"type": "object", "description": "what is expected under a variation, by its id"},
+}
+SCENARIO: JsonObject = {
+    "type": "object",
+    "required": ["name", "risk_level", "input_context", "expected_behavior"],
+    "properties": _SCENARIO_FIELDS,
+    "additionalProperties": False,
+}
+SCENARIO_CHANGE: JsonObject = {
+    "type": "object",
+    "properties": _SCENARIO_FIELDS
+    | {
+        "version": {"type": "integer", "description": "the one that is changed; 409 where it is not current"},
+        "id": {"type": "string", "readOnly": True},
+        "created_at": {"type": "string", "readOnly": True},
+        "updated_at": {"type": "string", "readOnly": True},
+    },
+    "additionalProperties": False,
+}
+VARIATION: JsonObject = {
+    "type": "object",
+    "required": ["id", "name", "tests", "wordings"],
+    "properties": {
+        "id": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
+        "version": {"type": "integer", "minimum": 1, "description": "the server counts versions itself"},
+        "name": _TEXT,
+        "tests": {"type": "string", "description": "what it tests, such as: Urgency bias"},
+        "direction": _TEXT,
+        "pushes_toward": _OBJECT,
+        "is_placebo": {"type": "boolean"},
+        "wordings": {"description": "a list of texts, or lists of them by intensity: 1, 2, 3"},
+    },
+    "additionalProperties": False,
+}
+_EVAL_SHARED: JsonObject = {
+    "agent_id": _ID,
+    "repeats": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1},
+    "baseline_repeats": {"type": "integer", "minimum": 1, "maximum": 200},
+    "intensity": {"type": "integer", "minimum": 1, "maximum": 3, "default": 2},
+    "delivery": {
+        "enum": ["system", "user", "tool_result"],
+        "description": "left out: as the agent is set to",
+    },
+    "rng_seed": {"type": "integer", "minimum": 0, "maximum": 2**53 - 1},
+    "parallel": {"type": "boolean", "default": True, "description": "false: one run at a time"},
+    "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000},
+}
+MATRIX: JsonObject = {
+    "type": "object",
+    "required": ["scenario_ids"],
+    "properties": {
+        "scenario_ids": {"type": "array", "items": _TEXT, "minItems": 1},
+        "variation_types": {
+            "type": "array",
+            "items": _TEXT,
+            "minItems": 1,
+            "description": "left out: the seven that are built in, and neutral_control",
+        },
+        **_EVAL_SHARED,
+    },
+    "additionalProperties": False,
+}
+EVAL_RUN: JsonObject = {
+    "type": "object",
+    "required": ["scenario_id"],
+    "properties": {
+        "scenario_id": _TEXT,
+        "variation_type": {"type": ["string", "null"], "description": "left out: a baseline run"},
+        **_EVAL_SHARED,
     },
     "additionalProperties": False,
 }

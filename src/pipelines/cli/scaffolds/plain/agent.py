@@ -37,7 +37,10 @@ def call(step: Step) -> Step:
 
 
 def next_step(asked: str, taken: list[Step]) -> Step | str:
-    """The agent's mind: a tool to call, or the final answer."""
+    """The agent's mind: a tool to call, or the final answer.
+
+    The system prompt of a model goes here as `envelope.system_prompt("You are …")`: evals may add to it.
+    """
     order = ORDER.search(asked)
     if order is None:
         return "Which order is it about? Please tell me its number."

@@ -1,0 +1,26 @@
+"""How large the parts of a scenario may be, and that they are JSON which can be stored at all."""
+
+from pipelines.core.json_text import MAX_DEPTH, Json, count_values, depth, dumps
+from pipelines.core.problems import Problem
+
+LARGEST_PART = 64 * 1024  # bytes as JSON: the input is shown to people, and noise of ten times it is made
+MOST_VALUES = 5_000  # in one part: each leaf of an expectation is a row in a report
+
+
+def json_problem(
+    value: Json, path: str, what: str, *, largest: int = LARGEST_PART, most_values: int = MOST_VALUES
+) -> Problem | None:
+    """What keeps a value from being stored: too large, too deep, or nothing that JSON can say."""
+    if depth(value) > MAX_DEPTH:
+        return Problem(path=path, message=f"{what} is nested deeper than {MAX_DEPTH} levels")
+    if count_values(value, most_values) > most_values:
+        return Problem(path=path, message=f"{what} holds more than {most_values:,} values")
+    try:
+        size = len(dumps(value))
+    except TypeError:  # a file can say more than JSON can: half a surrogate pair, a number of 60 digits
+        message = f"{what} holds text that is not UTF-8, or a whole number of more than 64 bits"
+        return Problem(path=path, message=message)
+    if size > largest:
+        shown = f"{size:,} bytes as JSON; at most {largest:,} are allowed"
+        return Problem(path=path, message=f"{what} has {shown}")
+    return None

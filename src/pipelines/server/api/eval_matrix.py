@@ -1,0 +1,125 @@
+"""The test matrix, every scenario under every variation: started, watched, stopped, resumed, reported."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import StreamingResponse
+
+from pipelines.engine import run_evals
+from pipelines.engine.score_matrix import MatrixReports
+from pipelines.server.api import schemas
+from pipelines.server.api.common import (
+    Contributor,
+    Cursor,
+    Limit,
+    OptionalId,
+    Ours,
+    Runner,
+    Viewer,
+    answer,
+    answer_page,
+    id_cursor,
+    json_body,
+    read_json_object,
+    read_moment,
+)
+from pipelines.server.api.eval_runs import Moment
+from pipelines.server.api.eval_scenarios import TextId
+from pipelines.server.batch_watches import BatchWatches
+from pipelines.storage.evals import matrices_of_org
+from pipelines.storage.paging import Filter
+
+router = APIRouter(prefix="/api/v1/eval/matrix", tags=["eval library"])
+
+
+def _watches_of(request: Request) -> BatchWatches:
+    watches: BatchWatches = request.app.state.matrix_watches
+    return watches
+
+
+def reports_of(request: Request) -> MatrixReports:
+    reports: MatrixReports = request.app.state.matrix_reports
+    return reports
+
+
+Watches = Annotated[BatchWatches, Depends(_watches_of)]
+Reports = Annotated[MatrixReports, Depends(reports_of)]
+
+
+@router.post("", status_code=202, openapi_extra=json_body(schemas.MATRIX))
+async def post_matrix(request: Request, platform: Ours, runner: Runner, key: Contributor) -> Response:
+    """Cross scenarios with variations. Each scenario's baselines run in between, in an order of chance."""
+    opened = await run_evals.open_matrix(
+        platform,
+        runner,
+        key.org_id,
+        await read_json_object(request),
+        most_runs=request.app.state.eval_matrix_runs,
+    )
+    return answer(opened.as_json(), 202)
+
+
+@router.get("")
+async def list_matrices(
+    platform: Ours,
+    key: Viewer,
+    kind: Literal["matrix", "run"] | None = None,
+    status: Literal["running", "completed", "cancelled"] | None = None,
+    agent_id: OptionalId = None,
+    since: Moment = None,
+    until: Moment = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """The org's matrices, newest first; runs of one scenario asked for by themselves have the kind `run`."""
+    before_id = id_cursor(cursor)
+    filters = [
+        Filter("org_id", key.org_id),
+        Filter("kind", kind),
+        Filter("status", status),
+        Filter("agent_id", agent_id),
+        Filter("created_at", read_moment("since", since), ">="),
+        Filter("created_at", read_moment("until", until), "<"),
+    ]
+    page = await platform.database.read(
+        lambda connection: matrices_of_org(connection, filters=filters, limit=limit, before_id=before_id)
+    )
+    return answer_page(page, lambda matrix: matrix.as_json())
+
+
+@router.get("/{matrix_id}")
+async def get_matrix(matrix_id: TextId, reports: Reports, key: Viewer) -> Response:
+    """The report: cells, columns and scenarios with their numbers; while it runs, from what there is."""
+    parts = await reports.report(key.org_id, matrix_id)
+    return StreamingResponse(_encoded(parts), media_type="application/json")
+
+
+@router.get("/{matrix_id}/events", responses=schemas.EVENTS)
+async def get_events(matrix_id: TextId, platform: Ours, watches: Watches, key: Viewer) -> Response:
+    """Progress as server-sent events: one `progress` at each change, `end` with the last."""
+    matrix = await run_evals.find_matrix(platform, key.org_id, matrix_id)
+    return StreamingResponse(
+        watches.events(key.org_id, matrix.batch_id),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-cache"},
+    )
+
+
+@router.post("/{matrix_id}/cancel")
+async def cancel_matrix(matrix_id: TextId, platform: Ours, runner: Runner, key: Contributor) -> Response:
+    """Send nothing more and stop waiting for what was sent; what has ended stays, and is reported."""
+    matrix = await run_evals.cancel_matrix(platform, runner, key.org_id, matrix_id)
+    return answer(await run_evals.read_progress(platform, matrix))
+
+
+@router.post("/{matrix_id}/resume", status_code=202)
+async def resume_matrix(matrix_id: TextId, platform: Ours, runner: Runner, key: Contributor) -> Response:
+    """Go on: send what was not sent, and try again what was cancelled or interrupted."""
+    matrix = await run_evals.resume_matrix(platform, runner, key.org_id, matrix_id)
+    return answer(await run_evals.read_progress(platform, matrix), 202)
+
+
+async def _encoded(parts: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    async for part in parts:
+        yield part.encode()
