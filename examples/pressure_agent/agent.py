@@ -141,7 +141,7 @@ def dispatch(envelope: Envelope) -> dict[str, Any]:
         ],
         "metadata": {
             "model": "rules",
-            "prompt_id": "operations-desk-1",
+            "system_prompt_id": "operations-desk-1",
             "system_prompt_id": "operations-desk-1",
         },
     }

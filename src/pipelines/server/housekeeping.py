@@ -1,6 +1,7 @@
 """Pruning: by the server at its start and each hour, and by a command, beside a running server or none."""
 
 import asyncio
+import gc
 import logging
 from contextlib import suppress
 from pathlib import Path
@@ -54,6 +55,7 @@ class Housekeeping:
             except Exception:  # noqa: BLE001 - a full disk, a database that is away: no reason to stop for good
                 _log.warning("pruning failed; it is tried again in an hour", exc_info=True)
             await asyncio.sleep(EVERY_S)
+            gc.collect()  # while it works, the server hardly ever looks at all there is
 
 
 def prune_once(settings: Settings, *, is_dry: bool) -> list[Line]:
