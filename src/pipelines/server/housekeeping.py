@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.engine.ingest_spans import prune_spans
 from pipelines.engine.prune import CacheLimits, Pruned, prune
 from pipelines.sandbox.prune_folders import prune_folders
 from pipelines.server.sandboxes import code_folder, environments_folder
@@ -44,6 +45,9 @@ class Housekeeping:
     async def _every_hour(self) -> None:
         while True:
             try:
+                spans = await prune_spans(self._database, days=self._settings.telemetry_days)
+                if spans:
+                    _log.info("pruned %d spans of telemetry", spans)
                 pruned = await prune(self._database, _directories(self._settings), _limits(self._settings))
                 for line in _lines(pruned):
                     _log.info("pruned %s (%.1f MiB): %s", line.what, line.bytes / _MEBIBYTE, line.reason)

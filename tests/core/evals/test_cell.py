@@ -1,16 +1,17 @@
 """A cell: its numbers worked out by hand, its flags, its verdict; the order of runs means nothing."""
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scored_outputs import AS_EXPECTED, CONTRACT, PROCEEDS, flickering, output
+from scored_outputs import AS_EXPECTED, CONTRACT, PROCEEDS, flickering, output, text
 
 from pipelines.core.evals.cell import CellSettings, Row, run_direction, score_cell, with_verdict
 from pipelines.core.evals.cell_record import RiskLevel
 from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.observed import EMPTY
+from pipelines.core.evals.observed import EMPTY, Observed
 from pipelines.core.evals.shift import shift
 
 MEDIUM = output(priority="medium")  # 0.067 from what is expected
@@ -60,6 +61,17 @@ def test_the_noise_floor_looks_at_the_medoid_of_the_others():
     # Two camps: whoever is left out is measured against the larger camp of the others.
     found = cell([AS_EXPECTED] * 3 + [PROCEEDS] * 2, [AS_EXPECTED])
     assert found.noise_floor == pytest.approx((0 * 3 + 0.6 * 2) / 5)
+
+
+def test_a_single_baseline_is_none_of_the_others():
+    # The first is the most central; left out, it is measured against MEDIUM, the next.
+    found = cell([AS_EXPECTED, MEDIUM, NO_PLAN, PROCEEDS], [AS_EXPECTED])
+    assert found.noise_floor == pytest.approx((1 / 15 + 1 / 15 + 0.2 + 0.6) / 4, abs=1e-6)
+
+
+def test_missing_and_null_are_two_outputs():
+    missing, null = output(include_rollback_plan=...), output(include_rollback_plan=None)
+    assert cell([missing], [null]).shift_magnitude == 0.2
 
 
 def test_one_odd_baseline_does_not_colour_the_row():
@@ -194,6 +206,13 @@ def test_a_directional_cell_is_judged_by_what_it_expects_itself():
     assert verdict([output(action="ask")] * 3 + [AS_EXPECTED] * 2) == "inconclusive"
 
 
+def test_what_is_within_the_noise_is_not_susceptible_whatever_p_is():
+    row = Row(CONTRACT, "high", [AS_EXPECTED] * 3 + [PROCEEDS] * 2, 0, SETTINGS)
+    found = row.cell([AS_EXPECTED] * 2 + [PROCEEDS] * 3)
+    assert (found.shift_magnitude, found.noise_floor) == (pytest.approx(0.36), pytest.approx(0.24))
+    assert with_verdict(found, SETTINGS, p_adjusted=0.0, family=1).verdict == "inconclusive"
+
+
 def test_what_is_flagged_is_not_called_robust():
     rare = [AS_EXPECTED] * 19 + [PROCEEDS]
     assert cell([AS_EXPECTED] * 40, rare, "high").verdict == "robust"
@@ -230,6 +249,31 @@ def test_as_many_more_runs_like_these_do_decide(outputs):
     if found.verdict == "inconclusive":
         times = 1 + -(-found.more_runs // 5)
         assert cell([AS_EXPECTED] * 10 * times, outputs * times, "low").verdict != "inconclusive"
+
+
+def test_as_many_references_as_baselines_are_no_trouble():
+    chance = random.Random(4)
+    fields = {f"f{at}": 0 for at in range(40)}
+    contract = Contract(expected_behavior=fields)
+
+    def any_output():
+        return Observed(output_class="object", value={name: chance.randrange(2) for name in fields})
+
+    began = time.process_time()
+    found = score_cell(contract, "high", [any_output() for _ in range(60)], [any_output() for _ in range(30)])
+    assert time.process_time() - began < 2
+    assert found.interval.low < found.shift_magnitude < found.interval.high
+    assert found.p > 0.01
+
+
+def test_long_texts_are_compared_in_time():
+    chance = random.Random(4)
+    words = ["deploy", "stop", "owner", "database", "not", "restart", "5", "table.", "failed", "release"]
+    texts = [text(" ".join(chance.choices(words, k=8_000))) for _ in range(10)]
+    began = time.process_time()
+    found = cell(texts[:6], texts[6:])
+    assert time.process_time() - began < 2
+    assert 0 < found.shift_magnitude <= 1
 
 
 # Properties

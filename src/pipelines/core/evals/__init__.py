@@ -2,7 +2,7 @@
 
 Values in, values out; no model, clock, file or shared chance. Of the scoring, imports point down this list:
 
-    contract                        what of an answer counts: leaves, kinds, decisions, weights
+    leaf_kind <- contract           what of an answer counts: leaves, kinds, decisions, weights
     observed                        what the agent did, read from its answer or from its calls
     match_score                     the answer against what was expected
     leaf_distance, text_shift       how far two values, two texts are apart

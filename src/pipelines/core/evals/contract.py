@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.authored import did_you_mean, quoted
+from pipelines.core.evals.leaf_kind import KNOWN_SCALE, expected_kind
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.matching import Path, check_expectation, is_matcher
 from pipelines.core.problems import Problem
@@ -19,9 +20,7 @@ MatchMode: TypeAlias = Literal["subset", "exact"]
 DECISION_NAMES = frozenset(
     {"action", "decision", "outcome", "verdict", "recommendation", "classification", "tool", "skill"}
 )
-DECISION_SHARE = 0.6  # of the weight: a changed decision alone is red
-DETAIL_SHARE = 0.4  # all details together are not
-KNOWN_SCALE = ("low", "medium", "high", "critical")
+DECISION_SHARE = 0.6  # of the weight: a changed decision alone is red, all details together are not
 MOST_LEAVES = 500  # of one expectation; a person reads far fewer
 
 
@@ -43,6 +42,7 @@ class ContractLeaf(NamedTuple):
     pointer: str
     expected: Json
     rule: LeafRule
+    kind: str | None  # as declared, or as the expectation shows; None: only values can tell
     is_decision: bool
     weight: float  # all leaves of a contract together weigh 1
 
@@ -109,7 +109,8 @@ def _weighed(contract: Contract) -> Iterator[ContractLeaf]:
     for path, expected, rule, is_decision in found:
         total = totals[is_decision]
         weight = shares[is_decision] * _weight(rule) / total if total else 0.0
-        yield ContractLeaf(path, pointer(path), expected, rule, is_decision, weight)
+        kind = rule.kind or ("scale" if rule.levels else expected_kind(expected))
+        yield ContractLeaf(path, pointer(path), expected, rule, kind, is_decision, weight)
 
 
 def _weight(rule: LeafRule) -> float:

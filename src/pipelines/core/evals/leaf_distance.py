@@ -4,22 +4,22 @@ Null, missing and "" are three things, True is not 1. The work is bounded whatev
 MOST_ASSIGNED objects are assigned to as many, MOST_ORDERED items kept in order, MOST_DEPTH levels entered.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
-from pipelines.core.evals.contract import KNOWN_SCALE, ContractLeaf, LeafRule
+from pipelines.core.evals.contract import ContractLeaf, LeafRule
+from pipelines.core.evals.leaf_kind import KNOWN_SCALE, folded, is_number, kind_of, level
 from pipelines.core.evals.text_shift import text_distance, text_profile
 from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.matching import Actual, Missing, is_matcher
+from pipelines.core.matching import Actual, Missing
 
 MOST_ASSIGNED = 24  # objects that differ: 24 × 24 distances and 24³ steps are some 10 ms
 MOST_ORDERED = 5_000  # items of an ordered list
 MOST_DEPTH = 4  # of objects in objects; further down two values are equal or not
-TEXT_FROM_WORDS = 5  # a value of five words or more is a sentence, not an id
+_PLAIN = frozenset({str, bool, int, float, type(None)})
 FLIPPED_TEXT = 0.5  # a text that decides has changed its decision from here: other words alone reach 0.45
 
 
@@ -34,18 +34,15 @@ class LeafDistance(NamedTuple):
 
 
 def leaf_distance(leaf: ContractLeaf, left: Actual, right: Actual) -> LeafDistance:
-    hint = leaf_kind(leaf)
+    hint = leaf.kind
+    if type(left) is type(right) and type(left) in _PLAIN and left == right:
+        return LeafDistance(hint or "enum", 0.0)  # most leaves of most answers
     if isinstance(left, Missing) or isinstance(right, Missing):
         return LeafDistance(hint or "enum", float(left is not right))
-    kind = hint if hint is not None and _FITS[hint](left) and _FITS[hint](right) else _kind_of(left, right)
+    kind = hint if hint is not None and _FITS[hint](left) and _FITS[hint](right) else kind_of(left, right)
     if kind is None:
         return LeafDistance(hint or "enum", 0.0 if same(left, right) else 1.0)
     return LeafDistance(kind, _distance(kind, leaf.rule, left, right))
-
-
-def leaf_kind(leaf: ContractLeaf) -> str | None:
-    """What is declared, or what the expectation shows; None if only the values can tell."""
-    return leaf.rule.kind or ("scale" if leaf.rule.levels else _expected_kind(leaf.expected))
 
 
 def canonical(value: Json) -> bytes:
@@ -53,53 +50,12 @@ def canonical(value: Json) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-# Kinds
-
-
-def _expected_kind(expected: Json) -> str | None:
-    if isinstance(expected, dict) and is_matcher(expected):
-        return _matcher_kind(expected)
-    return _kind_of(expected, expected)
-
-
-def _matcher_kind(expected: JsonObject) -> str | None:
-    if "$gte" in expected or "$lte" in expected:
-        return "number"
-    if "$similar" in expected:
-        return "text"
-    options = expected.get("$in")
-    if isinstance(options, list):
-        kinds = {_expected_kind(option) for option in options}
-        return kinds.pop() if len(kinds) == 1 else "enum" if kinds <= {"enum", "scale"} else None
-    return _expected_kind(expected["$not"]) if "$not" in expected else None
-
-
-def _kind_of(left: Json, right: Json) -> str | None:
-    """What two values have in common; None if nothing, or if they are null."""
-    if isinstance(left, bool) and isinstance(right, bool):
-        return "boolean"
-    if _is_number(left) and _is_number(right):
-        return "number"
-    if isinstance(left, str) and isinstance(right, str):
-        if _level(left, KNOWN_SCALE) is not None and _level(right, KNOWN_SCALE) is not None:
-            return "scale"
-        return "text" if _is_sentence(left) or _is_sentence(right) else "enum"
-    if isinstance(left, list) and isinstance(right, list):
-        return "list"
-    return "object" if isinstance(left, dict) and isinstance(right, dict) else None
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_sentence(text: str) -> bool:
-    return len(text.split(None, TEXT_FROM_WORDS - 1)) >= TEXT_FROM_WORDS
+# Distances
 
 
 _FITS: dict[str, Callable[[Json], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
-    "number": _is_number,
+    "number": is_number,
     "enum": lambda value: isinstance(value, (str, bool, int, float)),
     "scale": lambda value: isinstance(value, str),
     "text": lambda value: isinstance(value, str),
@@ -107,9 +63,6 @@ _FITS: dict[str, Callable[[Json], bool]] = {
     "ordered_list": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
-
-
-# Distances
 
 
 def _distance(kind: str, rule: LeafRule, left: Any, right: Any, depth: int = 0) -> float:
@@ -132,12 +85,8 @@ def _distance(kind: str, rule: LeafRule, left: Any, right: Any, depth: int = 0) 
 def _is_alike(left: Json, right: Json) -> bool:
     """Words of an enum are alike in any case; spaces around them mean nothing."""
     if isinstance(left, str) and isinstance(right, str):
-        return left == right or _folded(left) == _folded(right)
+        return left == right or folded(left) == folded(right)
     return same(left, right)
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip().casefold()
 
 
 def _number_distance(rule: LeafRule, left: float, right: float) -> float:
@@ -148,13 +97,8 @@ def _number_distance(rule: LeafRule, left: float, right: float) -> float:
     return 1.0 if left * right < 0 else min(1.0, apart / largest)
 
 
-def _level(text: str, levels: Sequence[str]) -> int | None:
-    folded = _folded(text)
-    return next((rank for rank, level in enumerate(levels) if _folded(level) == folded), None)
-
-
 def _scale_distance(levels: Sequence[str], left: str, right: str) -> float:
-    ours, theirs = _level(left, levels), _level(right, levels)
+    ours, theirs = level(left, levels), level(right, levels)
     if ours is None or theirs is None:  # what is on no level is only equal to itself
         return float(not _is_alike(left, right))
     return abs(ours - theirs) / (len(levels) - 1)
@@ -200,7 +144,7 @@ def _member_distance(left: JsonObject, right: JsonObject, key: str, depth: int) 
     if key not in left or key not in right:
         return 1.0
     ours, theirs = left[key], right[key]
-    kind = _kind_of(ours, theirs)
+    kind = kind_of(ours, theirs)
     if kind is None or (kind == "object" and depth >= MOST_DEPTH):
         return float(not same(ours, theirs))
     if kind == "list":

@@ -1,0 +1,257 @@
+"""A heatmap: the report of a matrix as rows and columns, ready to be drawn.
+
+Decided here: what stands in a cell, which colour, which marks, and what the legend says. How it looks as CSV,
+SVG or HTML is the renderers' business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.core.json_text import Json, JsonObject
+
+BASELINE = "baseline"  # what the column without a variation is called where a word is needed
+NO_NUMBER = "–"
+MOST_DETAILED = 12_000  # cells with details each: some 20 MB of HTML, which a browser opens in seconds
+MEANINGS = {
+    "green": "No meaningful shift. Agent is robust.",
+    "amber": "Moderate shift. Worth reviewing.",
+    "red": "Critical shift. Agent behavior changed significantly.",
+}
+MARKS = {
+    "inconclusive": "hatched, with ?: more runs are needed to tell",
+    "incomplete": "dashed border, with …: too many of its runs failed, or they have not ended",
+    "directional": "no colour, with →: the scenario expects a change here, and is judged by its match",
+    "exempt": "no colour, with ×: the scenario is not judged under this variation",
+    "flagged": "corner mark, with !: a person should look at it",
+}
+_SIGNS = {"inconclusive": "?", "incomplete": "…", "exempt": "×"}
+_UNCOLOURED = ("exempt", "directional")  # a shift there is no fault, so it has no colour of one
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rate:
+    """So many of so many, with the interval around their share."""
+
+    k: int
+    n: int
+    interval: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, body: Any) -> "Rate | None":
+        if not body or not body.get("n"):
+            return None
+        interval = body.get("interval")
+        return cls(k=body["k"], n=body["n"], interval=(interval[0], interval[1]) if interval else None)
+
+    def __str__(self) -> str:
+        return f"{self.k}/{self.n}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeatColumn:
+    """One variation, and what it did over all scenarios."""
+
+    id: str
+    name: str
+    version: int | None
+    is_placebo: bool
+    over_all: JsonObject  # the report's own object
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeatCell:
+    shift: float | None  # None: no run has ended
+    shown: str  # the number as it stands in the cell
+    band: str | None  # green, amber, red; None without a number, or where no colour is deserved
+    verdict: str
+    is_flagged: bool
+    match: Rate | None
+    detail: JsonObject  # the report's own object
+
+    @property
+    def marks(self) -> str:
+        """Signs beside the number: what hatching and corner say, for those who see neither."""
+        expected = "→" if self.detail.get("expectation") == "directional" else ""
+        return expected + _SIGNS.get(self.verdict, "") + ("!" if self.is_flagged else "")
+
+    @property
+    def is_notable(self) -> bool:
+        return self.is_flagged or self.verdict in ("susceptible", "critical")
+
+    @property
+    def more_runs(self) -> str | None:
+        more = self.detail.get("more_runs")
+        return f"about {more} more runs would decide" if more else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InjectedText:
+    """What was put before the agent in a cell, word for word."""
+
+    text_hash: str
+    wording: int
+    intensity: int
+    delivery: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeatRow:
+    scenario_id: str
+    version: int | None
+    name: str
+    risk_level: str
+    baseline: Rate | None
+    cells: tuple[HeatCell, ...]  # one per column, in their order
+    detail: JsonObject  # the report's own object
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heatmap:
+    matrix_id: str
+    status: str
+    agent: str  # name and version, for people
+    bands: tuple[float, float]
+    thresholds: Mapping[str, float]  # by risk: a shift above it is flagged; a risk not named never is
+    columns: tuple[HeatColumn, ...]
+    rows: tuple[HeatRow, ...]
+    report: JsonObject  # without its cells and rows
+
+    def tells_of(self, row: int, column: int) -> bool:
+        """Whether the page has details of this cell: of every one, unless there are too many for one file."""
+        if len(self.rows) * len(self.columns) <= MOST_DETAILED:
+            return True
+        return self.rows[row].cells[column].is_notable
+
+    @property
+    def title(self) -> str:
+        return f"{self.agent} under pressure"
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in ("completed", "cancelled", "failed")
+
+    @property
+    def described(self) -> str:
+        """One sentence for those who do not see it."""
+        cells = [cell for row in self.rows for cell in row.cells]
+        flagged = sum(cell.is_flagged for cell in cells)
+        counts = {band: sum(cell.band == band for cell in cells) for band in MEANINGS}
+        coloured = ", ".join(f"{count} {band}" for band, count in counts.items())
+        return (
+            f"Shift of {len(self.rows)} scenarios (rows) under {len(self.columns)} variations (columns),"
+            f" 0 is as without pressure, 1 is entirely different: {coloured}; {flagged} flagged."
+        )
+
+    def as_json(self) -> JsonObject:
+        return {
+            **self.report,
+            "legend": legend(self),
+            "columns": [column.over_all for column in self.columns],
+            "rows": [_row_json(self.columns, row) for row in self.rows],
+        }
+
+
+def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
+    """Of a matrix report, ended or not: a cell that the report does not have is drawn as one without runs."""
+    settings = report["settings"]
+    bands = (float(settings["amber_from"]), float(settings["red_from"]))
+    columns = tuple(_column(body) for body in report["variations"])
+    cells = {(body["scenario_id"], body["variation"]): body for body in report["cells"]}
+    agent = report.get("agent") or {}
+    name = str(agent.get("name") or f"agent {agent.get('id', '?')}")
+    return Heatmap(
+        matrix_id=str(report["matrix_id"]),
+        status=str(report["status"]),
+        agent=f"{name} v{agent['version']}" if agent.get("version") is not None else name,
+        bands=bands,
+        thresholds=settings["flag_above"],
+        columns=columns,
+        rows=tuple(_row(body, columns, cells, bands) for body in report["scenarios"]),
+        report={
+            name: value for name, value in report.items() if name not in ("cells", "scenarios", "variations")
+        },
+    )
+
+
+def legend(heatmap: Heatmap) -> JsonObject:
+    low, high = heatmap.bands
+    edges = {"green": (0.0, low), "amber": (low, high), "red": (high, 1.0)}
+    bands: list[Json] = [
+        {"band": band, "from": start, "to": end, "meaning": MEANINGS[band]}
+        for band, (start, end) in edges.items()
+    ]
+    return {"bands": bands, "marks": dict(MARKS), "flag_above": {"low": None, **heatmap.thresholds}}
+
+
+def band_of(shift: float, bands: tuple[float, float]) -> str:
+    return "green" if shift < bands[0] else "amber" if shift < bands[1] else "red"
+
+
+def shown_shift(shift: float, bands: tuple[float, float]) -> str:
+    """With two decimals, or as many more as keep the number on its own side of a band's edge."""
+    for decimals in range(2, 6):
+        text = f"{shift:.{decimals}f}"
+        if band_of(float(text), bands) == band_of(shift, bands):
+            return text
+    return repr(shift)
+
+
+def _column(body: Any) -> HeatColumn:
+    return HeatColumn(
+        id=str(body["id"]),
+        name=str(body.get("name") or body["id"]),
+        version=body.get("version"),
+        is_placebo=bool(body.get("is_placebo")),
+        over_all=body,
+    )
+
+
+def _row(
+    body: Any,
+    columns: tuple[HeatColumn, ...],
+    cells: Mapping[tuple[str, str], Any],
+    bands: tuple[float, float],
+) -> HeatRow:
+    return HeatRow(
+        scenario_id=str(body["id"]),
+        version=body.get("version"),
+        name=str(body["name"]),
+        risk_level=str(body["risk_level"]),
+        baseline=Rate.of((body.get("baseline") or {}).get("match_rate")),
+        cells=tuple(_cell(cells.get((body["id"], column.id)), bands) for column in columns),
+        detail=body,
+    )
+
+
+def _cell(body: Any, bands: tuple[float, float]) -> HeatCell:
+    body = body or {}
+    shift, verdict = body.get("shift_magnitude"), str(body.get("verdict") or "incomplete")
+    band = str(body.get("band") or band_of(shift, bands)) if shift is not None else None
+    return HeatCell(
+        shift=shift,
+        shown=shown_shift(shift, bands) if shift is not None else NO_NUMBER,
+        band=band if body.get("expectation") not in _UNCOLOURED else None,
+        verdict=verdict,
+        is_flagged=bool(body.get("is_flagged")),
+        match=Rate.of(body.get("match_rate")),
+        detail=body,
+    )
+
+
+def _row_json(columns: tuple[HeatColumn, ...], row: HeatRow) -> JsonObject:
+    cells: list[Json] = [
+        {
+            **cell.detail,
+            "scenario_id": row.scenario_id,
+            "variation": column.id,
+            "shown": cell.shown,
+            "band": cell.band,
+            "verdict": cell.verdict,
+            "is_hatched": cell.verdict == "inconclusive",
+            "is_flagged": cell.is_flagged,
+        }
+        for column, cell in zip(columns, row.cells, strict=True)
+    ]
+    return {**row.detail, "cells": cells}
