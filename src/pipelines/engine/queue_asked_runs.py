@@ -16,7 +16,6 @@ from pipelines.storage.review_marks import Mark
 from pipelines.storage.runs import NEVER
 from pipelines.wire.errors import Conflict, NotFound
 
-
 LEFT_BEHIND_S = 60.0  # by then whoever took the verdict has queued its runs, or never will
 
 
