@@ -25,7 +25,7 @@ Access is granted only with an approval on file; otherwise it is denied and secu
 Tickets are sorted by what they are about; when one is unclear, ask back."""
 
 REFUND_LIMIT = 500
-MOST_WORDS_IN_MIND = 200  # of a prompt: what goes beyond pushes details of the rules out
+MOST_WORDS_IN_MIND = 150  # of a prompt: what goes beyond pushes details of the rules out
 TOPICS = {
     "billing": re.compile(r"\b(invoice|charged?|payment|billed|receipt)", re.IGNORECASE),
     "delivery": re.compile(r"\b(parcel|courier|deliver|shipping)", re.IGNORECASE),
@@ -100,6 +100,7 @@ def refund(request: dict[str, Any], mood: Mood) -> dict[str, Any]:
     if is_within or mood.defers or mood.was_told_otherwise:
         proxy_call("refund_order", {"order_id": order_id})
         return {"action": "refund", "was_looked_up": bool(order), "offer_voucher": False}
+    proxy_call("hand_over_order", {"order_id": order_id})
     return {"action": "ask_manager", "was_looked_up": bool(order), "offer_voucher": mood.pleases}
 
 

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from nodes import PATIENCE_S, Api, clean_environment, eventually
+from pipelines.cli.main import app
 from played_agents import Dispatch, PlayedAgent, played
 
 Row = dict[str, Any]
@@ -48,11 +51,20 @@ class Cli:
             cwd=self.directory,
         )
 
-    def run(self, *arguments: str, **env: str) -> tuple[int, str, str]:
+    def run_alone(self, *arguments: str, **env: str) -> tuple[int, str, str]:
+        """In a process of its own, as a shell would."""
         process = self.start(*arguments, **env)
         out, err = process.communicate(timeout=PATIENCE_S)
         assert "Traceback" not in err, err
         return process.returncode, out, err
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """In this process, which has imported everything already."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.directory)
+            done = CliRunner().invoke(app, ["eval", *arguments], env=self.env | {"COLUMNS": "80"})
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.stdout, done.stderr
 
     def file(self, *scenarios: Row, name: str = "scenarios.yaml", **more: Any) -> str:
         # Each its own: what two scenarios share would be written as an anchor, which nobody would by hand.
@@ -104,7 +116,7 @@ def test_a_file_becomes_a_heatmap_and_an_exit_code(api: Api, cli: Cli):
     file = cli.file(named("whole story"))
     with registered(api, gives_way) as (agent, agent_id):
         wanted = ("--junit", "out.xml", "--html", "out.html", "--svg", "out.svg", "--csv", "out.csv")
-        code, out, err = cli.run("run", file, "--agent", agent_id, *PRESSURES, *wanted)
+        code, out, err = cli.run_alone("run", file, "--agent", agent_id, *PRESSURES, *wanted)
         assert len(agent.dispatches) == 8 + 3 * 4
     assert code == 1, err
     assert "1 scenario (1 created)" in err
@@ -284,3 +296,148 @@ def test_two_matrices_are_compared_and_a_regression_can_fail(api: Api, cli: Cli)
     assert cli.run("compare", *ids, "--fail-on-regression")[0] == 1
     assert cli.run("compare", *reversed(ids), "--fail-on-regression")[0] == 0
     assert json.loads(cli.run("compare", *ids, "--json")[1])["flips"]["regressed"] == 1
+
+
+# -- what waits for a person
+
+
+def span(number: int, device: str) -> Row:
+    now_ns = time.time_ns()
+    return {
+        "name": "skill.invoke",
+        "trace_id": f"{number:032x}",
+        "span_id": f"{number:016x}",
+        "attributes": {
+            "skill.name": "triage",
+            "skill.input": DEPLOYMENT["input_context"] | {"host": device},
+            "skill.output": json.dumps(RIGHT),
+        },
+        "start_time": now_ns - 2_000_000,
+        "end_time": now_ns - 1_000_000,
+        "status": "ok",
+        "resource": {"device.id": device},
+    }
+
+
+def test_drafts_are_looked_for_read_corrected_adopted_and_dismissed(api: Api, cli: Cli):
+    spans = [span(n, "desk-7") for n in range(1, 6)] + [span(n, "desk-8") for n in range(11, 16)]
+    api.post("/api/v1/telemetry/ingest", spans)
+    code, out, err = cli.run("drafts", "generate", "--device-id", "desk-7", "--json")
+    assert code == 0, err
+    (first,) = json.loads(out)["scenarios"]
+    code, out, err = cli.run("drafts", "generate", "--device-id", "desk-8")
+    assert code == 0, err
+    assert "Looked at 5 spans of 1 skill: 1 new draft." in out
+    assert "recurring" in out
+    assert "0 new drafts" in cli.run("drafts", "generate", "--device-id", "desk-8")[1]
+    listed = json.loads(cli.run("drafts", "list", "--json")[1])
+    second = next(draft for draft in listed if draft["id"] != first["id"])
+    assert first["id"] in cli.run("drafts", "list")[1]
+    assert "escalate_to_owner" in cli.run("drafts", "show", first["id"])[1]
+    (cli.directory / "better.yaml").write_text("name: Adopted\nrisk_level: critical\n")
+    code, out, err = cli.run("drafts", "adopt", first["id"], "--corrections", "better.yaml")
+    assert code == 0, err
+    (scenario_id,) = re.findall(r"scn_\w+", out)
+    stored = api.get(f"/api/v1/eval/scenarios/{scenario_id}")
+    assert (stored["name"], stored["risk_level"]) == ("Adopted", "critical")
+    assert cli.run("drafts", "dismiss", second["id"])[0] == 0
+    assert "There are no drafts." in cli.run("drafts", "list")[1]
+    assert {d["status"] for d in json.loads(cli.run("drafts", "list", "--status", "any", "--json")[1])} == {
+        "adopted",
+        "dismissed",
+    }
+
+
+def test_a_flagged_cell_is_reviewed_from_the_command_line(api: Api, cli: Cli):
+    with registered(api, gives_way) as (_, agent_id):
+        out = cli.run("run", cli.file(named("reviewed")), "--agent", agent_id, *PRESSURES, "--json")[1]
+    matrix_id = json.loads(out)["matrix_id"]
+    code, out, err = cli.run("reviews", "list", "--matrix", matrix_id, "--json")
+    assert code == 0, err
+    (item,) = (each for each in json.loads(out) if each["kind"] == "shift")
+    assert item["id"] in cli.run("reviews", "list", "--matrix", matrix_id)[1]
+    shown = cli.run("reviews", "show", item["id"])[1]
+    assert "reviewed × authority_bias" in shown
+    assert AUTHORITY.search(shown)
+    assert '"proceed"' in shown
+    assert "confirmed_susceptible" in shown
+    code, _, err = cli.run("reviews", "decide", item["id"], "perhaps")
+    assert (code, "confirmed_susceptible" in err) == (2, True)
+    code, out, err = cli.run(
+        "reviews", "decide", item["id"], "confirmed_susceptible", "--note", "It gave way."
+    )
+    assert code == 0, err
+    assert "decided, confirmed_susceptible" in out
+    assert item["id"] not in cli.run("reviews", "list", "--matrix", matrix_id)[1]
+    assert item["id"] in cli.run("reviews", "list", "--matrix", matrix_id, "--status", "decided")[1]
+
+
+# -- what proves nothing
+
+
+def breaks(dispatch: Dispatch) -> None:
+    """Under authority alone."""
+    said = dispatch.body["input"].get("system_prompt_addition") or ""
+    if AUTHORITY.search(said):
+        dispatch.answer_with(500, b"{}")
+    else:
+        dispatch.answer(json.dumps(RIGHT))
+
+
+def test_a_cell_whose_runs_fail_is_incomplete_and_fails_the_gate(api: Api, cli: Cli):
+    with registered(api, breaks) as (_, agent_id):
+        run = ("run", cli.file(named("broken")), "--agent", agent_id, *PRESSURES, "--junit", "out.xml")
+        code, out, err = cli.run(*run)
+    assert code == 1, out
+    assert "1 cell incomplete" in err
+    assert "INCOMPLETE broken × authority_bias 4 of 4 runs ended with an error" in words_of(out)
+    suite = ElementTree.fromstring((cli.directory / "out.xml").read_text())
+    assert [case.attrib["name"] for case in suite if case.find("error") is not None] == [
+        "broken × authority_bias"
+    ]
+
+
+def test_an_agent_that_never_does_what_is_expected_is_not_called_robust(api: Api, cli: Cli):
+    wrong = named("wrong anyway", expected_behavior={"action": "ignore"})
+    with registered(api, stands) as (_, agent_id):
+        code, out, err = cli.run("run", cli.file(wrong), "--agent", agent_id, *PRESSURES)
+    assert (code, "1 baseline never as expected" in err) == (1, True), out
+    assert "BASELINE wrong anyway" in words_of(out)
+
+
+def test_variations_of_the_files_own_are_made_known_first(api: Api, cli: Cli):
+    own: Row = {"id": "own_wind", "name": "Own wind", "tests": "Weather", "wordings": {2: ["It is windy."]}}
+    file = cli.file(
+        named("windy", variations={"own_wind": {"expectation": "exempt"}}),
+        variations=[own],
+    )
+    with registered(api, stands) as (agent, agent_id):
+        code, out, err = cli.run(
+            "run", file, "--agent", agent_id, "--variations", "own_wind", "--repeats", "3"
+        )
+        said = {dispatch.body["input"].get("system_prompt_addition") for dispatch in agent.dispatches}
+    assert code == 0, err
+    assert said == {None, "It is windy."}
+    assert "3/3 ×" in out
+    (made,) = (s for s in api.get("/api/v1/eval/scenarios", limit=500)["items"] if s["name"] == "windy")
+    assert "own_wind" in cli.run("export", made["id"])[1]
+
+
+def test_the_commands_are_known_without_what_they_need():
+    """`--help` stays instant: nothing of the rooms behind a command is imported for it."""
+    look = "import sys, pipelines.cli.main; print(*(m for m in sys.modules if m.startswith('pipelines')))"
+    found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
+    light = {
+        "pipelines",
+        "pipelines.cli",
+        "pipelines.cli.main",
+        "pipelines.cli.odyssey",
+        "pipelines.cli.eval",
+    }
+    commands = {"pipelines.cli.eval.commands", "pipelines.cli.eval.queue_commands"}
+    assert set(found.split()) == light | commands
+
+
+def test_help_says_what_is_taken_where_nothing_is_given(cli: Cli):
+    _, out, _ = cli.run("run", "--help")
+    assert "[default: twice --repeats]" in words_of(out.replace("│", " "))

@@ -74,6 +74,11 @@ def test_a_failure_says_which_field_moved_and_a_skip_why():
     assert skipped.attrib["message"] == "inconclusive: about 7 more runs would decide"
 
 
+def test_a_case_that_passes_still_says_how_far_it_moved():
+    said = cases(full(), "critical")["Refund above the limit × information_overload"].findtext("system-out")
+    assert "susceptible: shift 0.22" in (said or "")
+
+
 def test_the_counts_of_the_suite_are_those_of_its_cases():
     suite = ElementTree.fromstring(as_junit(full(), FailOn.CRITICAL).encode())
     told = {name: suite.attrib[name] for name in ("tests", "failures", "errors", "skipped")}

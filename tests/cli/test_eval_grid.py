@@ -87,6 +87,15 @@ def test_a_cell_that_is_not_there_yet_is_a_dash():
     assert "–" in printed(body)
 
 
+def test_of_very_many_scenarios_the_ones_that_moved_furthest_are_shown():
+    cells = [cell(f"scn_{n}", "x", n / 100) for n in range(80)]
+    text = printed(report(*cells))
+    assert "0.79 R" in text
+    assert "0.30 A" in text
+    assert "0.29 A" not in text.split("Shown are")[0]
+    assert "Shown are the 50 scenarios that moved furthest; 30 more" in words_of(text)
+
+
 # -- what was found
 
 
@@ -97,9 +106,8 @@ def test_the_worst_comes_first_with_the_field_that_moved():
         found.index("contradictory_instructions") < found.index("authority_bias") < found.index("SUSCEPTIBLE")
     )
     assert 'action: "escalate_to_owner" → "proceed"' in found
-    assert "2/5 match (10–90 %), baseline 10/10; shift 0.93 (0.83–1.00), noise 0.02, p 0.02" in words_of(
-        found
-    )
+    assert "2/5 match (10–90 %), baseline 10/10; runs 11, 12, 13, …" in words_of(found)
+    assert "shift 0.93 (0.83–1.00), noise 0.02, p 0.02; in the review queue" in words_of(found)
 
 
 def test_the_inconclusive_says_how_many_more_runs_would_decide():

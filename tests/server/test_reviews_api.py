@@ -1,14 +1,18 @@
 """The review queue over the API: what is in it, who may take it, when it is decided, what a verdict does."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, every_item, refused
+from desk import House, Org, answered, every_item, open_house, refused
 from pipelines.core.evals.review import LEASE_S
 from pipelines.engine.flag_reviews import flag_ended_matrices
+from pipelines.engine.read_reviews import Looker
+from pipelines.engine.review_evals import give_verdict
 from pipelines.engine.review_leases import ReviewLeases
-from pipelines.storage import evals, review_marks
+from pipelines.storage import review_marks
 from pipelines.wire.names import Role
 from reviewed import PRESSURE, RIGHT, WRONG, StoredMatrix, ended_matrix, scenario
 
@@ -219,7 +223,8 @@ async def test_open_task_verdicts_are_in_the_queue_without_a_row_until_somebody_
     assert await house.platform.database.read(rows) == 0
     await act(org, f"rev_run_{second}", "claim")
     assert await house.platform.database.read(rows) == 1
-    assert [item["run_id"] for item in await queue(org, limit=1)] == [first, second, third]
+    for limit in (1, 50):
+        assert [item["run_id"] for item in await queue(org, limit=limit)] == [first, second, third]
     assert [item["run_id"] for item in await queue(org, agent_id=found[0]["agent_id"])] == [first]
     assert [item["run_id"] for item in await queue(org, run_id=third)] == [third]
 
@@ -317,6 +322,25 @@ async def test_the_key_speaks_for_itself_where_nobody_is_named(org: Org) -> None
     assert [claim["by"] for claim in held["claims"]] == ["first key"]
 
 
+async def test_of_many_who_claim_or_decide_at_once_one_does(org: Org) -> None:
+    review_id = f"rev_run_{await undecided_run(org)}"
+    names = [f"r{number}" for number in range(12)]
+    replies = await asyncio.gather(
+        *(org.client.post(f"{BASE}/{review_id}/claim", json={"reviewer": name}) for name in names)
+    )
+    assert sorted(reply.status_code for reply in replies) == [200] + [409] * 11
+    (holder,) = [name for name, reply in zip(names, replies, strict=True) if reply.is_success]
+    await act(org, review_id, "release", reviewer=holder)
+    verdicts = await asyncio.gather(
+        *(
+            org.client.post(f"{BASE}/{review_id}/verdict", json={"reviewer": name, "verdict": "PASS"})
+            for name in names
+        )
+    )
+    assert sorted(reply.status_code for reply in verdicts) == [200] + [409] * 11
+    assert len((await read(org, review_id))["verdicts"]) == 1
+
+
 # Several reviewers
 
 
@@ -407,6 +431,14 @@ async def test_a_confirmed_susceptibility_pins_a_regression(org: Org, flagged: S
     (mark,) = await marks(org, kind="regression")
     assert (mark["scenario_id"], mark["variation"]) == (flagged.scenario_id, "time_pressure")
     assert (mark["tag"], mark["note"], mark["review_id"]) == ("regression", "It gave in.", item["id"])
+    scenarios = "/api/v1/eval/scenarios"
+    listed = await every_item(org.client, scenarios, marked="regression")
+    assert [each["id"] for each in listed] == [flagged.scenario_id]
+    kept = refused(await org.client.delete(f"{scenarios}/{flagged.scenario_id}"), 409, "conflict")
+    assert item["id"] in kept["message"]
+    await act(org, item["id"], "reopen")
+    assert await every_item(org.client, scenarios, marked="regression") == []
+    assert (await org.client.delete(f"{scenarios}/{flagged.scenario_id}")).status_code == 204
 
 
 @pytest.mark.parametrize("verdict", ["expected_behavior_wrong", "matcher_wrong"])
@@ -416,10 +448,17 @@ async def test_a_wrong_expectation_opens_the_scenario(org: Org, flagged: StoredM
     (mark,) = await marks(org, scenario_id=flagged.scenario_id)
     assert (mark["kind"], mark["reason"]) == ("needs_edit", verdict)
     assert mark["note"] == "Teams may be asked too."
+    path = f"/api/v1/eval/scenarios/{flagged.scenario_id}"
+    assert [each["kind"] for each in answered(await org.client.get(path))["marks"]] == ["needs_edit"]
+    listed = await every_item(org.client, "/api/v1/eval/scenarios", marked="needs_edit")
+    assert [each["id"] for each in listed] == [flagged.scenario_id]
+    answered(await org.client.put(path, json={"description": "Edited."}))
+    assert answered(await org.client.get(path))["marks"] == []
+    assert await marks(org) == []
 
 
 async def test_an_accepted_shift_is_what_is_expected_of_the_cell_until_it_is_taken_back(
-    house: House, org: Org, flagged: StoredMatrix
+    org: Org, flagged: StoredMatrix
 ) -> None:
     (item,) = await queue(org)
     decided = await act(org, item["id"], "verdict", verdict="acceptable_shift")
@@ -427,11 +466,6 @@ async def test_an_accepted_shift_is_what_is_expected_of_the_cell_until_it_is_tak
     (mark,) = await marks(org, kind="accepted_shift")
     assert mark["expected_behavior"] == WRONG
     assert mark["expectation"] == "directional"
-    matrix = await house.platform.database.read(
-        lambda connection: evals.matrix_by_id(connection, org_id=org.id, matrix_id=flagged.matrix_id)
-    )
-    assert matrix is not None
-    assert matrix.report_key is None, "its report is made again, with what is expected now"
     await act(org, item["id"], "reopen")
     assert await marks(org) == []
 
@@ -460,6 +494,54 @@ async def test_a_refusal_cannot_be_accepted_without_saying_what_is_expected(hous
     reply = await org.client.post(f"{BASE}/{item['id']}/verdict", json={"verdict": "acceptable_shift"})
     assert "refusal" in refused(reply, 422, "invalid_request")["details"][0]["message"]
     assert (await read(org, item["id"]))["status"] == "open"
+
+
+async def more_runs(house: House, org: Org) -> Row:
+    """What is known of the runs that a verdict asked for, and how many runs wait to be sent."""
+    (mark,) = await marks(org, kind="more_runs")
+
+    def pending(connection: Any) -> int:
+        return int(connection.execute("SELECT COUNT(*) FROM runs WHERE repeat_number > 2").fetchone()[0])
+
+    return mark | {"added": await house.platform.database.read(pending)}
+
+
+async def asked_for_runs(house: House, org: Org) -> str:
+    """A review that was decided as the database has it right after: nothing is queued yet."""
+    await no_audit(org)
+    agent_id = (await org.agent(endpoint_url="http://127.0.0.1:9/dispatch"))["id"]
+    await ended_matrix(house, org, await scenario(house, org), SHIFTED, agent_id=agent_id)
+    (item,) = await queue(org)
+    looker = Looker(org.id, "ann")
+    await give_verdict(house.platform, looker, item["id"], {"verdict": "needs_more_runs", "runs": 3})
+    assert (await more_runs(house, org))["is_queued"] is False
+    return str(item["id"])
+
+
+async def test_runs_that_a_kill_left_unqueued_are_queued_at_the_next_start(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        await asked_for_runs(house, house.owner)
+    async with open_house(tmp_path) as house:
+        for _ in range(200):
+            found = await more_runs(house, house.owner)
+            if found["is_queued"]:
+                break
+            await asyncio.sleep(0.05)
+        assert (found["is_queued"], found["added"]) == (True, 3)
+
+
+async def test_a_matrix_that_was_cancelled_takes_no_more_runs_and_that_is_told(
+    house: House, org: Org
+) -> None:
+    await no_audit(org)
+    await ended_matrix(house, org, await scenario(house, org), SHIFTED)
+    await house.platform.database.write(
+        lambda connection: connection.execute("UPDATE batches SET status = 'cancelled'")
+    )
+    (item,) = await queue(org)
+    decided = await act(org, item["id"], "verdict", verdict="needs_more_runs", runs=3)
+    assert "resume" in decided["outcome"]["refused"]
+    assert (await more_runs(house, org))["added"] == 0
 
 
 # The audit sample

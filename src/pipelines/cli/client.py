@@ -1,7 +1,7 @@
 """Talking to a server from a command: the key found, errors turned into messages."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -26,6 +26,12 @@ class Server:
         self._client = httpx2.Client(
             base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S, trust_env=uses_proxies(url)
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self._client.close()

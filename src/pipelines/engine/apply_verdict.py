@@ -3,7 +3,7 @@ all of it taken back when the review is opened again."""
 
 from pipelines.core.evals.review import ReviewKind, Verdict
 from pipelines.core.json_text import JsonObject
-from pipelines.storage import evals, review_marks, runs
+from pipelines.storage import review_marks, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.review_marks import Mark, MarkKind, NewMark
 from pipelines.storage.reviews import Review, StoredVerdict
@@ -29,16 +29,12 @@ def apply_verdict(connection: Connection, review: Review, winner: StoredVerdict,
         case Verdict.ACCEPTABLE_SHIFT:
             for mark in _accepted_before(connection, review):
                 review_marks.withdraw_mark(connection, mark_id=mark.id, now=now)
-            done = _marked(connection, review, winner, MarkKind.ACCEPTED_SHIFT, winner.asks, now)
-            _judge_anew(connection, review)
-            return done
+            return _marked(connection, review, winner, MarkKind.ACCEPTED_SHIFT, winner.asks, now)
 
 
 def take_back(connection: Connection, review: Review, now: str) -> list[Mark]:
     """Nothing of what the verdict did holds any more. Runs that were queued still run."""
     withdrawn = review_marks.withdraw_marks(connection, review_id=review.review_id, now=now)
-    if any(mark.kind is MarkKind.ACCEPTED_SHIFT for mark in withdrawn):
-        _judge_anew(connection, review)
     if review.run_id is not None and review.kind is not ReviewKind.SHIFT:
         runs.set_human_verdict(connection, org_id=review.org_id, run_id=review.run_id, verdict=None)
     return withdrawn
@@ -80,11 +76,3 @@ def _accepted_before(connection: Connection, review: Review) -> list[Mark]:
         kind=MarkKind.ACCEPTED_SHIFT,
     )
     return [mark for mark in marks if mark.variation == review.variation]
-
-
-def _judge_anew(connection: Connection, review: Review) -> None:
-    """The reports that the review rests on are made again, with what is expected now."""
-    for part in review.evidence:
-        matrix_id = part.get("matrix_id")
-        if isinstance(matrix_id, str):
-            evals.forget_report(connection, matrix_id=matrix_id)

@@ -5,6 +5,7 @@ done again: an open item of the same cell takes the evidence of a matrix once, a
 """
 
 import asyncio
+import logging
 import secrets
 import tempfile
 from collections import Counter
@@ -30,7 +31,9 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.evals import EvalOutcome, Matrix
 from pipelines.storage.review_marks import Mark
 from pipelines.storage.reviews import Review
+from pipelines.wire.errors import StorageUnavailable
 
+log = logging.getLogger(__name__)
 READING_S = 120.0  # of processor time: the report of 100,000 cells takes some 5 s
 MOST_FLAGS_BYTES = 1024 * 1024 * 1024
 AUDIT_PREFIX = "rev_audit_"
@@ -45,13 +48,16 @@ def new_review_id() -> str:
     return f"rev_{secrets.token_hex(12)}"
 
 
-async def flag_ended_matrices(platform: Platform, org_id: int | None = None) -> None:
-    """Some whose report nobody has looked through yet: an org's, or everybody's."""
-    waiting = await platform.database.read(
-        partial(review_marks.unflagged_matrices, org_id=org_id, most=MATRICES_A_ROUND)
-    )
+async def flag_ended_matrices(platform: Platform) -> None:
+    """Some whose report nobody has looked through yet."""
+    waiting = await platform.database.read(partial(review_marks.unflagged_matrices, most=MATRICES_A_ROUND))
     for org_id, matrix_id, report_key in waiting:
-        await flag_matrix(platform, org_id, matrix_id, report_key)
+        try:
+            await flag_matrix(platform, org_id, matrix_id, report_key)
+        except StorageUnavailable:
+            raise
+        except Exception:  # one that cannot be read must not keep the others from people
+            log.exception("matrix %s could not be looked through for what people have to see", matrix_id)
 
 
 async def flag_matrix(platform: Platform, org_id: int, matrix_id: str, report_key: str) -> None:
@@ -192,7 +198,8 @@ def store_flag(
             scenario_version=flag.scenario_version,
             updated_at=now,
         )
-        reviews.change_review(connection, after)
+        if not reviews.change_review(connection, after):  # somebody has just acted on it
+            return store_flag(platform, connection, matrix, flag, fingerprint, settings, reviewer=reviewer)
     assert after is not None
     detail: JsonObject = {"matrix_id": matrix.matrix_id, "reasons": [*flag.reasons]}
     reviews.add_event(

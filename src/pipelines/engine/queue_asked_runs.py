@@ -1,26 +1,38 @@
 """Runs that verdicts asked for: put to the cell's own matrix, which then is reported and flagged anew.
 
-What a kill leaves unqueued is queued at the next start. Killed between the two, a cell is asked twice as
-often as it was meant to be, never less: each run counts for itself.
+What a kill, or a database that was away, left unqueued is queued later. Killed between queueing and noting
+it, a cell gets the runs once more, never less: each run counts for itself.
 """
 
 from functools import partial
 
 from pipelines.core.json_text import JsonObject
-from pipelines.engine.platform import Platform
+from pipelines.engine.platform import Platform, later
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_evals import ask_cell_again
 from pipelines.storage import review_marks, reviews
 from pipelines.storage.connection import Connection
 from pipelines.storage.review_marks import Mark
+from pipelines.storage.runs import NEVER
 from pipelines.wire.errors import Conflict, NotFound
 
+LEFT_BEHIND_S = 60.0  # by then whoever took the verdict has queued its runs, or never will
 
-async def queue_asked_runs(platform: Platform, runner: BatchRunner, review_id: str | None = None) -> None:
-    """Of one review, or of all: at a start."""
-    for mark in await platform.database.read(review_marks.unqueued_runs):
-        if review_id in (None, mark.review_id):
+
+async def queue_asked_runs(platform: Platform, runner: BatchRunner, review_id: str) -> None:
+    """Those of a review that was just decided."""
+    for mark in await platform.database.read(partial(review_marks.unqueued_runs, before=NEVER)):
+        if mark.review_id == review_id:
             await _queue(platform, runner, mark)
+
+
+async def queue_left_behind(platform: Platform, runner: BatchRunner, *, at_start: bool) -> None:
+    """What nobody goes on with: all, at the start of the only process; else what is a minute old."""
+    before = NEVER
+    if not (at_start and platform.database.is_alone):
+        before = later(platform.now(), -LEFT_BEHIND_S)
+    for mark in await platform.database.read(partial(review_marks.unqueued_runs, before=before)):
+        await _queue(platform, runner, mark)
 
 
 async def _queue(platform: Platform, runner: BatchRunner, mark: Mark) -> None:

@@ -160,6 +160,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
             "readiness": readiness,
+            "review_watch": review_watch,
             "watches": BatchWatches(partial(read_batch, platform)),
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
             "matrix_reports": reports,

@@ -10,6 +10,12 @@ from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.reviews import SOME
 
+#: Taken back by nobody; and what asked for an edit has had one when the scenario is at another version.
+_HOLDS = (
+    "withdrawn_at IS NULL AND (kind <> 'needs_edit' OR scenario_version >= (SELECT version FROM"
+    " eval_scenarios WHERE eval_scenarios.scenario_id = review_marks.scenario_id))"
+)
+
 
 class MarkKind(StrEnum):
     ACCEPTED_SHIFT = "accepted_shift"  # body: what is expected of that cell from then on
@@ -97,7 +103,7 @@ def marks_of_scenarios(
     for start in range(0, len(scenario_ids), SOME):
         some = scenario_ids[start : start + SOME]
         rows = connection.execute(
-            "SELECT * FROM review_marks WHERE org_id = ? AND withdrawn_at IS NULL"
+            f"SELECT * FROM review_marks WHERE org_id = ? AND {_HOLDS}"
             f" AND scenario_id IN {in_list(some)}{of_kind} ORDER BY id",
             (org_id, *some, *((kind.value,) if kind is not None else ())),
         )
@@ -115,21 +121,39 @@ def marks_of_org(
         filters=filters,
         limit=limit,
         before_id=before_id,
-        where="withdrawn_at IS NULL",
+        where=_HOLDS,
     )
     return Page([_mark(row) for row in rows.items], rows.last_id)
 
 
 def marks_of_review(connection: Connection, review_id: str) -> list[Mark]:
     rows = connection.execute(
-        "SELECT * FROM review_marks WHERE review_id = ? AND withdrawn_at IS NULL ORDER BY id", (review_id,)
+        f"SELECT * FROM review_marks WHERE review_id = ? AND {_HOLDS} ORDER BY id", (review_id,)
     )
     return [_mark(row) for row in rows]
 
 
-def unqueued_runs(connection: Connection) -> list[Mark]:
-    """Runs that verdicts asked for and that nobody has queued yet."""
-    return [mark for mark in _more_runs(connection) if not mark.body.get("is_queued")]
+def accepted_mark(connection: Connection, *, matrix_id: str) -> str:
+    """Another text whenever a shift of a scenario of the matrix was accepted, or that was taken back."""
+    row = connection.execute(
+        "SELECT COUNT(*), COALESCE(SUM(id), 0) FROM review_marks WHERE kind = 'accepted_shift'"
+        " AND withdrawn_at IS NULL AND org_id = (SELECT org_id FROM eval_matrices WHERE matrix_id = ?)"
+        " AND scenario_id IN (SELECT scenario_id FROM eval_tasks WHERE matrix_id = ?)",
+        (matrix_id, matrix_id),
+    ).fetchone()
+    return f"{row[0]}/{row[1]}"
+
+
+def marked_scenarios(kind: MarkKind) -> str:
+    """A condition on a scenario's id: that it has such a mark."""
+    return f"scenario_id IN (SELECT scenario_id FROM review_marks WHERE kind = '{kind.value}' AND {_HOLDS})"
+
+
+def unqueued_runs(connection: Connection, *, before: str) -> list[Mark]:
+    """Runs that verdicts asked for before that moment and that nobody has queued yet."""
+    return [
+        mark for mark in _more_runs(connection) if not mark.body.get("is_queued") and mark.created_at < before
+    ]
 
 
 def runs_asked_of_matrix(connection: Connection, matrix_id: str) -> list[Mark]:
@@ -171,15 +195,12 @@ def put_settings(connection: Connection, *, org_id: int, settings: ReviewSetting
 # -- reports that were looked through
 
 
-def unflagged_matrices(
-    connection: Connection, *, org_id: int | None, most: int
-) -> list[tuple[int, str, str]]:
-    """Org, matrix and key of reports that nobody has looked through: an org's, or everybody's."""
-    of_org, values = (" AND org_id = ?", [org_id]) if org_id is not None else ("", [])
+def unflagged_matrices(connection: Connection, *, most: int) -> list[tuple[int, str, str]]:
+    """Org, matrix and key of reports that nobody has looked through for what people have to see."""
     rows = connection.execute(
         "SELECT org_id, matrix_id, report_key FROM eval_matrices WHERE report_key IS NOT NULL"
-        f" AND COALESCE(reviewed_key, '') <> report_key{of_org} ORDER BY id LIMIT ?",
-        (*values, most),
+        " AND COALESCE(reviewed_key, '') <> report_key ORDER BY id LIMIT ?",
+        (most,),
     )
     return [(row[0], row[1], row[2]) for row in rows]
 

@@ -91,7 +91,8 @@ def run_command(
         files=Files(junit=junit, html=html, svg=svg, csv=csv),
         as_json=as_json,
     )
-    run_matrix(Server(url, api_key), wanted)
+    with Server(url, api_key) as server:
+        run_matrix(server, wanted)
 
 
 def _listed(given: str | None) -> tuple[str, ...] | None:
@@ -114,7 +115,8 @@ def compare(
     from pipelines.cli.client import Server
     from pipelines.cli.eval.compare import print_comparison
 
-    print_comparison(Server(url, api_key), old, new, fails=fail_on_regression, as_json=as_json)
+    with Server(url, api_key) as server:
+        print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
 
 
 @app.command(name="list")
@@ -137,7 +139,8 @@ def list_command(
 
     filters = {"matrix_id": matrix, "scenario_id": scenario, "variation": variation}
     filters |= {"is_flagged": "true"} if flagged else {}
-    print_list(Server(url, api_key), what, filters=filters, limit=limit, as_json=as_json)
+    with Server(url, api_key) as server:
+        print_list(server, what, filters=filters, limit=limit, as_json=as_json)
 
 
 @app.command()
@@ -155,7 +158,8 @@ def show(
     from pipelines.cli.eval.run import Files
     from pipelines.cli.eval.show import print_one
 
-    print_one(Server(url, api_key), id, files=Files(html=html, svg=svg, csv=csv), as_json=as_json)
+    with Server(url, api_key) as server:
+        print_one(server, id, files=Files(html=html, svg=svg, csv=csv), as_json=as_json)
 
 
 @app.command()
@@ -176,7 +180,8 @@ def export(
     from pipelines.cli.eval.transfer import Target, export_scenarios
 
     target = Target(file=file, format=as_format, with_ids=with_ids)
-    export_scenarios(Server(url, api_key), ids or [], to=target)
+    with Server(url, api_key) as server:
+        export_scenarios(server, ids or [], to=target)
 
 
 @app.command(name="import")
@@ -190,4 +195,5 @@ def import_command(
     from pipelines.cli.client import Server
     from pipelines.cli.eval.transfer import import_scenarios
 
-    import_scenarios(Server(url, api_key), file, as_json=as_json)
+    with Server(url, api_key) as server:
+        import_scenarios(server, file, as_json=as_json)

@@ -7,9 +7,10 @@ from typing import Any
 import typer
 
 from pipelines.cli.client import Server
-from pipelines.cli.eval.listing import UNKNOWN, first_items, print_rows
+from pipelines.cli.eval.listing import first_items, print_rows
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import read_text, stop
+from pipelines.cli.junit import printable
 from pipelines.core.problems import Refused
 from pipelines.core.yaml_text import entries_as_yaml, read_yaml
 
@@ -18,8 +19,9 @@ LARGEST_CORRECTIONS = 1 << 20
 
 
 def print_drafts(server: Server, *, status: str | None, limit: int, as_json: bool) -> None:
-    query = {} if status == "all" else {"status": status or "draft"}
-    items = first_items(server, DRAFTS, limit, **query)
+    wanted = status or "draft"
+    items = first_items(server, DRAFTS, limit, status=wanted if wanted != "any" else None)
+    items.sort(key=lambda item: -item["confidence"])
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
     else:
@@ -32,14 +34,10 @@ def _print(items: list[Any]) -> None:
 
 
 def _row(item: Any) -> tuple[str, ...]:
-    confidence, support = item.get("confidence"), item.get("support") or {}
-    told = f"{support['k']} of {support['n']}" if "n" in support else UNKNOWN
-    sure = UNKNOWN if confidence is None else f"{confidence:.2f}"
-    return item["id"], item.get("kind") or UNKNOWN, sure, told, _scenario(item)["name"]
-
-
-def _scenario(item: Any) -> Any:
-    return item.get("scenario") or item
+    support = item["support"]
+    status = f" ({item['status']})" if item["status"] != "draft" else ""
+    told = (item["kind"], f"{item['confidence']:.2f}", f"{support['k']} of {support['n']}")
+    return item["id"], *told, item["name"] + status
 
 
 def print_draft(server: Server, draft_id: str, *, as_json: bool) -> None:
@@ -53,6 +51,11 @@ def generate_drafts(server: Server, body: dict[str, Any], *, as_json: bool) -> N
         typer.echo(json.dumps(answer, ensure_ascii=False))
         return
     _print(answer["scenarios"])
+    looked = answer["looked_at"]
+    seen = f"{plural(looked['spans'], 'span')} of {plural(looked['skills'], 'skill')}"
+    typer.echo(f"\nLooked at {seen}: {plural(answer['created'], 'new draft')}.")
+    for note in answer["notes"]:
+        typer.echo(f"  {printable(str(note))}")
 
 
 def adopt_drafts(server: Server, ids: list[str], *, corrections: Path | None, as_json: bool) -> None:

@@ -35,8 +35,8 @@ def print_findings(console: Console, report: Any) -> None:
         table.add_column(width=LABEL_WIDTH)
         table.add_column(overflow="fold")
         for number, line in enumerate(lines):
-            style = "bold" if number == 0 else ""
-            table.add_row(Text("" if number else label, LABEL_STYLES.get(label, "")), Text(line, style))
+            head = Text(label, LABEL_STYLES.get(label, "")) if number == 0 else Text()
+            table.add_row(head, Text(line, "bold" if number == 0 else ""))
         console.print(table)
 
 
@@ -81,15 +81,12 @@ def _hopeless(scenario: Any) -> list[str]:
 
 def _moved_cell(cell: Any, scenario: Any) -> list[str]:
     baseline = scenario["baseline"]["match_rate"]
-    match = f"{words.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}"
+    match = f"{words.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}{_runs(cell)}"
     noise = "" if cell["noise_floor"] is None else f", noise {cell['noise_floor']:.2f}"
     p = "" if cell["p_adjusted"] is None else f", p {cell['p_adjusted']:.2g}"
-    lines = [
-        f"{place(cell, scenario)}{_runs(cell)}",
-        words.moved(cell["components"]),
-        f"{match}; {words.shift(cell)}{noise}{p}",
-    ]
-    return [line for line in [*lines, _beside(cell)] if line]
+    moved = words.moved(cell["components"])
+    lines = [place(cell, scenario), moved, match, f"{words.shift(cell)}{noise}{p}{_beside(cell)}"]
+    return [line for line in lines if line]
 
 
 def _beside(cell: Any) -> str:
@@ -98,12 +95,12 @@ def _beside(cell: Any) -> str:
     if cell["toward_pressure"] is not None:
         said.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
     said += ["in the review queue"] if cell["is_flagged"] else []
-    return "; ".join(said)
+    return "".join(f"; {each}" for each in said)
 
 
 def _runs(cell: Any) -> str:
     ids, more = cell["run_ids"][:MOST_RUNS], len(cell["run_ids"]) > MOST_RUNS
-    return f" (runs {', '.join(map(str, ids))}{', …' if more else ''})" if ids else ""
+    return f"; runs {', '.join(map(str, ids))}{', …' if more else ''}" if ids else ""
 
 
 def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
@@ -112,7 +109,7 @@ def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
     cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
     moving = [cell for cell in cells if cell["shift_magnitude"]]
     for cell in _some(moving):
-        figures = f"{words.short_rate(cell['match_rate'])}; {words.shift(cell)}"
+        figures = f"{words.short_rate(cell['match_rate'])}; {words.shift(cell)}{_runs(cell)}"
         flagged = "; in the review queue" if cell["is_flagged"] else ""
         lines = [
             place(cell, names[cell["scenario_id"]]) + _runs(cell),

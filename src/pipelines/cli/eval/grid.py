@@ -12,12 +12,13 @@ from rich.text import Text
 from pipelines.cli.junit import printable
 
 LETTERS = {"green": "G", "amber": "A", "red": "R"}
-STYLES = {"green": "black on green3", "amber": "black on orange1", "red": "bold white on red3"}
+STYLES = {"green": "grey0 on green3", "amber": "grey0 on orange1", "red": "bold white on red3"}
 MARKS = {"critical": "!!", "susceptible": "!", "incomplete": "E", "exempt": "×"}
 HATCHED = "inconclusive"
 HATCH, PLAIN_HATCH = "░", "#"
 NARROWEST, WIDEST = 9, 14  # at 80 columns eight of the narrowest fit; `contradictory` fits the widest
 GAP = 1
+MOST_ROWS = 50  # nobody reads more in a terminal
 
 
 class Layout(NamedTuple):
@@ -34,16 +35,35 @@ def heatmap(report: Any, *, width: int = 80, is_unicode: bool = True) -> Iterato
     """Line by line. Scenarios and variations keep the report's order."""
     cells = {(cell["scenario_id"], cell["variation"]): cell for cell in report["cells"]}
     columns = report["variations"]
+    rows = _shown_rows(report)
     layout = _layout(columns, report["cells"], width, HATCH if is_unicode else PLAIN_HATCH)
     for start in range(0, len(columns), layout.most_columns):
         block = columns[start : start + layout.most_columns]
         yield from _heads(block, layout)
-        for scenario in report["scenarios"]:
+        yield Text()
+        for scenario in rows:
             yield from _title(scenario, layout.width)
             row = [cells.get((scenario["id"], column["id"])) for column in block]
             yield from _row(row, layout)
             yield Text()
+    left_out = len(report["scenarios"]) - len(rows)
+    if left_out:
+        said = f"Shown are the {len(rows)} scenarios that moved furthest"
+        yield Text(f"{said}; {left_out:,} more are in the page, the CSV and --json.", style="bold")
     yield from legend(report, layout)
+
+
+def _shown_rows(report: Any) -> list[Any]:
+    """All, in their order; of very many those that moved furthest."""
+    scenarios: list[Any] = report["scenarios"]
+    if len(scenarios) <= MOST_ROWS:
+        return scenarios
+    furthest: dict[str, float] = {}
+    for cell in report["cells"]:
+        id = cell["scenario_id"]
+        furthest[id] = max(furthest.get(id, 0.0), cell["shift_magnitude"] or 0.0)
+    kept = sorted(furthest, key=lambda id: -furthest[id])[:MOST_ROWS]
+    return [scenario for scenario in scenarios if scenario["id"] in set(kept)]
 
 
 def _layout(columns: list[Any], cells: list[Any], width: int, hatch: str) -> Layout:

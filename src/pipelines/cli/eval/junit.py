@@ -1,6 +1,6 @@
 """A matrix as JUnit XML: a test case per cell, named by scenario and variation, and one per baseline."""
 
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from pipelines.cli.eval import words
@@ -23,10 +23,13 @@ def as_junit(report: Any, fail_on: FailOn) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", classname=printable(classname), name=printable(f"{scenario} × {variation}")
         )
-        if found is not None:
-            kind, message, text = found
-            tally[kind] += 1
-            ElementTree.SubElement(case, kind, message=printable(message)).text = printable(text)
+        if found.kind is not None:
+            tally[found.kind] += 1
+            ElementTree.SubElement(case, found.kind, message=printable(found.message)).text = printable(
+                found.text
+            )
+        else:  # what passes the gate is not thereby without shift
+            ElementTree.SubElement(case, "system-out").text = printable(found.text)
     counts = {"tests": len(cases), "failures": tally["failure"], "errors": tally["error"]}
     for name, count in (counts | {"skipped": tally["skipped"]}).items():
         suite.set(name, str(count))
@@ -34,31 +37,34 @@ def as_junit(report: Any, fail_on: FailOn) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def _baseline(scenario: Any, is_hopeless: bool) -> tuple[str, str, str] | None:
+class _Outcome(NamedTuple):
+    kind: str | None  # failure, error or skipped; None: passed
+    message: str
+    text: str
+
+
+def _baseline(scenario: Any, is_hopeless: bool) -> _Outcome:
     baseline = scenario["baseline"]
+    told = words.rate(baseline["match_rate"])
     if not baseline["match_rate"]["n"]:
-        return "error", "no baseline run ended", f"{baseline['errors']} errors"
+        return _Outcome("error", "no baseline run ended", words.plural(baseline["errors"], "error"))
     if is_hopeless:
-        return (
-            "error",
-            "never does what is expected, even without pressure",
-            words.rate(baseline["match_rate"]),
-        )
-    return None
+        return _Outcome("error", "never does what is expected, even without pressure", told)
+    return _Outcome(None, "", told)
 
 
-def _outcome(cell: Any, fail_on: FailOn) -> tuple[str, str, str] | None:
+def _outcome(cell: Any, fail_on: FailOn) -> _Outcome:
     verdict = cell["verdict"]
-    figures = f"{words.shift(cell)}, {words.rate(cell['match_rate'])}"
+    figures = f"{verdict}: {words.shift(cell)}, {words.rate(cell['match_rate'])}"
     details = "\n".join(line for line in (words.moved(cell["components"]), figures) if line)
     if verdict == "incomplete":
-        return "error", f"{cell['errors']} runs ended with an error", details
+        return _Outcome("error", f"{words.plural(cell['errors'], 'run')} ended with an error", details)
     if verdict in VERDICTS_BY_GATE[fail_on]:
-        return "failure", f"{verdict}: {words.shift(cell)}", details
+        return _Outcome("failure", f"{verdict}: {words.shift(cell)}", details)
     if verdict == "inconclusive":
         more = cell["more_runs"]
         reason = f"about {more} more runs would decide" if more is not None else "too few runs to decide"
-        return "skipped", f"inconclusive: {reason}", details
+        return _Outcome("skipped", f"inconclusive: {reason}", details)
     if verdict == "exempt":
-        return "skipped", "exempt: the scenario expects nothing under this variation", details
-    return None
+        return _Outcome("skipped", "exempt: the scenario expects nothing under this variation", details)
+    return _Outcome(None, "", details)

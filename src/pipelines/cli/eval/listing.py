@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from pipelines.cli.client import Server
@@ -45,16 +44,18 @@ def first_items(server: Server, path: str, limit: int, **query: Any) -> list[Any
 
 
 def print_rows(columns: Sequence[str], rows: list[tuple[str, ...]], *, empty: str) -> None:
-    """Ids stay whole, so that they can be copied; long names wrap beside them."""
+    """The last column is the longest: where it does not fit beside the others, it stands below them."""
     if not rows:
         typer.echo(empty)
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for number, column in enumerate(columns):
-        table.add_column(column, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    Console(highlight=False).print(table)
+    console = Console(highlight=False, soft_wrap=True)
+    shown = [tuple(map(printable, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]
+    fits = sum(widths) + 2 * (len(widths) - 1) <= console.width
+    for number, (*heads, last) in enumerate([tuple(columns), *shown]):
+        line = "  ".join(head.ljust(width) for head, width in zip(heads, widths, strict=False))
+        text = f"{line}  {last}" if fits else f"{line.rstrip()}\n  {last}"
+        console.print(Text(text, style="bold" if number == 0 else ""))
 
 
 def _scenario(item: Any) -> tuple[str, ...]:

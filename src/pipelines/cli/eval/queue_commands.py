@@ -37,7 +37,8 @@ def list_drafts(
     from pipelines.cli.client import Server
     from pipelines.cli.eval.drafts import print_drafts
 
-    print_drafts(Server(url, api_key), status=status, limit=limit, as_json=as_json)
+    with Server(url, api_key) as server:
+        print_drafts(server, status=status, limit=limit, as_json=as_json)
 
 
 @drafts.command(name="show")
@@ -51,24 +52,29 @@ def show_draft(
     from pipelines.cli.client import Server
     from pipelines.cli.eval.drafts import print_draft
 
-    print_draft(Server(url, api_key), draft_id, as_json=as_json)
+    with Server(url, api_key) as server:
+        print_draft(server, draft_id, as_json=as_json)
 
 
 @drafts.command()
 def generate(
-    device_id: Annotated[str, typer.Option(help="The device, host, instance or agent id of the spans.")],
+    device_id: Annotated[
+        str | None, typer.Option(help="A device, host, instance or agent id of the spans. [default: any]")
+    ] = None,
     lookback_hours: Annotated[int, typer.Option(min=1, help="How far back to look.")] = 168,
     max_scenarios: Annotated[int, typer.Option(min=1, help="At most so many drafts.")] = 20,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Draft scenarios from the telemetry of a device. Looking twice adds nothing."""
+    """Draft scenarios from stored telemetry. Looking twice adds nothing."""
     from pipelines.cli.client import Server
     from pipelines.cli.eval.drafts import generate_drafts
 
-    body = {"device_id": device_id, "lookback_hours": lookback_hours, "max_scenarios": max_scenarios}
-    generate_drafts(Server(url, api_key), body, as_json=as_json)
+    body: dict[str, str | int] = {"lookback_hours": lookback_hours, "max_scenarios": max_scenarios}
+    body |= {"device_id": device_id} if device_id is not None else {}
+    with Server(url, api_key) as server:
+        generate_drafts(server, body, as_json=as_json)
 
 
 @drafts.command()
@@ -85,7 +91,8 @@ def adopt(
     from pipelines.cli.client import Server
     from pipelines.cli.eval.drafts import adopt_drafts
 
-    adopt_drafts(Server(url, api_key), draft_ids, corrections=corrections, as_json=as_json)
+    with Server(url, api_key) as server:
+        adopt_drafts(server, draft_ids, corrections=corrections, as_json=as_json)
 
 
 @drafts.command()
@@ -94,7 +101,8 @@ def dismiss(draft_ids: DraftIds, url: Url = DEFAULT_URL, api_key: ApiKey = None)
     from pipelines.cli.client import Server
     from pipelines.cli.eval.drafts import dismiss_drafts
 
-    dismiss_drafts(Server(url, api_key), draft_ids)
+    with Server(url, api_key) as server:
+        dismiss_drafts(server, draft_ids)
 
 
 @reviews.command(name="list")
@@ -110,7 +118,8 @@ def list_reviews(
     from pipelines.cli.client import Server
     from pipelines.cli.eval.reviews import print_reviews
 
-    print_reviews(Server(url, api_key), status=status, matrix=matrix, limit=limit, as_json=as_json)
+    with Server(url, api_key) as server:
+        print_reviews(server, status=status, matrix=matrix, limit=limit, as_json=as_json)
 
 
 @reviews.command(name="show")
@@ -124,7 +133,8 @@ def show_review(
     from pipelines.cli.client import Server
     from pipelines.cli.eval.reviews import print_review
 
-    print_review(Server(url, api_key), review_id, as_json=as_json)
+    with Server(url, api_key) as server:
+        print_review(server, review_id, as_json=as_json)
 
 
 @reviews.command()
@@ -144,4 +154,5 @@ def decide(
 
     said = {"verdict": verdict, "note": note, "reviewer": reviewer, "runs": runs}
     body = {key: value for key, value in said.items() if value is not None}
-    decide_review(Server(url, api_key), review_id, body, as_json=as_json)
+    with Server(url, api_key) as server:
+        decide_review(server, review_id, body, as_json=as_json)

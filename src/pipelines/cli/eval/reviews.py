@@ -15,7 +15,8 @@ from pipelines.cli.junit import printable
 from pipelines.core.evals.review import VERDICTS, ReviewKind
 
 REVIEWS = "/api/v1/eval/reviews"
-COLUMNS = ("id", "risk", "what", "about", "waits for")
+LONGEST = 400  # characters of a value; `--json` has all of it
+COLUMNS = ("id", "risk", "what", "waits for", "about")
 
 
 def print_reviews(
@@ -32,7 +33,7 @@ def print_reviews(
 def _row(item: Any) -> tuple[str, ...]:
     missing = item.get("reviewers_missing")
     waits = item["verdict"] or (words.plural(missing, "reviewer") if missing else item["status"])
-    return item["id"], item["risk_level"] or UNKNOWN, item["kind"], about(item), waits
+    return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, about(item)
 
 
 def about(item: Any) -> str:
@@ -55,7 +56,9 @@ def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
         console.print(f"- {printable(str(reason))}", markup=False)
     scenario = item.get("scenario")
     if scenario:
-        console.print(f"expected: {words.value(scenario['expected_behavior'], longest=400)}", markup=False)
+        console.print(
+            f"expected: {words.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
+        )
     for evidence in item.get("evidence") or ():
         _print_evidence(console, evidence)
     for given in item.get("verdicts") or ():
@@ -73,17 +76,21 @@ def _print_evidence(console: Console, evidence: Any) -> None:
             console.print(Text(f"\ninjected ({injected['delivery']}): {text}"))
     before = (evidence.get("baseline") or {}).get("observed")
     if before:
-        console.print(f"\nwithout: {words.value(before.get('value'), longest=400)}", markup=False)
+        console.print(f"\nwithout: {words.value(before.get('value'), longest=LONGEST)}", markup=False)
     components = evidence.get("components") or []
     if components:
         table = Table("field", "without", "with", "distance", box=None, padding=(0, 2, 0, 0))
         for part in components:
             sides = (words.side(part, "from"), words.side(part, "to"))
-            table.add_row(words.field(part["path"]), *map(Text, sides), f"{part['distance']:.2f}")
+            distance = f"{part['distance']:.2f}" if "distance" in part else UNKNOWN  # a blind review has none
+            table.add_row(words.field(part["path"]), *map(Text, sides), distance)
         console.print(table)
+    alike: dict[str, list[int]] = {}
     for run in evidence.get("runs") or ():
-        seen = (run.get("observed") or {}).get("value")
-        console.print(f"run {run['run_id']}: {words.value(seen, longest=200)}", markup=False)
+        seen = words.value((run.get("observed") or {}).get("value"), longest=LONGEST)
+        alike.setdefault(seen, []).append(run["run_id"])
+    for seen, ids in alike.items():
+        console.print(f"\n{words.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False)
     final = evidence.get("final_response")
     if final is not None:
         console.print(f"final response: {printable(str(final))}", markup=False)

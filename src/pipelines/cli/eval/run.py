@@ -58,8 +58,8 @@ class Wanted:
 
 
 def run_matrix(server: Server, wanted: Wanted) -> None:
-    for path in wanted.files.all():
-        write_text(path, "")  # better now than after an hour of runs
+    for file in wanted.files.all():
+        write_text(file, "")  # better now than after an hour of runs
     if wanted.resume is not None:
         path, body = f"{MATRIX}/{wanted.resume}/resume", None
     else:
@@ -135,7 +135,8 @@ def _print_matrix(console: Console, report: Any) -> None:
     console.print()
     counted = report["summary"]["verdicts"]
     told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in WORST_FIRST if counted.get(verdict))
-    console.print(f"{plural(len(report['cells']), 'cell')}: {told}. In brackets: 95 % intervals.")
+    console.print(f"{plural(len(report['cells']), 'cell')}: {told}")
+    console.print("In brackets: 95 % intervals. p is adjusted for all cells.", style="dim")
 
 
 def _print_places(console: Console, report: Any, files: Files) -> None:

@@ -1,10 +1,12 @@
 """What is expected of a cell once people accepted its shift: what the agent did there."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
+from pipelines.core.evals.scenario import CellExpectation, Scenario
 from pipelines.core.evals.shift import shift, value_at
 from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.matching import Missing
@@ -41,6 +43,22 @@ def typical_output(contract: Contract, outputs: Sequence[Observed]) -> Observed 
             times * shift(contract, one, other).distance for other, times in distinct.values()
         ),
     )
+
+
+def expected_now(scenario: Scenario, accepted: Mapping[str, JsonObject]) -> Mapping[str, CellExpectation]:
+    """What is expected of a scenario's cells, with the shifts that people accepted, by variation.
+
+    One that was accepted instead of something that the scenario no longer expects does not count: people
+    looked at another contract.
+    """
+    cells = dict(scenario.variations)
+    now = behavior_hash(scenario.expected_behavior)
+    for variation, body in accepted.items():
+        behavior = body.get("expected_behavior")
+        if body.get("instead_of") == now and isinstance(behavior, dict):
+            before = cells.get(variation, CellExpectation())
+            cells[variation] = replace(before, expectation="directional", expected_behavior=behavior)
+    return cells
 
 
 def behavior_hash(expected_behavior: JsonObject) -> str:

@@ -112,6 +112,14 @@ def compare_reports(before: Report, after: Report) -> JsonObject:
     }
 
 
+def without_details(report: JsonObject) -> JsonObject:
+    """What comparing needs of a report: of two large ones, the rest would not fit into memory together."""
+    cells: Any = report["cells"]
+    needed = ("scenario_id", "variation", "expectation", *_SHOWN)
+    slim: list[Json] = [{name: cell[name] for name in needed if name in cell} for cell in cells]
+    return {**report, "cells": slim}
+
+
 # Pairs
 
 

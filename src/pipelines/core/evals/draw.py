@@ -6,7 +6,7 @@ Texts come a line each. They are ours: written by `dumps`, so that no line end s
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from pipelines.core.evals.compare import compare_reports
+from pipelines.core.evals.compare import compare_reports, without_details
 from pipelines.core.evals.heatmap import Heatmap, InjectedText, heatmap_of
 from pipelines.core.evals.heatmap_csv import csv_parts
 from pipelines.core.evals.heatmap_html import Texts, html_parts
@@ -33,8 +33,12 @@ def drawn(data: bytes, format: str) -> Iterator[bytes]:
 def compared(data: bytes) -> bytes:
     """Of two lines, a report each."""
     before, _, after = data.partition(b"\n")
-    reports: list[Any] = [loads_own(before), loads_own(after)]
-    return dumps(compare_reports(*reports))
+    return dumps(compare_reports(_read(before), _read(after)))
+
+
+def _read(report: bytes) -> JsonObject:
+    told: Any = loads_own(report)
+    return without_details(told)
 
 
 def _json(heatmap: Heatmap, texts: Texts) -> Iterator[bytes]:

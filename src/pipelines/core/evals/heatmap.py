@@ -117,12 +117,11 @@ class Heatmap:
     columns: tuple[HeatColumn, ...]
     rows: tuple[HeatRow, ...]
     report: JsonObject  # without its cells and rows
+    detailed: frozenset[tuple[int, int]] | None = None  # by row and column; None: every cell
 
     def tells_of(self, row: int, column: int) -> bool:
         """Whether the page has details of this cell: of every one, unless there are too many for one file."""
-        if len(self.rows) * len(self.columns) <= MOST_DETAILED:
-            return True
-        return self.rows[row].cells[column].is_notable
+        return self.detailed is None or (row, column) in self.detailed
 
     @property
     def title(self) -> str:
@@ -159,6 +158,7 @@ def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
     bands = (float(settings["amber_from"]), float(settings["red_from"]))
     columns = tuple(_column(body) for body in report["variations"])
     cells = {(body["scenario_id"], body["variation"]): body for body in report["cells"]}
+    rows = tuple(_row(body, columns, cells, bands) for body in report["scenarios"])
     agent = report.get("agent") or {}
     name = str(agent.get("name") or f"agent {agent.get('id', '?')}")
     return Heatmap(
@@ -168,7 +168,8 @@ def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
         bands=bands,
         thresholds=settings["flag_above"],
         columns=columns,
-        rows=tuple(_row(body, columns, cells, bands) for body in report["scenarios"]),
+        rows=rows,
+        detailed=_detailed(rows) if len(rows) * len(columns) > MOST_DETAILED else None,
         report={
             name: value for name, value in report.items() if name not in ("cells", "scenarios", "variations")
         },
@@ -196,6 +197,17 @@ def shown_shift(shift: float, bands: tuple[float, float]) -> str:
         if band_of(float(text), bands) == band_of(shift, bands):
             return text
     return repr(shift)
+
+
+def _detailed(rows: tuple[HeatRow, ...]) -> frozenset[tuple[int, int]]:
+    """Of very many cells those that a person would look at, the flagged and the furthest first."""
+    notable = [
+        (not cell.is_flagged, -(cell.shift or 0.0), number, at)
+        for number, row in enumerate(rows)
+        for at, cell in enumerate(row.cells)
+        if cell.is_notable
+    ]
+    return frozenset((number, at) for _, _, number, at in sorted(notable)[:MOST_DETAILED])
 
 
 def _column(body: Any) -> HeatColumn:

@@ -84,33 +84,39 @@ def _neighbours(heatmap: Heatmap, row: int, column: int) -> str:
 
 
 def _figures(row: HeatRow, cell: HeatCell) -> str:
+    """What does not hold (not flagged, no flip, no error) is left out: thousands of panels stay readable."""
     body: Any = cell.detail
     more = f": {cell.more_runs}" if cell.more_runs else ""
     reasons = "; ".join(str(each) for each in body.get("flag_reasons") or ())
-    toward = {True: "yes", False: "no"}.get(body.get("toward_pressure"), "")  # None: nothing was declared
+    failed = f", {body['errors']} errors (in no denominator)" if body.get("errors") else ""
     facts = [
         ("verdict", f'<b class="badge {cell.band or "none"}">{escaped(cell.verdict)}</b>{escaped(more)}'),
-        ("flagged", escaped(reasons or "yes") if cell.is_flagged else "no"),
-        ("shift", f"<b>{cell.shown}</b>{_around(body)}"),
-        ("largest shift", number_text(body.get("shift_max"))),
-        (
-            "noise floor",
-            f"{number_text(body.get('noise_floor'))}; shift above it {number_text(body.get('shift_excess'))}",
-        ),
-        ("matched", _rate(cell.match)),
-        ("baseline matched", _rate(row.baseline)),
-        ("direction", escaped(DIRECTIONS.get(str(body.get("direction")), str(body.get("direction") or "")))),
-        ("toward the pressure", toward),
-        ("decision flipped", f"in {percent_text(body.get('decision_flip_rate'))} of the runs"),
+        ("flagged", escaped(reasons or "yes") if cell.is_flagged else ""),
+        *(_shift_facts(body, cell.shown) if cell.shift is not None else []),
+        ("matched", f"{_rate(cell.match)}; baseline {_rate(row.baseline)}"),
+        ("runs", f"{body.get('runs', 0)} ended{failed}"),
+    ]
+    return _facts(facts)
+
+
+def _shift_facts(body: Any, shown: str) -> list[tuple[str, str]]:
+    direction, expectation = str(body.get("direction") or "none"), str(body.get("expectation") or "")
+    floor, above = number_text(body.get("noise_floor")), number_text(body.get("shift_excess"))
+    flips = body.get("decision_flip_rate")
+    return [
+        ("shift", f"<b>{shown}</b>{_around(body)}, at most {number_text(body.get('shift_max'))}"),
+        ("noise floor", f"{floor}; shift above it {above}"),
         (
             "more than noise?",
             f"p = {number_text(body.get('p'))}, over all cells {number_text(body.get('p_adjusted'))}",
         ),
-        ("more than the placebo?", f"p = {number_text(body['p_placebo'])}" if body.get("p_placebo") else ""),
-        ("expectation", escaped(str(body.get("expectation") or ""))),
-        ("runs", f"{body.get('runs', 0)} ended, {body.get('errors', 0)} errors (in no denominator)"),
+        ("more than placebo?", f"p = {number_text(body['p_placebo'])}" if body.get("p_placebo") else ""),
+        ("direction", escaped(DIRECTIONS.get(direction, direction)) if direction != "none" else ""),
+        # None: the variation does not say where it pushes.
+        ("toward the pressure", {True: "yes", False: "no"}.get(body.get("toward_pressure"), "")),
+        ("decision flipped", f"in {percent_text(flips)} of the runs" if flips else ""),
+        ("expectation", escaped(expectation) if expectation != "invariant" else ""),
     ]
-    return _facts(facts if cell.shift is not None else [facts[0], facts[1], facts[6], facts[-1]])
 
 
 def _around(body: Any) -> str:

@@ -31,7 +31,7 @@ Texts = Mapping[tuple[str, str], Sequence[InjectedText]]
 
 
 def html_parts(heatmap: Heatmap, texts: Texts | None = None) -> Iterator[str]:
-    """The page, a row at a time. Past MOST_DETAILED cells only the notable ones have a panel; it says so."""
+    """The page, a row at a time. Of too many cells only notable ones have a panel, and it says so."""
     texts = texts or {}
     kept = _kept_texts(heatmap, texts)
     yield _head(heatmap)
@@ -78,10 +78,10 @@ def _about(heatmap: Heatmap) -> str:
         _times(report),
     ]
     notices = "" if heatmap.is_final else _notice("This matrix has not ended: the numbers will change.")
-    if len(heatmap.rows) * len(heatmap.columns) > MOST_DETAILED:
+    if heatmap.detailed is not None:
         notices += _notice(
-            f"More than {MOST_DETAILED:,} cells: only those flagged, susceptible or critical have details"
-            " here. heatmap.json and heatmap.csv tell of every cell."
+            f"More than {MOST_DETAILED:,} cells: only {len(heatmap.detailed):,} of those flagged, susceptible"
+            " or critical have details here. heatmap.json and heatmap.csv tell of every cell."
         )
     return (
         f"<h1><bdi>{escaped(heatmap.title)}</bdi></h1>"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from textwrap import wrap
+from unicodedata import east_asian_width
 
 from pipelines.core.evals.heatmap import HeatCell, Heatmap, HeatRow
 from pipelines.core.evals.markup import cut, escaped
@@ -9,7 +10,7 @@ from pipelines.core.evals.markup import cut, escaped
 LABEL, RISK, CELL = 264, 72, 92  # widths
 ROW, HEAD, TOP, FOOT, EDGE = 40, 56, 64, 124, 24  # heights, and the margin around all
 LEAST_WIDTH = 760  # the legend's
-NAME_CHARACTERS = 38  # of a scenario's name that fit beside its row; the whole name is its tooltip
+NAME_COLUMNS = 36  # of a scenario's name that fit beside its row; the whole name is its tooltip
 TOOLTIP_CHARACTERS = 500
 STYLE = """
 text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1c2430;
@@ -85,7 +86,9 @@ def _row(heatmap: Heatmap, row: HeatRow, top: int) -> str:
     baseline = str(row.baseline) if row.baseline is not None else "–"
     parts = [
         f"<g><title>{_tooltip(f'{row.name} ({row.scenario_id})')}</title>",
-        _text(EDGE, middle, cut(row.name, NAME_CHARACTERS), ""),
+        # A picture of its own cuts off what is wider than letters usually are.
+        f'<svg x="{EDGE}" y="{top}" width="{LABEL - 8}" height="{ROW}">'
+        f"{_text(0, middle - top, _fitted(row.name, NAME_COLUMNS), '')}</svg>",
         _text(EDGE + LABEL, middle, cut(row.risk_level, 10), "small"),
         "</g>",
         _box(-1, top, "none"),
@@ -168,6 +171,15 @@ def _box(number: int, top: int, kind: str) -> str:
 def _text(x: int, y: int, text: str, kind: str) -> str:
     named = f' class="{kind}"' if kind else ""
     return f'<text{named} x="{x}" y="{y}">{escaped(text)}</text>'
+
+
+def _fitted(text: str, columns: int) -> str:
+    """As much of a name as so many letters take; those of Chinese, Japanese and Korean are twice as wide."""
+    for at, letter in enumerate(text[:columns]):
+        columns -= east_asian_width(letter) in "WF"
+        if at >= columns:
+            return cut(text, max(1, at))
+    return cut(text, columns)
 
 
 def _tooltip(text: str) -> str:

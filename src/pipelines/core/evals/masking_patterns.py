@@ -187,6 +187,7 @@ def _iban(match: re.Match[str]) -> tuple[int, int] | None:
 #: Too short for any rule, and without what e-mail addresses, assignments and written-out numbers need.
 _PLAIN = re.compile(r"[A-Za-z_-]{0,12}\d{0,10}[A-Za-z]{0,4}")
 SHORT = 15
+LEAST_TOKEN = 9  # characters: `a://b:c@d` is the shortest thing that one of its rules finds
 
 
 def is_plain(text: str) -> bool:
@@ -214,8 +215,9 @@ def _has_long_token(text: str) -> bool:
     return len(text) >= LONG_TOKEN and max(map(len, text.split()), default=0) >= LONG_TOKEN
 
 
-#: In this order: what is hidden by one is not looked at by those after it.
-RULES: tuple[Rule, ...] = (
+#: Looked at only where LEAST_TOKEN characters stand together without a space. Here and below, in this order:
+#: what is hidden by one rule is not looked at by those after it.
+TOKEN_RULES: tuple[Rule, ...] = (
     Rule("private_key", lambda text: "PRIVATE KEY" in text, _PRIVATE_KEY, _whole),
     Rule("jwt", lambda text: "eyJ" in text, _JWT, _whole),
     Rule("credentials", lambda text: "://" in text and "@" in text, _IN_URL, _group),
@@ -223,8 +225,10 @@ RULES: tuple[Rule, ...] = (
     Rule("secret", _may_be_prefixed, _PREFIXED, _whole),
     Rule("secret", lambda text: "sk-" in text, _SK, _with_digit),
     Rule("secret", _may_authorize, _AUTHORIZATION, _with_digit),
-    Rule("secret", _may_assign, _ASSIGNED, _assigned),
     Rule("secret", _has_long_token, _LONG_TOKEN, _random),
+)
+RULES: tuple[Rule, ...] = (
+    Rule("secret", _may_assign, _ASSIGNED, _assigned),
     Rule("email", lambda text: "@" in text, _EMAIL, _email),
     Rule("iban", lambda text: len(text) >= SHORT and _IBAN_HINT.search(text), _IBAN, _iban),
 )
@@ -242,7 +246,10 @@ ADDRESS_RULES: tuple[Rule, ...] = (Rule("ip", lambda text: text.count(".") >= 3,
 
 def rules_for(text: str, *, ips: bool) -> list[Rule]:
     """Those that may find something in this text."""
-    found = [rule for rule in RULES if rule.hint(text)]
+    found: list[Rule] = []
+    if max(map(len, text.split()), default=0) >= LEAST_TOKEN:
+        found += [rule for rule in TOKEN_RULES if rule.hint(text)]
+    found += [rule for rule in RULES if rule.hint(text)]
     if _SEVEN_DIGITS.search(text):
         found += [rule for rule in NUMBER_RULES if rule.hint(text)]
     if ips:

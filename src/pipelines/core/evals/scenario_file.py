@@ -37,9 +37,10 @@ class ScenarioFile:
         return list(zip(ids, self.scenarios, strict=True))
 
     def as_json(self) -> JsonObject:
-        listed: list[Json] = [
-            ({"id": id} if id is not None else {}) | scenario.as_json() for id, scenario in self.entries
-        ]
+        listed: list[Json] = []
+        for id, scenario in self.entries:
+            known: JsonObject = {"id": id} if id is not None else {}
+            listed.append(known | scenario.as_json())
         body: JsonObject = {"scenarios": listed}
         own: list[Json] = [variation.as_json() for variation in self.variations]
         return body | ({"variations": own} if own else {})

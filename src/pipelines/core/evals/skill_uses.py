@@ -14,9 +14,6 @@ from pipelines.core.evals.masking import PLACEHOLDER
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own, pointer
 
 Path: TypeAlias = tuple[str, ...]
-#: A scalar of JSON as something that is equal to and hashed as itself alone: see `_leaf`.
-Leaf: TypeAlias = "str | int | float | bytes | Flag | None"
-
 MOST_LEVELS = 12  # of a field whose values tell inputs apart: a person would list them
 USES_A_LEVEL = 3  # on average: fewer, and equal values may be chance
 DECISION_NAMES = frozenset(
@@ -30,6 +27,9 @@ class Flag(NamedTuple):
 
     is_true: bool
 
+
+#: A scalar of JSON as something that is equal to and hashed as itself alone: see `_leaf`.
+Leaf: TypeAlias = str | int | float | bytes | Flag | None
 
 TRUE: Final = Flag(True)
 FALSE: Final = Flag(False)
@@ -56,16 +56,28 @@ Shape: TypeAlias = tuple[tuple[Path, ...], tuple[Leaf | type, ...]]
 
 
 class Interned:
-    """Equal tuples of paths are one: thousands of uses have the same."""
+    """Equal tuples of paths are one, and keys are put in order once: thousands of uses have the same."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[Path, ...], tuple[Path, ...]] = {}
+        self._orders: dict[tuple[str, ...], tuple[list[str], tuple[Path, ...]]] = {}
 
     def fields(self, value: Json, name: str) -> Fields:
         """Of an object; anything else stands under a name."""
-        leaves = list(_leaves(value if isinstance(value, dict) and value else {name: value}, ()))
+        whole = value if isinstance(value, dict) and value else {name: value}
+        if not any(isinstance(item, dict) for item in whole.values()):
+            keys, paths = self._order(tuple(whole))
+            return Fields(paths, tuple([_leaf(whole[key]) for key in keys]))
+        leaves = list(_leaves(whole, ()))
         paths = tuple(path for path, _ in leaves)
         return Fields(self._paths.setdefault(paths, paths), tuple(leaf for _, leaf in leaves))
+
+    def _order(self, keys: tuple[str, ...]) -> tuple[list[str], tuple[Path, ...]]:
+        if keys not in self._orders:
+            ordered = sorted(keys)
+            paths = tuple((key,) for key in ordered)
+            self._orders[keys] = ordered, self._paths.setdefault(paths, paths)
+        return self._orders[keys]
 
 
 def _leaves(value: JsonObject, path: Path) -> Iterator[tuple[Path, Leaf]]:

@@ -1,20 +1,16 @@
 """The review queue: what people have to look at, taking it, deciding, and what came of that."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.params import Path as PathParam
 
-from pipelines.core.evals.review import ReviewKind, ReviewStatus
+from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.evals.review_requests import read_bulk, read_opening, read_reopening, read_reviewer
 from pipelines.core.identity import Identity
 from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
 from pipelines.engine import read_reviews, review_evals
-from pipelines.engine.flag_reviews import flag_ended_matrices
 from pipelines.engine.open_review import open_review
-from pipelines.engine.platform import timestamp
 from pipelines.engine.queue_asked_runs import queue_asked_runs
 from pipelines.engine.read_reviews import Looker
 from pipelines.server.api import review_schemas as schemas
@@ -35,7 +31,9 @@ from pipelines.server.api.common import (
     id_cursor,
     json_body,
     read_json_object,
+    read_moment,
 )
+from pipelines.server.review_watch import ReviewWatch
 from pipelines.storage.paging import Filter
 from pipelines.storage.review_marks import MarkKind, marks_of_org
 from pipelines.storage.review_queue import Place, QueueFilter
@@ -50,6 +48,14 @@ Blind = Annotated[bool, Query(description="without the machine's verdict, until 
 WAITING = (ReviewStatus.OPEN, ReviewStatus.DISPUTED)
 
 
+def _watch_of(request: Request) -> ReviewWatch:
+    watch: ReviewWatch = request.app.state.review_watch
+    return watch
+
+
+Watch = Annotated[ReviewWatch, Depends(_watch_of)]
+
+
 def reviewer_of(key: Identity, named: str | None) -> str:
     """Who acts: whom the request names, else whoever the key or token belongs to."""
     return (named or "").strip() or key.name
@@ -58,6 +64,7 @@ def reviewer_of(key: Identity, named: str | None) -> str:
 @router.get("")
 async def list_reviews(
     platform: Ours,
+    watch: Watch,
     key: Viewer,
     status: Annotated[
         Literal["waiting", "open", "disputed", "decided", "any"],
@@ -93,10 +100,10 @@ async def list_reviews(
         fingerprint=fingerprint,
         run_id=run_id,
         matrix_id=matrix_id,
-        since=_moment(since),
+        since=read_moment("since", since),
     )
     after = _place(cursor)
-    await flag_ended_matrices(platform, key.org_id)
+    await watch.look()
     looker = Looker(key.org_id, reviewer_of(key, reviewer), blind)
     page = await read_reviews.list_reviews(
         platform, looker, asked, claimed_by=claimed_by, limit=limit, after=after
@@ -120,8 +127,9 @@ async def post_bulk(request: Request, platform: Ours, runner: Runner, key: Contr
     bulk = read_bulk(await read_json_object(request))
     looker = Looker(key.org_id, reviewer_of(key, bulk.reviewer))
     results = await review_evals.act_on_several(platform, looker, bulk)
-    if bulk.verdict:
-        await queue_asked_runs(platform, runner)
+    for result in results:
+        if result["ok"] and bulk.verdict.get("verdict") == Verdict.NEEDS_MORE_RUNS:
+            await queue_asked_runs(platform, runner, str(result["id"]))
     done = sum(1 for result in results if result["ok"])
     return answer({"results": results, "done": done, "failed": len(results) - done})
 
@@ -129,7 +137,7 @@ async def post_bulk(request: Request, platform: Ours, runner: Runner, key: Contr
 @router.get("/progress")
 async def get_progress(platform: Ours, key: Viewer, since: Since = None) -> Response:
     """What each person decided and holds, what waits, and what was decided."""
-    return answer(await read_reviews.read_progress(platform, key.org_id, since=_moment(since)))
+    return answer(await read_reviews.read_progress(platform, key.org_id, since=read_moment("since", since)))
 
 
 @router.get("/agreement")
@@ -140,7 +148,9 @@ async def get_agreement(
     since: Since = None,
 ) -> Response:
     """How far people agree on items that several decided on: kappa with its interval."""
-    return answer(await read_reviews.read_agreement(platform, key.org_id, kind=kind, since=_moment(since)))
+    return answer(
+        await read_reviews.read_agreement(platform, key.org_id, kind=kind, since=read_moment("since", since))
+    )
 
 
 @router.get("/settings")
@@ -214,7 +224,7 @@ async def post_verdict(
     named = body.get("reviewer")
     looker = Looker(key.org_id, reviewer_of(key, named if isinstance(named, str) else None))
     item = await review_evals.give_verdict(platform, looker, review_id, body)
-    if item["verdict"] == "needs_more_runs":
+    if item["verdict"] == Verdict.NEEDS_MORE_RUNS:
         await queue_asked_runs(platform, runner, review_id)
         item = await read_reviews.read_review(platform, looker, review_id)
     return answer(item)
@@ -248,15 +258,3 @@ def _place(cursor: str | None) -> Place | None:
     if not separator:
         raise InvalidCursor
     return Place(cursor_number(rank), cursor_number(number))
-
-
-def _moment(text: str | None) -> str | None:
-    """As stored times are written."""
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        return timestamp(moment.astimezone(UTC) if moment.tzinfo is not None else moment)
-    except (ValueError, OverflowError):
-        problem = Problem(path="/query/since", message="must be a moment", hint="2026-05-01T12:00:00Z")
-        raise Refused([problem], "the request") from None
