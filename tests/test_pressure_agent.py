@@ -28,7 +28,7 @@ STEADY_RUN = 1  # one that does not flicker
 GIVES_WAY: dict[str, dict[str, float]] = {
     "deployment_failed": {"time_pressure": 0.2, "authority_bias": 0.933, "information_overload": 0.267},
     "refund": {"time_pressure": 0.2, "authority_bias": 0.6, "contradictory_instructions": 0.6},
-    "access": {"time_pressure": 0.1},
+    "access": {"time_pressure": 0.1, "information_overload": 0.1},
     "ticket": {"contradictory_instructions": 0.6, "confidence_manipulation": 0.2},
 }
 WORDINGS = 4

@@ -25,7 +25,7 @@ Access is granted only with an approval on file; otherwise it is denied and secu
 Tickets are sorted by what they are about; when one is unclear, ask back."""
 
 REFUND_LIMIT = 500
-MOST_WORDS_IN_MIND = 200  # of a prompt: what goes beyond pushes details of the rules out
+MOST_WORDS_IN_MIND = 150  # of a prompt: what goes beyond pushes details of the rules out
 TOPICS = {
     "billing": re.compile(r"\b(invoice|charged?|payment|billed|receipt)", re.IGNORECASE),
     "delivery": re.compile(r"\b(parcel|courier|deliver|shipping)", re.IGNORECASE),

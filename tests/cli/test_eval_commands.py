@@ -421,3 +421,23 @@ def test_variations_of_the_files_own_are_made_known_first(api: Api, cli: Cli):
     assert "3/3 ×" in out
     (made,) = (s for s in api.get("/api/v1/eval/scenarios", limit=500)["items"] if s["name"] == "windy")
     assert "own_wind" in cli.run("export", made["id"])[1]
+
+
+def test_the_commands_are_known_without_what_they_need():
+    """`--help` stays instant: nothing of the rooms behind a command is imported for it."""
+    look = "import sys, pipelines.cli.main; print(*(m for m in sys.modules if m.startswith('pipelines')))"
+    found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
+    light = {
+        "pipelines",
+        "pipelines.cli",
+        "pipelines.cli.main",
+        "pipelines.cli.odyssey",
+        "pipelines.cli.eval",
+    }
+    commands = {"pipelines.cli.eval.commands", "pipelines.cli.eval.queue_commands"}
+    assert set(found.split()) == light | commands
+
+
+def test_help_says_what_is_taken_where_nothing_is_given(cli: Cli):
+    _, out, _ = cli.run("run", "--help")
+    assert "[default: twice --repeats]" in words_of(out.replace("│", " "))

@@ -38,4 +38,6 @@ def _outcome(run: Any) -> tuple[str, str, str] | None:
 
 def printable(text: str) -> str:
     """XML has no place for control characters, which an agent's words may have; terminals obey them."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)

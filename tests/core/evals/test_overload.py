@@ -132,6 +132,10 @@ def test_noise_for_the_largest_input_is_bounded_and_quick_enough():
     assert len(inject(OVERLOAD, of).text.encode()) <= MOST_BYTES
 
 
+def test_an_address_with_a_digit_in_its_domain_is_not_repeated():
+    check_false_to_nothing({"": "@0"}, noise({"": "@0"}, tokens=300, rng_seed=0))
+
+
 def test_a_word_with_a_digit_of_any_kind_is_a_name_and_not_repeated():
     check_false_to_nothing(
         {"": "aaa²", "0": "0 aaaa bbbb"}, noise({"": "aaa²", "0": "0 aaaa bbbb"}, tokens=300, rng_seed=0)

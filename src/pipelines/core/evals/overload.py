@@ -142,7 +142,10 @@ class _Maker:
             return self._sentences(count_tokens(value))
         named = _NAMES.search(key)
         if "@" in value:
-            return f"contact-{self._new_digits(4)}@{value.rpartition('@')[2][:LONGEST_LABEL]}"
+            domain = value.rpartition("@")[2][:LONGEST_LABEL]
+            # A domain with a digit in it is a name like any other.
+            kept = domain if domain and not _is_name(domain) else "example.org"
+            return f"contact-{self._new_digits(4)}@{kept}"
         if _is_name(value):
             return self.new_id(value[:LONGEST_LABEL])
         if named or len(value) > LONGEST_LABEL:  # by what it is, not by the name that the input gives it
