@@ -74,6 +74,14 @@ def test_missing_and_null_are_two_outputs():
     assert cell([missing], [null]).shift_magnitude == 0.2
 
 
+def test_the_change_of_the_match_rate_has_its_interval_and_its_p():
+    change = cell([AS_EXPECTED] * 10, [AS_EXPECTED] + [PROCEEDS] * 4).match_change()
+    assert change["difference"] == pytest.approx(-0.8)
+    assert [round(each, 2) for each in change["interval"]] == [-0.96, -0.29]
+    assert change["p"] == pytest.approx(0.0037, abs=5e-5)
+    assert cell([], [AS_EXPECTED]).match_change() is None
+
+
 def test_one_odd_baseline_does_not_colour_the_row():
     found = cell([PROCEEDS] + [AS_EXPECTED] * 4, [AS_EXPECTED] * 5)
     assert found.shift_magnitude == 0

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from pipelines.core.evals.contract import DECISION_SHARE
 from pipelines.core.evals.text_shift import CONTENT_WEIGHT
 from pipelines.core.json_text import JsonObject
-from pipelines.core.statistics import Interval
+from pipelines.core.statistics import Interval, fisher_exact, newcombe
 
 RiskLevel: TypeAlias = Literal["low", "medium", "high", "critical"]
 Band: TypeAlias = Literal["green", "amber", "red"]
@@ -93,11 +94,20 @@ class Cell:
     is_incomplete: bool = False
     risk_level: RiskLevel = "medium"
 
+    def match_change(self) -> JsonObject | None:
+        """The match rate less the baseline's, with Newcombe's interval and Fisher's p; None without runs."""
+        now, before = self.match_rate, self.baseline_match_rate
+        if not now.n or not before.n:
+            return None
+        interval, p = _change((before.k, before.n), (now.k, now.n))
+        return {"difference": now.k / now.n - before.k / before.n, "interval": [*interval], "p": p}
+
     def as_json(self) -> JsonObject:
         return {
             "runs": self.runs,
             "errors": self.errors,
             "match_rate": self.match_rate.as_json(),
+            "match_change": self.match_change(),
             "shift_magnitude": self.shift_magnitude,
             "shift_max": self.shift_max,
             "noise_floor": self.noise_floor,
@@ -120,3 +130,8 @@ class Cell:
             "expectation": self.expectation,
             "components": [*self.components],
         }
+
+
+@lru_cache(maxsize=4096)  # cells have few different counts
+def _change(before: tuple[int, int], now: tuple[int, int]) -> tuple[Interval, float]:
+    return newcombe(before, now), fisher_exact(before, now)

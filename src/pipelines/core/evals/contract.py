@@ -70,10 +70,6 @@ class Contract:
         declared = self.decision_fields or ("decision",)
         return declared[0].removeprefix("/")
 
-    @property
-    def has_decisions(self) -> bool:
-        return any(leaf.is_decision for leaf in self.leaves)
-
 
 def expected_leaves(expected: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
     """Literals, arrays and matchers of an expectation; an empty object is a leaf too."""

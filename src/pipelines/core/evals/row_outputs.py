@@ -97,11 +97,10 @@ class RowOutputs:
         """Orders outputs by what they are, so that no number depends on the order of runs."""
         return self._keys[number]
 
-    def example(self, number: int) -> Observed:
-        return self._examples[number]
-
     def moved(self, reference: int, counts: Mapping[int, int]) -> list[Component]:
         """The leaves that differ from the reference: their mean distance over all, and the furthest."""
+        if len(counts) == 1 and reference in counts:
+            return []
         origin = self._leaf_ids[reference]
         others = sorted(counts, key=self.sort_key)
         total = sum(counts.values())
