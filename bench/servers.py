@@ -238,12 +238,12 @@ def raw() -> Iterator[Target]:
         yield Target("raw", port, [request("/tools/get_order", ARGUMENTS)], pid, json.loads(ARGUMENTS))
 
 
-def npm_package(name: str, binary: str) -> Path | None:
-    """An npm package's command, installed once into .bench; None where it cannot be had."""
-    path = TOOLS / "node_modules" / ".bin" / binary
+def npm_package(name: str, binary: str, *, into: Path = TOOLS) -> Path | None:
+    """An npm package's command, installed once into a folder; None where it cannot be had."""
+    path = into / "node_modules" / ".bin" / binary
     if not path.exists() and shutil.which("npm"):
-        TOOLS.mkdir(exist_ok=True)
-        install = ["npm", "install", "--prefix", str(TOOLS), "--no-audit", "--no-fund", "--silent", name]
+        into.mkdir(exist_ok=True)
+        install = ["npm", "install", "--prefix", str(into), "--no-audit", "--no-fund", "--silent", name]
         subprocess.run(install, capture_output=True, timeout=600, check=False)
     return path if path.exists() else None
 

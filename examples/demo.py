@@ -1,6 +1,7 @@
-"""A whole visit to the range, as `make demo` shows it: a server, an agent, twelve tasks, their verdicts.
+"""A whole visit to the range, as `make demo` shows it: tasks with verdicts, then decisions under pressure.
 
-Everything is real: `pipelines up`, the agent in a process of its own, and `pipelines run` over its CSV.
+Everything is real: `pipelines up`, two agents in processes of their own, `pipelines run` over the CSV of one
+and `pipelines eval run` over the scenarios of the other.
 """
 
 import json
@@ -21,6 +22,15 @@ from rich.console import Console
 from rich.table import Table
 
 HERE = Path(__file__).parent / "refund_agent"
+PRESSURED = Path(__file__).parent / "pressure_agent"
+#: Outlives the demo, and is no part of the repository.
+HEATMAP = Path(__file__).parent.parent / "build" / "demo-heatmap.html"
+#: Four scenarios × seven variations × three repeats: some ninety runs, and a few more without pressure.
+VARIATIONS = (
+    "time_pressure,social_anchoring,authority_bias,information_overload,"
+    "contradictory_instructions,sycophancy,confidence_manipulation"
+)
+MATRIX = ("--variations", VARIATIONS, "--repeats", "3", "--rng-seed", "7")
 PATIENCE_S = 30
 SHOWN = ("failure", "refusal")  # tags of the tasks whose calls are shown
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 132)
@@ -90,10 +100,30 @@ def main() -> None:
         command = ["-m", "pipelines", "run", "--agent", str(agent["id"]), "--dataset", tasks]
         subprocess.run([sys.executable, *command], env=os.environ | env, check=False)
         show_calls(client)
+        put_under_pressure(client, stack, env)
     console.print(
         "\nNext: docs/quickstart.md does this by hand, docs/howto/verdicts.md says what the verdicts mean,\n"
-        "docs/howto/plans.md how to change what a tool does."
+        "docs/howto/plans.md how to change a tool, docs/howto/pressure-tests.md what a heatmap says."
     )
+
+
+def put_under_pressure(client: httpx2.Client, stack: ExitStack, env: dict[str, str]) -> None:
+    """An agent that decides by rules which can be read: robust to some pressures and not to others."""
+    port = free_port()
+    stack.enter_context(started(str(PRESSURED / "agent.py"), "--port", str(port), env=env))
+    wait_for(port)
+    definition = json.loads((PRESSURED / "agent.json").read_text()) | {
+        "endpoint_url": f"http://127.0.0.1:{port}/dispatch",
+        "auth_header_value": f"Bearer {env['AGENT_TOKEN']}",
+    }
+    agent = answered(client.post("/api/agents", json=definition))
+    HEATMAP.parent.mkdir(exist_ok=True)
+    scenarios = str(PRESSURED / "scenarios.yaml")
+    told = f"$ pipelines eval run scenarios.yaml --agent {agent['id']} --repeats 3 --html {HEATMAP.name}"
+    console.print(f"\n{agent['name']}: does it still decide alike when somebody presses?")
+    console.print(told, style="bold")
+    command = ["eval", "run", scenarios, "--agent", str(agent["id"]), *MATRIX, "--html", str(HEATMAP)]
+    subprocess.run([sys.executable, "-m", "pipelines", *command], env=os.environ | env, check=False)
 
 
 def show_calls(client: httpx2.Client) -> None:

@@ -45,7 +45,7 @@ def yields_to_authority(dispatch: Dispatch) -> None:
             answer["action"] = "proceed"
         case "time_pressure":
             answer["priority"] = "medium"
-    dispatch.answer(json.dumps(answer), metadata={"model": "played-1", "prompt_id": "p7"})
+    dispatch.answer(json.dumps(answer), metadata={"model": "played-1", "system_prompt_id": "p7"})
 
 
 def scenario(api: Api, **changes: Any) -> str:

@@ -9,15 +9,40 @@ import pytest
 import typer.main
 
 from pipelines.cli.main import app as cli
-from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, Randomly, parse_failure_rules
+from pipelines.core.agent_response_schema import COUNT_KEYS, NUMBER_KEYS, TEXT_KEYS
+from pipelines.core.failure_rules import (
+    FIELDS_BY_TRIGGER,
+    AfterNCalls,
+    AfterStateChange,
+    Randomly,
+    parse_failure_rules,
+)
+from pipelines.core.ledger_adapter import WRITE_POLICIES, LedgerAdapter
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.task_columns import COLUMNS
+from pipelines.core.tools_schema import Tool
 from pipelines.server.app import App
 from pipelines.server.errors import status_of
 from pipelines.server.metrics import METRICS
 from pipelines.server.settings import SETTINGS, load_settings
+from pipelines.wire import names
+from pipelines.wire.envelope import Envelope, ErrorClass
 from pipelines.wire.errors import every_error
+from pipelines.wire.names import Role, RunStatus, Source, TraceEventType
 
+ENVELOPE = Envelope(
+    run_id=1,
+    task_id=1,
+    agent_id=1,
+    user_instruction="",
+    odyssey_proxy_url="",
+    run_token="",
+    run_token_jti="",
+    messages=[],
+    session_id="",
+    system_prompt_addition="",
+    variation={},
+)
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -88,3 +113,32 @@ def test_the_failure_rules_of_the_reference_are_read_and_every_field_is_told():
     assert [type(rule) for rule in rules] == [AfterNCalls, Randomly, AfterStateChange]
     told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     assert told == {"trigger"} | {field.name for kind in map(type, rules) for field in fields(kind)}
+
+
+def _wire_words() -> dict[str, list[str]]:
+    """Everything an author or an agent writes or reads by name, by where it comes from."""
+    of_names = vars(names)
+    return {
+        "headers": [value for name, value in of_names.items() if name.startswith("HEADER_")],
+        "environment": [value for name, value in of_names.items() if name.startswith("ENV_")],
+        "sources": [*Source],
+        "statuses": [*RunStatus],
+        "events": [*TraceEventType],
+        "roles": [*Role],
+        "error classes": [*ErrorClass],
+        "triggers": list(FIELDS_BY_TRIGGER),
+        "fields of a tool": [each.name for each in fields(Tool) if not each.name.startswith("_")],
+        "fields of an adapter": [each.name for each in fields(LedgerAdapter)],
+        "write policies": list(WRITE_POLICIES),
+        "keys of metadata": [*TEXT_KEYS, *COUNT_KEYS, *NUMBER_KEYS],
+        "parts of a dispatch": list(ENVELOPE.body()) + list(ENVELOPE.body()["input"]),
+        "columns": [column.name for column in COLUMNS],
+    }
+
+
+@pytest.mark.parametrize("kind", _wire_words())
+def test_every_name_on_the_wire_stands_in_a_reference_page(kind):
+    told = "\n".join(path.read_text() for path in REFERENCE.glob("*.md"))
+    written = set(re.findall(r"[`\"./]([A-Za-z_][\w-]*)", told))
+    missing = [word for word in _wire_words()[kind] if word not in written]
+    assert not missing

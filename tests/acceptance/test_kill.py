@@ -4,8 +4,11 @@ import asyncio
 import random
 import resource
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +18,13 @@ import pytest
 from served import Server, running, visiting
 
 from desk import STATE, DrivenRun, Org, Row, answered, outage, refused
+from nodes import House, eventually, house_in
+from pipelines.core.evals.variation import BUILTIN
 from pipelines.core.failure_rules import chance_of, draw
 from pipelines.core.run_moment import seed_name, world_name
 from pipelines.core.tasks_csv import parse_tasks
+from played_agents import PlayedAgent, played
+from pressed import V1, ended_matrix, eval_runs, scenario, yields_to_authority
 
 pytestmark = pytest.mark.anyio
 RUNS = 8
@@ -261,3 +268,98 @@ async def test_a_flag_set_before_a_kill_opens_its_window_after_it(tmp_path: Path
         finally:
             server.kill()
     assert sources == ["injected", "injected", "odyssey"]
+
+
+class KilledMatrix:
+    """A matrix that lives through several servers, asked of one played agent."""
+
+    def __init__(self, house: House, *, scenarios: int, repeats: int, variations: int) -> None:
+        self.house = house
+        self.api = house.open()
+        self.repeats = repeats
+        self.variations = list(BUILTIN)[:variations]
+        self.scenario_ids = [scenario(self.api, name=f"S{number}") for number in range(scenarios)]
+
+    def start(self, agent_url: str) -> str:
+        agent_id = self.api.agent(agent_url, tools_schema=[])["id"]
+        body = {"scenario_ids": self.scenario_ids, "variation_types": self.variations, "agent_id": agent_id}
+        opened = self.api.post(f"{V1}/matrix", body | {"repeats": self.repeats, "rng_seed": 5}, 202)
+        self.total = int(opened["runs"])
+        return str(opened["id"])
+
+    def kill_at(self, agent: PlayedAgent, dispatches: int) -> None:
+        eventually(lambda: len(agent.dispatches) >= dispatches, f"{dispatches} dispatches")
+        self.house.kill()
+        self.api = self.house.open()
+
+    def check(self, matrix_id: str, agent: PlayedAgent) -> None:
+        """Every place has one outcome, no run was sent twice, and only what was cut off was tried again."""
+        report = ended_matrix(self.api, matrix_id)
+        while report["progress"]["errors"]:
+            self.api.post(f"{V1}/matrix/{matrix_id}/resume", status=202)
+            report = ended_matrix(self.api, matrix_id)
+        assert report["progress"] | {"total": self.total, "done": self.total} == report["progress"]
+        assert set(agent.runs_seen.values()) == {1}
+        runs = eval_runs(self.api, matrix_id=matrix_id)
+        stands = [run for run in runs if not run["retried"]]
+        cells = Counter((run["scenario_id"], run["variation"], run["repeat_number"]) for run in stands)
+        assert len(cells) == self.total == sum(cells.values())
+        assert all(run["matched"] is not None for run in stands)
+        assert all(run["error_class"] == "interrupted" for run in runs if run["retried"])
+        by_cell = {(cell["scenario_id"], cell["variation"]): cell for cell in report["cells"]}
+        assert len(by_cell) == len(self.scenario_ids) * len(self.variations)
+        assert {(cell["runs"], cell["errors"]) for cell in by_cell.values()} == {(self.repeats, 0)}
+        flagged = {(run["scenario_id"], run["variation"]) for run in stands if run["is_flagged"]}
+        assert flagged == {place for place in by_cell if place[1] == "authority_bias"}
+
+
+def killed_at_times(tmp_path: Path, times: list[int], **shape: int) -> None:
+    with house_in(tmp_path / "own", {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house:
+        matrix = KilledMatrix(house, **shape)
+        with played(yields_to_authority) as agent:
+            matrix_id = matrix.start(agent.url)
+            for dispatches in times:
+                matrix.kill_at(agent, dispatches)
+            matrix.check(matrix_id, agent)
+
+
+def test_a_matrix_that_is_killed_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    killed_at_times(tmp_path, [5, 25], scenarios=4, repeats=2, variations=4)
+
+
+@pytest.mark.slow
+def test_a_large_matrix_that_is_killed_again_and_again_is_finished(tmp_path: Path) -> None:
+    killed_at_times(tmp_path, list(range(50, 900, 120)), scenarios=20, repeats=5, variations=8)
+
+
+def test_killed_while_a_matrix_is_stored_leaves_nothing_of_it(tmp_path: Path) -> None:
+    with house_in(tmp_path / "own") as house, played(yields_to_authority) as agent:
+        matrix = KilledMatrix(house, scenarios=3, repeats=100, variations=8)
+        asking = threading.Thread(target=ignoring(httpx2.HTTPError, matrix.start), args=(agent.url,))
+        asking.start()
+        rows = "SELECT COUNT(*) FROM runs"
+        eventually(lambda: stored(house, rows) > 0, "some of its runs are stored")
+        house.kill()
+        asking.join()
+        assert 0 < stored(house, rows) < 3 * (200 + 8 * 100)
+        api = house.open()
+        assert api.get(f"{V1}/matrix")["items"] == []
+        for table in ("runs", "batches", "eval_matrices", "eval_tasks", "tasks", "datasets"):
+            assert stored(house, f"SELECT COUNT(*) FROM {table}") == 0
+        assert agent.dispatches == []
+        matrix.api, matrix.repeats = api, 1
+        matrix.check(matrix.start(agent.url), agent)
+
+
+def ignoring(error: type[Exception], act: Callable[..., object]) -> Callable[..., None]:
+    def quietly(*arguments: object) -> None:
+        with suppress(error):
+            act(*arguments)
+
+    return quietly
+
+
+def stored(house: House, question: str) -> int:
+    """From beside the server."""
+    with closing(sqlite3.connect(house.directory / "odyssey.db", timeout=10)) as database:
+        return int(database.execute(question).fetchone()[0])

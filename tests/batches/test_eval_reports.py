@@ -8,11 +8,11 @@ from threading import Event
 from xml.etree import ElementTree
 
 import pytest
-from pressed import EXPECTED, MATRIX, V1, ended_matrix, eval_runs, scenario, variation_of, yields_to_authority
 
 from desk import refused
 from nodes import Api, Row
 from played_agents import Dispatch, played
+from pressed import EXPECTED, MATRIX, V1, ended_matrix, eval_runs, scenario, variation_of, yields_to_authority
 
 HOSTILE = "</script><script>alert(1)</script> \"'\u202e =1+1"
 

@@ -5,6 +5,10 @@ from collections import Counter
 from hashlib import sha256
 
 import pytest
+
+from desk import refused
+from nodes import REFUND_TASK, Api, eventually
+from played_agents import Dispatch, does_nothing, played, refunds
 from pressed import (
     EXPECTED,
     MATRIX,
@@ -17,10 +21,6 @@ from pressed import (
     variation_of,
     yields_to_authority,
 )
-
-from desk import refused
-from nodes import REFUND_TASK, Api, eventually
-from played_agents import Dispatch, does_nothing, played, refunds
 
 
 def test_a_scenario_is_kept_as_it_was_written_and_a_change_makes_a_version(api: Api):

@@ -4,8 +4,6 @@ import sqlite3
 from typing import Any
 
 import pytest
-from pressed import SCENARIO as EXAMPLE
-from pressed import V1, cell_of, ended_matrix
 
 from desk import STATE, refused
 from nodes import Api, House
@@ -18,6 +16,8 @@ from pipelines.server.settings import DATABASE_FILE
 from pipelines.storage.datasets import as_texts
 from pipelines.storage.texts import add_parts, slices_of
 from played_agents import Dispatch, does_nothing, played
+from pressed import SCENARIO as EXAMPLE
+from pressed import V1, cell_of, ended_matrix
 
 SCENARIO = {
     "name": "hush: escalate",

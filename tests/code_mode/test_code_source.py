@@ -217,3 +217,11 @@ def test_a_tree_has_one_name_and_one_archive_whatever_its_order(tree):
 def test_trees_that_differ_in_a_name_or_a_byte_have_different_names():
     trees = [{"a": "1"}, {"b": "1"}, {"a": "2"}, {"a": "1", "b": "1"}, {}]
     assert len({tree_hash(tree) for tree in trees}) == len(trees)
+
+
+def test_the_file_that_pasted_text_becomes_has_a_name_that_a_file_can_have():
+    with pytest.raises(Refused) as refused:
+        read_code_source(
+            {"source": "paste", "text": "def run(): ..."}, entrypoint="a" * 70_000 + ".py", allow_http=False
+        )
+    assert [problem.path for problem in refused.value.problems] == ["/entrypoint"]

@@ -411,3 +411,14 @@ def test_a_rule_before_another_only_hides_it(some_rules, earlier, history):
 def test_the_window_is_exactly_n_to_n_plus_duration(n, duration):
     seen = fired([after_n(n, duration)], ["a"] * 35)
     assert seen == [0 if n <= number < n + duration else None for number in range(1, 36)]
+
+
+def test_a_forced_response_that_no_tool_may_answer_with_is_refused():
+    rule = {"trigger": "random", "tool": "*", "probability": 1}
+    for error, place in (
+        ({"code": 200, "response": "x" * 1_100_000}, "/0/error/response"),
+        ({"code": 503, "message": "x" * 600_000}, "/0/error/message"),
+    ):
+        with pytest.raises(Refused) as refused:
+            parse_failure_rules([rule | {"error": error}], tools=None)
+        assert [problem.path[-len(place) :] for problem in refused.value.problems] == [place]

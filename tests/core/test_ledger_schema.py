@@ -240,3 +240,21 @@ def test_a_world_and_the_update_that_adds_to_it_are_judged_alike(attrs):
     of_state = state_problems(SCHEMA, {"order": {"1": attrs}}, "")
     of_update = update_problems(SCHEMA, Add(entity_type="order", id="1", attrs=attrs))
     assert [problem.message for problem in of_state] == [problem.message for problem in of_update]
+
+
+def test_an_enum_holds_true_and_1_apart_but_1_and_1_0_together():
+    fields = [{"name": "x", "type": "number", "enum": [1, 2.0]}]
+    schema = parse_ledger_schema({"entities": [{"type": "order", "id_field": "id", "fields": fields}]})
+    fits = schema.entities["order"].fields["x"].complaint
+    assert fits(1.0) is None
+    assert fits(2) is None
+    assert all(map(fits, [True, [1], None]))
+
+
+def test_a_thousand_wrong_values_of_a_long_enum_are_told_in_few_words():
+    fields = [{"name": "x", "type": "string", "enum": [f"value {at}" for at in range(20_000)]}]
+    schema = parse_ledger_schema({"entities": [{"type": "order", "id_field": "id", "fields": fields}]})
+    found = list(state_problems(schema, {"order": {str(at): {"x": "wrong"} for at in range(1000)}}, ""))
+    assert len(found) == 1000
+    assert sum(len(problem.message) for problem in found) < 3_000_000
+    assert "or one of 19,900 others" in found[0].message

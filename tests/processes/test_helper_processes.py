@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.json_text import InvalidJson, dumps, loads
 from pipelines.core.problems import Refused
+from pipelines.processes import frames, worker
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
 
 pytestmark = pytest.mark.anyio
@@ -77,6 +80,20 @@ async def test_a_helper_out_of_memory_says_so_and_others_go_on(helpers: HelperPr
         await helpers.run(reading(), b"[" + b"[]," * (12 * MEBIBYTE) + b"[]]", owner=1)
     assert error.value.what in ("memory", "crash")
     assert await helpers.run(reading(), b"2", owner=1) == [b"2"]
+
+
+async def test_compiled_code_that_runs_out_of_memory_half_way_says_so_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def breaking(data: bytes) -> Iterator[bytes]:
+        yield b""
+        raise SystemError("returned a result with an exception set") from MemoryError()
+
+    monkeypatch.setitem(worker.JOBS, "breaking", breaking)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        worker._answer(theirs, {"job": "breaking", "arguments": {}}, b"")
+        assert [frames.receive(ours).kind for _ in range(2)] == [frames.PART, frames.OUT_OF_MEMORY]
 
 
 async def test_a_helper_that_was_killed_while_idle_is_replaced(helpers: HelperProcesses) -> None:

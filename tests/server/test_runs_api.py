@@ -25,6 +25,7 @@ async def test_an_opened_run_says_how_to_reach_it_and_only_then(org: Org) -> Non
     read = answered(await org.client.get(f"/api/runs/{run.id}"))
     assert read["odyssey_seed"]["user_instruction"] == TASK["user"]
     assert read["odyssey_seed"]["failure_rules"] == [outage("refund_order", n=1)]
+    assert read["odyssey_seed"]["initial_state"] == TASK["state"]
     assert read["counts"] == {"tool_calls": 0, "by_source": {}, "validation_failures": 0, "regenerated": 0}
     assert run.token not in str(read) + str(answered(await org.client.get("/api/runs")))
 

@@ -1,7 +1,7 @@
 """Talking to a server from a command: the key found, errors turned into messages."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -27,6 +27,12 @@ class Server:
             base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S, trust_env=uses_proxies(url)
         )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
     def close(self) -> None:
         self._client.close()
 
@@ -45,6 +51,18 @@ class Server:
 
     def put_zip(self, path: str, raw: bytes) -> Any:
         return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
+
+    def delete(self, path: str) -> Any:
+        return self._ask("DELETE", path)
+
+    def text(self, path: str, **query: Any) -> str:
+        """An answer that is no JSON, such as a page."""
+        return str(self._request("GET", path, params=query).text)
+
+    def find(self, path: str) -> Any:
+        """None where there is no such thing."""
+        response = self._request("GET", path, fine=(404,))
+        return None if response.status_code == 404 else response.json()
 
     def try_post(self, path: str) -> bool:
         """Whether it was done; a refusal is no error."""
@@ -65,13 +83,19 @@ class Server:
                 return items
 
     def _ask(self, method: str, path: str, **options: Any) -> Any:
+        response = self._request(method, path, **options)
+        return response.json() if response.content else None
+
+    def _request(
+        self, method: str, path: str, *, fine: tuple[int, ...] = (), **options: Any
+    ) -> httpx2.Response:
         try:
             response = self._client.request(method, path, **options)
         except httpx2.HTTPError as error:
             stop(f"{self._client.base_url} does not answer ({error}). Is `pipelines up` running? See --url.")
-        if response.is_error:
+        if response.is_error and response.status_code not in fine:
             _stop_with_error(path, response)
-        return response.json()
+        return response
 
 
 def _stop_with_error(path: str, response: httpx2.Response) -> None:

@@ -8,14 +8,18 @@ import typer
 from rich.console import Console
 
 from pipelines.cli import odyssey
+from pipelines.cli.eval.commands import app as eval_app
 
 app = typer.Typer(
     help="Odyssey: test AI agents against a world that answers.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # As rich markup, `[default: …]` in a help text would be taken for a style and vanish.
+    rich_markup_mode="markdown",
 )
 app.add_typer(odyssey.app, name="odyssey")
+app.add_typer(eval_app, name="eval")
 stderr = Console(stderr=True, highlight=False)
 
 
@@ -70,6 +74,27 @@ def prune(
     from pipelines.cli.prune import prune
 
     prune(is_dry=dry_run, data_dir=data_dir, database_url=database_url)
+
+
+@app.command()
+def token(
+    role: Annotated[str, typer.Option(help="viewer, contributor, admin or owner.")] = "contributor",
+    subject: Annotated[str, typer.Option(help="Who holds it: shown with what they do.")] = "local",
+    hours: Annotated[float, typer.Option(min=0.01, max=720, help="How long it is valid.")] = 12,
+    org: Annotated[str | None, typer.Option(help="Id or name, where the server has several.")] = None,
+    data_dir: Annotated[
+        str | None, typer.Option(help="Of the server. It may be running. [default: .pipelines]")
+    ] = None,
+    database_url: Annotated[
+        str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
+    ] = None,
+) -> None:
+    """Print a token (JWT) for /api/v1 and /v1/traces of the server whose data directory this is."""
+    from pipelines.cli.token import print_token
+
+    print_token(
+        role=role, subject=subject, hours=hours, org=org, data_dir=data_dir, database_url=database_url
+    )
 
 
 @app.command(name="run")

@@ -2,33 +2,25 @@
 
 import json
 import os
-import signal
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.junit import as_junit, printable
+from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
 
-POLL_S = 0.3
 MOST_WARNINGS = 10  # shown below the table
 MOST_RUNS_NAMED = 5
-INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 COLOURS = {"PASS": "green", "FAIL": "red", "PENDING": "yellow"}
-stderr = Console(stderr=True, highlight=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +39,15 @@ class Wanted:
 def run_tasks(server: Server, wanted: Wanted) -> None:
     if wanted.junit is not None:
         write_text(wanted.junit, "")  # better now than after an hour of runs
-    batch = _resumed(server, wanted.resume) if wanted.resume is not None else _opened(server, wanted)
-    batch, was_cancelled = _watch(server, batch["id"])
+    if wanted.resume is not None:
+        path, body = f"/api/batches/{wanted.resume}/resume", None
+    else:
+        path, body = "/api/runs", _asked(server, wanted)
+    _, batch, was_cancelled = watch(
+        server,
+        lambda: _opened(server.post(path, body)),
+        live=lambda seen: _live(seen["counts"]["by_verdict"]),
+    )
     runs = _standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
     if wanted.junit is not None:
         write_text(wanted.junit, as_junit(batch, runs))
@@ -63,22 +62,27 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
         raise typer.Exit(1)
 
 
-def _opened(server: Server, wanted: Wanted) -> Any:
+def _opened(batch: Any) -> Opened:
+    batch_id = int(batch["id"])
+    return Opened(batch_id, f"batch {batch_id}", f"/api/batches/{batch_id}/cancel")
+
+
+def _asked(server: Server, wanted: Wanted) -> Any:
     if wanted.agent is None or wanted.dataset is None:
         stop("Give --agent and --dataset, or --resume BATCH.")
-    agent = _agent(server, wanted.agent)
+    agent = find_agent(server, wanted.agent)
     body = {"agent_id": agent["id"], "dataset_id": _dataset(server, wanted.dataset, agent["id"])}
     body |= {"repeats": wanted.repeats}
     body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
     if wanted.fault_seed is not None:
         seed = wanted.fault_seed
-        body |= {"fault_seed": int(seed) if _is_number(seed) else seed}
-    return server.post("/api/runs", body)
+        body |= {"fault_seed": int(seed) if is_number(seed) else seed}
+    return body
 
 
-def _agent(server: Server, name: str) -> Any:
+def find_agent(server: Server, name: str) -> Any:
     """By id, by its folder or agent.json (registered, or given a new version), or by name."""
-    if _is_number(name):
+    if is_number(name):
         return server.get(f"/api/agents/{name}")
     path = Path(name)
     if path.is_dir() or path.suffix == ".json":
@@ -95,7 +99,7 @@ def _agent(server: Server, name: str) -> Any:
 
 def _dataset(server: Server, given: str, agent_id: int) -> int:
     """A CSV file is uploaded; a number is the id of a dataset that is there."""
-    if _is_number(given):
+    if is_number(given):
         return int(given)
     path = Path(given)
     uploaded = server.post(
@@ -108,60 +112,8 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
     return int(uploaded["id"])
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
-
-
-def _resumed(server: Server, batch_id: int) -> Any:
-    return server.post(f"/api/batches/{batch_id}/resume")
-
-
-def _watch(server: Server, batch_id: int) -> tuple[Any, bool]:
-    """The batch when it is done, and whether Ctrl-C ended it."""
-    columns = (
-        TextColumn("batch {task.fields[batch]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with (
-        _interruptible() as stopped,
-        Progress(*columns, TextColumn("{task.fields[live]}"), console=stderr) as bar,
-    ):
-        task = bar.add_task("", total=None, batch=batch_id, live="")
-        while True:
-            batch = server.get(f"/api/batches/{batch_id}")
-            counts = batch["counts"]
-            left = sum(counts["by_status"].get(status, 0) for status in ("pending", "running"))
-            bar.update(
-                task,
-                total=counts["total"],
-                completed=counts["total"] - left,
-                live=_live(counts["by_verdict"]),
-            )
-            if batch["status"] != "running":
-                return batch, bool(stopped)
-            if len(stopped) == 1:
-                server.try_post(f"/api/batches/{batch_id}/cancel")  # it may have ended just now
-                stopped.append(True)
-            time.sleep(POLL_S)
-
-
-@contextmanager
-def _interruptible() -> Iterator[list[bool]]:
-    """Ctrl-C is noted, so that what is shown after it is whole; a second one ends at once."""
-    stopped: list[bool] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if stopped:
-            raise KeyboardInterrupt
-        stopped.append(True)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield stopped
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _live(by_verdict: dict[str, int]) -> str:

@@ -11,6 +11,9 @@ from typing import TypeGuard
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import MOST_SHOWN, Problem
 
+MOST_QUOTED = 100  # names in one sentence: as many as a ledger schema has entity types
+LONGEST_QUOTED = 200  # characters of a name there
+
 
 def nearest_names(name: str, candidates: Iterable[str], most: int = 3) -> list[str]:
     """The candidates a person may have meant, best first; letter case does not count against one."""
@@ -62,8 +65,11 @@ def kind(value: Json) -> str:
 
 
 def quoted(names: Iterable[Json]) -> str:
-    """`a`, `b` or `c`."""
-    shown = [f"`{name}`" for name in names]
+    """`a`, `b` or `c`; of many only the first, since each of a thousand problems may list them."""
+    listed = list(names)
+    shown = [f"`{str(name)[:LONGEST_QUOTED]}`" for name in listed[:MOST_QUOTED]]
+    if len(listed) > MOST_QUOTED:
+        return f"{', '.join(shown)} or one of {len(listed) - MOST_QUOTED:,} others"
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 

@@ -123,6 +123,7 @@ def _read(name: str, fields: Fields, entrypoint: str, *, allow_http: bool) -> Co
 def _read_paste(fields: Fields, entrypoint: str) -> UploadedFiles:
     fields.require("text")
     content = _content(fields.get("text"), fields.at("text"), fields.problems, "`text`")
+    fields.problems += name_problems([entrypoint], lambda _: "/entrypoint")
     return UploadedFiles(source="paste", files=(CodeFile(entrypoint, content),))
 
 

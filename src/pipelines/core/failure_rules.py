@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean, kind
-from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields
+from pipelines.wire.names import MAX_BODY_BYTES
 
 ANY_TOOL = "*"
 SUCCESS = 200
@@ -280,7 +281,7 @@ def rule_from_stored(entry: Any) -> FailureRule:
 
 
 _OF_EVERY_RULE = ("trigger", "tool", "error", "latency_ms")
-_FIELDS = {
+FIELDS_BY_TRIGGER = {
     "after_n_calls": (*_OF_EVERY_RULE, "n", "duration"),
     "random": (*_OF_EVERY_RULE, "probability"),
     "after_state_change": (*_OF_EVERY_RULE, "condition", "duration"),
@@ -290,9 +291,9 @@ _FIELDS = {
 def _read_rule(fields: Fields, tools: Collection[str] | None) -> FailureRule | None:
     before = len(fields.problems)
     fields.require("trigger")
-    trigger = fields.choice("trigger", _FIELDS)
+    trigger = fields.choice("trigger", FIELDS_BY_TRIGGER)
     if trigger is not None:
-        fields.refuse_unknown(_FIELDS[trigger])
+        fields.refuse_unknown(FIELDS_BY_TRIGGER[trigger])
     tool = _read_tool(fields, tools)
     latency_ms = fields.whole_number("latency_ms", 0, least=1, most=MAX_LATENCY_MS)
     error = _read_error(fields, is_needed=not fields.has("latency_ms"))
@@ -371,6 +372,8 @@ def _read_success(error: Fields) -> ForcedReply:
         error.refuse("response", "code 200 needs `response`", "the JSON that the agent gets as a success")
     if error.has("message"):
         error.refuse("message", "code 200 answers with `response`; `message` would never be sent")
+    if len(dumps(error.get("response"))) > MAX_BODY_BYTES:
+        error.refuse("response", "is over 1 MiB, which no tool may answer with")
     return ForcedReply(code=SUCCESS, response=error.get("response"))
 
 
@@ -380,4 +383,6 @@ def _read_failure(error: Fields, code: int) -> ForcedReply:
     if error.has("response"):
         error.refuse("response", "`response` is sent with code 200 only", "put the text into `message`")
     error.require("message", f"code {code} needs the message that the agent gets")
+    if len(dumps(error.get("message"))) > MAX_BODY_BYTES // 2:
+        error.refuse("message", "is over 512 KiB, which nobody reads")
     return ForcedReply(code=code, message=error.text("message") or "")

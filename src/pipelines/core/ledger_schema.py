@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.core.authored import Fields, as_object, did_you_mean, kind, quoted
-from pipelines.core.json_text import Json, JsonObject, pointer, same
+from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger import Add, LedgerUpdate, SetFlag, Update, is_flag_section
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.stored import known_fields, stored_list
 
 MAX_ENTITIES = 100
@@ -28,6 +28,11 @@ class EntityField:
     type: str
     enum: tuple[Json, ...] | None = None
     description: str | None = None
+    _members: frozenset[tuple[bool, Json]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        scalars = [member for member in self.enum or () if not isinstance(member, (list, dict))]
+        object.__setattr__(self, "_members", frozenset(map(_as_member, scalars)))
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {"name": self.name, "type": self.type}
@@ -37,7 +42,7 @@ class EntityField:
     def complaint(self, value: Json) -> str | None:
         """Why a value does not fit, or None when it does."""
         if self.enum is not None:
-            if not any(same(value, member) for member in self.enum):
+            if isinstance(value, (list, dict)) or _as_member(value) not in self._members:
                 return f"`{self.name}` must be {quoted(self.enum)}, not {_shown(value)}"
         elif value is not None and not is_of_type(value, self.type):
             return f"`{self.name}` must be of type {self.type}, not {_shown(value)}"
@@ -129,7 +134,8 @@ def state_problems(schema: LedgerSchema, initial_state: Mapping[str, Json], path
             continue
         declared = schema.entities.get(kind_name)
         if declared is None:
-            problems.append(_undeclared(schema, kind_name, place))
+            is_shown = len(problems) < MOST_SHOWN  # looking for what was meant takes milliseconds
+            problems.append(_undeclared(schema, kind_name, place, with_hint=is_shown))
             continue
         for id, attrs in of_kind.items():
             assert isinstance(attrs, dict)
@@ -170,11 +176,16 @@ def _flag_problems(schema: LedgerSchema, flag: str, path: str) -> Iterator[Probl
         yield Problem(path=path, message=f"the ledger schema's flags do not include `{flag}`", hint=hint)
 
 
-def _undeclared(schema: LedgerSchema, entity_type: str, path: str) -> Problem:
-    hint = did_you_mean(entity_type, schema.entities)
+def _undeclared(schema: LedgerSchema, entity_type: str, path: str, *, with_hint: bool = True) -> Problem:
+    hint = did_you_mean(entity_type, schema.entities) if with_hint else None
     if hint is None and schema.entities:
         hint = f"declared: {quoted(schema.entities)}"
     return Problem(path=path, message=f"the ledger schema declares no entity type `{entity_type}`", hint=hint)
+
+
+def _as_member(value: Json) -> tuple[bool, Json]:
+    """A scalar for a set in which True is not 1, but 1 and 1.0 are one number."""
+    return isinstance(value, bool), value
 
 
 def _shown(value: Json) -> str:

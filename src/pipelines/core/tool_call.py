@@ -440,13 +440,13 @@ def _envelope(row: TraceRow, error: OdysseyError | None) -> bytes:
         # Nearly every reply, put together from text at hand. A declared tool's name needs no escaping.
         return (
             f'{{"tool_name":"{row.tool_name}","response":{row.response},"source":"odyssey","latency_ms":'
-            f'{row.latency_ms},"matched_rule_index":null,"validation":{_ALL_WELL_SHOWN}}}'
+            f'{round(row.latency_ms or 0)},"matched_rule_index":null,"validation":{_ALL_WELL_SHOWN}}}'
         ).encode()
     envelope: dict[str, object] = {
         "tool_name": row.tool_name,
         "response": orjson.Fragment(row.response or "null"),
         "source": row.source,
-        "latency_ms": row.latency_ms,
+        "latency_ms": round(row.latency_ms or 0),  # whole on the wire; the trace has it finer
         "matched_rule_index": row.matched_rule_index,
     }
     if row.validation is not None and row.source == Source.ODYSSEY:

@@ -11,14 +11,15 @@ from pipelines.core.evals.variation import BUILTIN, Variation, read_variation
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.storage import agents, eval_scenarios
+from pipelines.storage import agents, eval_scenarios, review_marks
 from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection
 from pipelines.storage.eval_scenarios import ScenarioHead, StoredScenario
+from pipelines.storage.review_marks import MarkKind
 from pipelines.wire.errors import Conflict, NotFound
 
 #: What is shown of a scenario beside what its author wrote; sent back with a change, it says nothing new.
-SHOWN_BESIDE = ("id", "version", "created_at", "updated_at")
+SHOWN_BESIDE = ("id", "version", "created_at", "updated_at", "versions", "marks")
 MOST_OWN_VARIATIONS = 500  # of an org: a person reads the list
 
 
@@ -86,10 +87,19 @@ async def change_scenario(
 
 
 async def delete_scenario(platform: Platform, org_id: int, scenario_id: str) -> None:
-    """Hidden from lists and new matrices; runs keep the version they were asked by."""
-    delete = partial(
-        eval_scenarios.delete_scenario, org_id=org_id, scenario_id=scenario_id, now=platform.now()
-    )
+    """Hidden from lists and new matrices; runs keep the version they were asked by. Conflict where it is
+    pinned as a regression."""
+    now = platform.now()
+
+    def delete(connection: Connection) -> bool:
+        pinned = review_marks.marks_of_scenarios(
+            connection, org_id=org_id, scenario_ids=[scenario_id], kind=MarkKind.REGRESSION
+        )
+        if pinned:
+            by = f"{scenario_id} is pinned as a regression by {pinned[0].review_id}"
+            raise Conflict(f"Scenario {by}; open that review again first.")
+        return eval_scenarios.delete_scenario(connection, org_id=org_id, scenario_id=scenario_id, now=now)
+
     if not await platform.database.write(delete):
         raise NotFound(f"There is no scenario {scenario_id}.")
 

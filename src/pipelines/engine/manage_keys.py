@@ -1,6 +1,7 @@
 """API keys: nobody can hand out more than they have."""
 
 from pipelines.core.authored import Fields
+from pipelines.core.identity import Identity
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
@@ -14,7 +15,7 @@ MAX_NAME = 255
 ROLES = tuple(role.value for role in Role)
 
 
-async def create_key(platform: Platform, asking: ApiKey, body: JsonObject) -> tuple[ApiKey, str]:
+async def create_key(platform: Platform, asking: Identity, body: JsonObject) -> tuple[ApiKey, str]:
     """The key's record and the secret itself, which is not kept."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
@@ -37,7 +38,7 @@ async def create_key(platform: Platform, asking: ApiKey, body: JsonObject) -> tu
     return made, secret
 
 
-async def revoke_key(platform: Platform, asking: ApiKey, key_id: int) -> None:
+async def revoke_key(platform: Platform, asking: Identity, key_id: int) -> None:
     """The key is refused from now on. An owner's key takes an owner, and the last one stays."""
     now = platform.now()
 

@@ -9,6 +9,7 @@ from pipelines.core.fair_slots import FairSlots
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.plan_readers import PlanReaders
+from pipelines.engine.review_leases import ReviewLeases
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
 from pipelines.storage.database import Database
@@ -61,5 +62,7 @@ class Platform:
     plan_readers: PlanReaders
     helpers: HelperProcesses  # read what is large: bodies, replies, code
     upload_helpers: HelperProcesses  # apart, since an upload takes minutes where a body takes seconds
+    span_helpers: HelperProcesses  # apart, since telemetry comes all the time
     dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
+    review_leases: ReviewLeases = field(default_factory=ReviewLeases)

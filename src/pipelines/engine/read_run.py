@@ -8,16 +8,18 @@ from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.code import output_of_run
 from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import world_by_hash
+from pipelines.storage.datasets import whole_odyssey_seed, world_by_hash
 from pipelines.storage.runs import Run
 from pipelines.storage.trace_rows import counts_of_run, trace_of_run, updates_of_run
 
 
 async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
-    """The run, its seed and the counts of its calls."""
+    """The run, the whole seed it was given and the counts of its calls."""
     run = await find_run(platform, org_id, run_id)
-    counts = await platform.database.read(lambda connection: counts_of_run(connection, run.id))
-    return run.as_json() | {"odyssey_seed": run.odyssey_seed(), "counts": counts}
+    seed, counts = await platform.database.read(
+        lambda connection: (whole_odyssey_seed(connection, run), counts_of_run(connection, run.id))
+    )
+    return run.as_json() | {"odyssey_seed": seed, "counts": counts}
 
 
 async def read_output(platform: Platform, org_id: int, run_id: int) -> JsonObject:

@@ -111,7 +111,7 @@ def fingerprint_parts(agent_id: int, agent_version: int, metadata: Json, tools_h
         "agent_id": agent_id,
         "agent_version": agent_version,
         "model": _fact(said.get("model")),
-        "prompt_id": _fact(said.get("prompt_id")),
+        "prompt_id": _fact(said.get("system_prompt_id")),
         "tools_hash": tools_hash,
     }
 

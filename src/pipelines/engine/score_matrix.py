@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from functools import partial
 from typing import IO, Any, NamedTuple
 
+from pipelines.core.evals.accepted import expected_now
 from pipelines.core.evals.report_input import (
     SCORES,
     VariationShown,
@@ -27,9 +28,10 @@ from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_evals import find_matrix
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage import agents, eval_scenarios, evals
+from pipelines.storage import agents, eval_scenarios, evals, review_marks
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import Matrix, ScoredRun, StoredOutput
+from pipelines.storage.review_marks import MarkKind
 from pipelines.storage.texts import SLICE_ROWS
 from pipelines.wire.errors import Conflict
 
@@ -209,9 +211,18 @@ class MatrixReports:
 def expected_in_cells(
     connection: Connection, *, org_id: int, scenario_ids: Sequence[str]
 ) -> dict[str, Mapping[str, CellExpectation]]:
-    """What is expected by now of the cells of some scenarios; a scenario that is gone is left out."""
+    """What is expected by now of the cells of some scenarios, with the shifts that reviewers accepted; a
+    scenario that is gone is left out."""
     found = eval_scenarios.scenarios_by_id(connection, org_id=org_id, scenario_ids=scenario_ids)
-    return {id: Scenario.from_stored(stored.body()).variations for id, stored in found.items()}
+    accepted: dict[str, dict[str, JsonObject]] = {}
+    for mark in review_marks.marks_of_scenarios(
+        connection, org_id=org_id, scenario_ids=scenario_ids, kind=MarkKind.ACCEPTED_SHIFT
+    ):
+        accepted.setdefault(mark.scenario_id, {})[mark.variation or ""] = mark.body
+    return {
+        id: expected_now(Scenario.from_stored(stored.body()), accepted.get(id, {}))
+        for id, stored in found.items()
+    }
 
 
 def _key_of(connection: Connection, *, matrix: Matrix) -> str:
@@ -219,6 +230,7 @@ def _key_of(connection: Connection, *, matrix: Matrix) -> str:
     rests_on: list[Json] = [
         evals.progress_of_matrix(connection, matrix),
         evals.expectations_mark(connection, matrix_id=matrix.matrix_id),
+        review_marks.accepted_mark(connection, matrix_id=matrix.matrix_id),
     ]
     return hashlib.sha256(dumps(rests_on)).hexdigest()[:32]
 

@@ -15,6 +15,7 @@ def create_code(
     functions: str | Sequence[Callable[..., Any]],
     requirements: Sequence[str] = (),
     env_vars: Mapping[str, str] | None = None,
+    org_id: int | None = None,
     api_key: str | None = None,
     base_url: str | None = None,
 ) -> Row:
@@ -28,8 +29,8 @@ def create_code(
         )
 
     `functions` is source text, or the functions themselves, whose source is read. `env_vars` maps a variable
-    to the name of an org credential; never put a secret's value here. Raises ApiFailed, also when the server
-    has no tool endpoints yet.
+    to the name of an org credential; never put a secret's value here. The org is the key's: `org_id` may be
+    written, and says nothing more. Raises ApiFailed, also when the server has no tool endpoints yet.
     """
     body = {
         "name": name,

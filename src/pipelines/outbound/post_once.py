@@ -51,6 +51,7 @@ class Post:
     body: bytes = field(repr=False)
     timeout_s: float  # for all of it, from the lookup of the name to the last byte
     most_bytes: int  # of the answer; reading stops there
+    method: Literal["POST", "GET"] = "POST"  # GET: what is published for everybody
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,7 +173,7 @@ async def _exchange(
 
 
 async def _send_and_read(post: Post, url: URL, progress: _Progress, stream: AsyncNetworkStream) -> None:
-    head = [f"POST {url.raw_path.decode('ascii')} HTTP/1.1", f"Host: {url.netloc.decode('ascii')}"]
+    head = [f"{post.method} {url.raw_path.decode('ascii')} HTTP/1.1", f"Host: {url.netloc.decode('ascii')}"]
     head += [f"{name}: {value}" for name, value in post.headers.items()]
     head += [f"Content-Length: {len(post.body)}", "", ""]
     progress.is_sending = True

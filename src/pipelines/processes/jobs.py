@@ -72,6 +72,16 @@ def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iter
     yield dumps(problems)
 
 
+def report_flags(data: bytes, *, matrix_id: str, wanted: list[list[str]]) -> Iterator[bytes]:
+    """The cells of a matrix report that people have to see; `wanted` are scenario, variation and why."""
+    from pipelines.core.evals.review import flags_of
+
+    report: Any = loads_own(data)
+    asked = {(scenario_id, variation): why for scenario_id, variation, why in wanted}
+    for flag in flags_of(report, matrix_id=matrix_id, wanted=asked):
+        yield dumps(flag.as_json())
+
+
 def matrix_report(data: bytes) -> Iterator[bytes]:
     """The report of a matrix, from what is stored of it."""
     from io import BytesIO
@@ -95,10 +105,35 @@ def compare_matrices(data: bytes) -> Iterator[bytes]:
     yield compared(data)
 
 
+def skill_spans(
+    data: bytes, *, encoding: str, is_gzip: bool, may_be_list: bool, key: str, ips: bool, arrived_ns: int
+) -> Iterator[bytes]:
+    """What is kept of telemetry, masked, in parts; then, last, what became of it. Null: it is too large."""
+    from pipelines.core.evals.kept_spans import kept_parts
+    from pipelines.core.evals.masking import Masking
+    from pipelines.core.evals.otlp import Inflated, inflated, spans_of
+
+    try:
+        body = inflated(data) if is_gzip else data
+    except Inflated:
+        yield b"null"
+        return
+    spans = spans_of(body, "protobuf" if encoding == "protobuf" else "json", may_be_list=may_be_list)
+    yield from kept_parts(spans, Masking(bytes.fromhex(key), ips=ips), arrived_ns=arrived_ns)
+
+
+def scenario_drafts(data: bytes, *, max_scenarios: int, without: list[str]) -> Iterator[bytes]:
+    """Drafts from lines of spans, one part each; then, last, what was looked at."""
+    from pipelines.core.evals.drafts import draft_parts
+
+    yield from draft_parts(data, most=max_scenarios, without=frozenset(without))
+
+
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
         *(read_json, upload_head, upload_rows, agent_reply, entry_file),
-        *(matrix_report, heatmap, compare_matrices),
+        *(matrix_report, heatmap, compare_matrices, report_flags),
+        *(skill_spans, scenario_drafts),
     )
 }

@@ -80,7 +80,11 @@ def _answer(connection: socket.socket, asked: dict, data: bytes) -> None:  # typ
         frames.send(connection, frames.OUT_OF_MEMORY)
     except ConnectionError:
         raise SystemExit(1) from None
-    except Exception:  # noqa: BLE001 - the server logs it and answers 500
+    except Exception as error:  # noqa: BLE001 - the server logs it and answers 500
+        # Compiled code that runs out of memory half-way raises this over the MemoryError.
+        if isinstance(error, SystemError) and isinstance(error.__cause__, MemoryError):
+            frames.send(connection, frames.OUT_OF_MEMORY)
+            return
         frames.send(connection, frames.FAILED, traceback.format_exc().encode("utf-8", "replace"))
 
 

@@ -33,12 +33,16 @@ from pipelines.server.api import (
     batches,
     credentials,
     datasets,
+    eval_drafts,
     eval_matrix,
     eval_reports,
+    eval_reviews,
     eval_runs,
     eval_scenarios,
     keys,
     runs,
+    telemetry,
+    whoami,
 )
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.batch_watches import BatchWatches
@@ -49,8 +53,10 @@ from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
+from pipelines.server.review_watch import ReviewWatch
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
+from pipelines.server.tokens import tokens_of
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox, load_or_make_key
 from pipelines.wire.names import PROXY_BASE
@@ -58,6 +64,7 @@ from pipelines.wire.names import PROXY_BASE
 # With the default of 5 ms the writer thread waits that long for its turn whenever the loop is busy;
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
+SPAN_PROCESSES = 3  # an org holds all but one of them
 UPLOAD_MEMORY_BYTES = 1536 * 1024 * 1024  # an upload of 64 MiB takes up to a gigabyte to check
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
@@ -100,8 +107,10 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     database = Database(settings.store())
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
     helpers, upload_helpers = HelperProcesses(), HelperProcesses(memory_bytes=UPLOAD_MEMORY_BYTES)
+    span_helpers = HelperProcesses(processes=SPAN_PROCESSES)
     client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
+    secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
@@ -110,7 +119,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     )
     platform = Platform(
         database=database,
-        secrets=SecretBox(load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)),
+        secrets=SecretBox(secret_key),
         live_runs=live_runs,
         now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
@@ -120,6 +129,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         plan_readers=plan_readers,
         helpers=helpers,
         upload_helpers=upload_helpers,
+        span_helpers=span_helpers,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.proxy_rate_limit)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
@@ -140,14 +150,17 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     await reports.start()
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
+    review_watch = ReviewWatch(platform, runner)
     try:
         yield {
             "platform": platform,
             "agent_client": client,
+            "tokens": tokens_of(settings, database, secret_key, policy),
             "runner": runner,
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
             "readiness": readiness,
+            "review_watch": review_watch,
             "watches": BatchWatches(partial(read_batch, platform)),
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
             "matrix_reports": reports,
@@ -155,6 +168,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     finally:
         lag.close()
         await housekeeping.close()
+        await review_watch.close()
         await readiness.close()
         await runner.stop()
         await reports.close()
@@ -163,6 +177,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         plan_readers.close()
         await helpers.close()
         await upload_helpers.close()
+        await span_helpers.close()
         await database.close()
 
 
@@ -185,10 +200,12 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.upload_limit_mb = settings.upload_limit_mb
+    api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
         *(agents, datasets, runs, batches, credentials, keys),
-        *(eval_scenarios, eval_runs, eval_matrix, eval_reports),
+        *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
+        *(eval_drafts, telemetry, whoami),
     ):
         api.include_router(module.router)
 

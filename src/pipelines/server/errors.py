@@ -13,6 +13,7 @@ from pipelines.core.json_text import JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.wire import errors
 from pipelines.wire.errors import OdysseyError
+from pipelines.wire.names import API_V1
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ STATUS: dict[type[OdysseyError], int] = {
     errors.SimulationError: 502,
     errors.AskFailed: 502,
     errors.StorageUnavailable: 503,
+    errors.IssuerUnavailable: 503,
     errors.InternalError: 500,
 }
 RETRY_AFTER_S = 1
@@ -47,10 +49,15 @@ def status_of(kind: type[OdysseyError]) -> int:
     return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
 
 
-def reply_to(error: OdysseyError, *, retry_after_s: int = RETRY_AFTER_S) -> ErrorReply:
+def reply_to(
+    error: OdysseyError, *, retry_after_s: int = RETRY_AFTER_S, has_detail: bool = False
+) -> ErrorReply:
+    """`has_detail`: the message stands in `detail` too, where clients of /api/v1 look for it."""
     status = status_of(type(error))
     headers = {"content-type": "application/json"}
     body: JsonObject = {"error": error.as_json()}
+    if has_detail:
+        body["detail"] = error.message
     if error.retryable:
         body["retryable"] = True
         headers["retry-after"] = str(retry_after_s)
@@ -87,25 +94,25 @@ def from_http(error: HTTPException, request: Request) -> OdysseyError:
 def install(app: FastAPI) -> None:
     """Every way a request can go wrong, answered in one shape."""
 
-    def answer(error: OdysseyError) -> Response:
-        reply = reply_to(error)
+    def answer(error: OdysseyError, request: Request) -> Response:
+        reply = reply_to(error, has_detail=request.url.path.startswith(API_V1))
         return Response(reply.body, reply.status, reply.headers)
 
     async def on_ours(request: Request, error: Exception) -> Response:
         assert isinstance(error, OdysseyError)
-        return answer(error)
+        return answer(error, request)
 
     async def on_refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
-        return answer(from_refusal(error))
+        return answer(from_refusal(error), request)
 
     async def on_validation(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return answer(from_validation(error))
+        return answer(from_validation(error), request)
 
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        response = answer(from_http(error, request))
+        response = answer(from_http(error, request), request)
         response.headers.update(error.headers or {})
         return response
 
@@ -115,7 +122,9 @@ def install(app: FastAPI) -> None:
         )  # goes nowhere: whoever asked has hung up, which is no fault of ours
 
     async def on_fault(request: Request, error: Exception) -> Response:
-        return answer(errors.InternalError())  # Starlette raises it again behind us, so the server logs it
+        return answer(
+            errors.InternalError(), request
+        )  # Starlette raises it again behind us, so the server logs it
 
     app.add_exception_handler(OdysseyError, on_ours)
     app.add_exception_handler(Refused, on_refused)

@@ -1,12 +1,14 @@
 """Pruning: by the server at its start and each hour, and by a command, beside a running server or none."""
 
 import asyncio
+import gc
 import logging
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.engine.ingest_spans import prune_spans
 from pipelines.engine.prune import CacheLimits, Pruned, prune
 from pipelines.sandbox.prune_folders import prune_folders
 from pipelines.server.sandboxes import code_folder, environments_folder
@@ -44,12 +46,16 @@ class Housekeeping:
     async def _every_hour(self) -> None:
         while True:
             try:
+                spans = await prune_spans(self._database, days=self._settings.telemetry_days)
+                if spans:
+                    _log.info("pruned %d spans of telemetry", spans)
                 pruned = await prune(self._database, _directories(self._settings), _limits(self._settings))
                 for line in _lines(pruned):
                     _log.info("pruned %s (%.1f MiB): %s", line.what, line.bytes / _MEBIBYTE, line.reason)
             except Exception:  # noqa: BLE001 - a full disk, a database that is away: no reason to stop for good
                 _log.warning("pruning failed; it is tried again in an hour", exc_info=True)
             await asyncio.sleep(EVERY_S)
+            gc.collect()  # while it works, the server hardly ever looks at all there is
 
 
 def prune_once(settings: Settings, *, is_dry: bool) -> list[Line]:

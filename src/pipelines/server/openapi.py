@@ -7,10 +7,12 @@ from fastapi import FastAPI
 
 from pipelines.core.json_text import dumps
 from pipelines.server import docs_page
+from pipelines.server.tokens import takes_tokens
 from pipelines.wire.names import (
     HEADER_ACTOR_ID,
     HEADER_IDEMPOTENCY_KEY,
     HEADER_RUN_TOKEN,
+    OTLP_TRACES,
     PROXY_BASE,
     TraceEventType,
 )
@@ -19,6 +21,7 @@ _ERROR = {
     "type": "object",
     "required": ["error"],
     "properties": {
+        "detail": {"type": "string", "description": "the message again; under /api/v1 only"},
         "error": {
             "type": "object",
             "required": ["code", "message"],
@@ -28,7 +31,7 @@ _ERROR = {
                 "details": {},
                 "retryable": {"type": "boolean"},
             },
-        }
+        },
     },
 }
 _JSON_ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
@@ -89,13 +92,16 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
     components["securitySchemes"] = {
         "api_key": {"type": "http", "scheme": "bearer", "description": "pk_live_…"},
         "api_key_header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
         "run_token": {"type": "http", "scheme": "bearer", "description": "the token of one run"},
         "run_token_header": {"type": "apiKey", "in": "header", "name": HEADER_RUN_TOKEN},
     }
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            if path.startswith("/api/"):
+            if path.startswith("/api/") or path == OTLP_TRACES:
                 operation["security"] = [{"api_key": []}, {"api_key_header": []}]
+                if takes_tokens(path):
+                    operation["security"].append({"token": []})
                 _add_errors(operation, _EVERYWHERE)
     for base, parameters in (
         (PROXY_BASE, []),

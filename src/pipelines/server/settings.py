@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from pipelines.core.issuer_url import oidc_problems
 from pipelines.core.problems import Problem, Refused
 from pipelines.server import public_url
 from pipelines.server.open_connections import ConnectionLimits, most_connections
@@ -33,12 +34,15 @@ RANGES = (
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
     ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
     ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
+    ("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 0, 36_500),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
+    ("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 0, 600),
 )
 CHOICES = (
     ("PIPELINES_SYNCHRONOUS", "synchronous", ("full", "normal")),
     ("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", ("auto", "yes", "no")),
     ("PIPELINES_UNSAFE_CODE", "unsafe_code", ("yes", "no")),
+    ("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", ("yes", "no")),
     ("PIPELINES_LOG_LEVEL", "log_level", ("debug", "info", "warning", "error")),
     ("PIPELINES_LOG_FORMAT", "log_format", ("text", "json")),
     ("PIPELINES_ACCESS_LOG", "access_log", ("yes", "no")),
@@ -75,7 +79,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
     Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
     Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
+    Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
+    Setting("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", "no", "yes masks IP addresses too"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
+    Setting("PIPELINES_OIDC_ISSUER", "oidc_issuer", "", "whose tokens /api/v1 takes; empty: only our own"),
+    Setting("PIPELINES_OIDC_AUDIENCE", "oidc_audience", "", "whom its tokens must be meant for (aud)"),
+    Setting("PIPELINES_OIDC_ROLE_CLAIM", "oidc_role_claim", "role", "the claim with the role"),
+    Setting("PIPELINES_OIDC_ORG_CLAIM", "oidc_org_claim", "", "the claim with the org; empty: the only one"),
+    Setting("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 60, "how far clocks may differ for a token's times"),
     Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
     Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json: one object per line"),
     Setting("PIPELINES_ACCESS_LOG", "access_log", "no", "yes logs a line for each request"),
@@ -106,7 +117,14 @@ class Settings:
     sandboxes_at_once: int
     cache_days: int
     cache_limit_mb: int
+    telemetry_days: int
+    telemetry_mask_ips: str
     worker_silent_s: int
+    oidc_issuer: str
+    oidc_audience: str
+    oidc_role_claim: str
+    oidc_org_claim: str
+    token_skew_s: int
     log_level: str
     log_format: str
     access_log: str
@@ -143,6 +161,10 @@ class Settings:
     def runs_unsafe_code(self) -> bool:
         """The operator takes uploaded code to be as trustworthy as the server itself."""
         return self.unsafe_code == "yes"
+
+    @property
+    def masks_ips(self) -> bool:
+        return self.telemetry_mask_ips == "yes"
 
     @property
     def logs_requests(self) -> bool:
@@ -232,6 +254,8 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
         )
     if values["public_url"] and (problem := public_url.problem_of(values["public_url"])):
         found.append(problem)
+    if values["oidc_issuer"]:
+        found += oidc_problems(values["oidc_issuer"], values["oidc_audience"])
     if values["secret_key"]:
         try:
             decoded_key(values["secret_key"])

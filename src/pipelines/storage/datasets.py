@@ -193,11 +193,11 @@ def whole_seed(connection: Connection, task: Task) -> Seed:
     return replace(task.seed, initial_state=world_by_hash(connection, task.world_hash))
 
 
-def whole_odyssey_seed(connection: Connection, task: Task) -> JsonObject:
-    """What is shown of it, the world as it was written."""
-    if task.world_hash is None:
-        return task.odyssey_seed()
-    return task.odyssey_seed() | {"initial_state": written(world_text(connection, task.world_hash))}
+def whole_odyssey_seed(connection: Connection, owner: WithSeed) -> JsonObject:
+    """What is shown of a task's or a run's, the world as it was written."""
+    if owner.world_hash is None:
+        return owner.odyssey_seed()
+    return owner.odyssey_seed() | {"initial_state": written(world_text(connection, owner.world_hash))}
 
 
 def _page_of_dataset(connection: Connection, dataset_id: int, limit: int, after_id: int | None) -> Page[Row]:

@@ -152,10 +152,16 @@ def names_of_scenarios(connection: Connection, *, org_id: int, most: int) -> dic
 
 
 def scenarios_of_org(
-    connection: Connection, *, filters: list[Filter], limit: int, before_id: int | None
+    connection: Connection,
+    *,
+    filters: list[Filter],
+    limit: int,
+    before_id: int | None,
+    where: str | None = None,
 ) -> Page[StoredScenario]:
-    """Newest first, at their current versions; filters are over org_id, risk_level, agent_id and name."""
-    rows = page_of(connection, _CURRENT, filters=filters, limit=limit, before_id=before_id)
+    """Newest first, at their current versions; filters are over org_id, risk_level, agent_id and name, and
+    `where` is a condition of our own code."""
+    rows = page_of(connection, _CURRENT, filters=filters, limit=limit, before_id=before_id, where=where)
     return Page([_scenario(row) for row in rows.items], rows.last_id)
 
 

@@ -3,7 +3,9 @@
 import hashlib
 import secrets
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
+from pipelines.core.identity import Identity
 from pipelines.core.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
@@ -13,11 +15,10 @@ KEY_PREFIX = "pk_live_"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ApiKey:
+class ApiKey(Identity):
+    credential: ClassVar[str] = "key"
+
     id: int
-    org_id: int
-    name: str
-    role: Role
     preview: str  # the first characters, for telling keys apart
     created_at: str
     revoked_at: str | None
@@ -48,6 +49,25 @@ def add_org(connection: Connection, name: str, now: str) -> int:
 
 def has_orgs(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM orgs LIMIT 1").fetchone() is not None
+
+
+class Org(NamedTuple):
+    id: int
+    name: str
+
+
+def some_orgs(connection: Connection, limit: int) -> list[Org]:
+    rows = connection.execute("SELECT id, name FROM orgs ORDER BY id LIMIT ?", (limit,)).fetchall()
+    return [Org(row["id"], row["name"]) for row in rows]
+
+
+def orgs_called(connection: Connection, named: int | str) -> list[Org]:
+    """By id, if it is a number, else by name, which two may share."""
+    column = "id" if isinstance(named, int) else "name"
+    rows = connection.execute(
+        f"SELECT id, name FROM orgs WHERE {column} = ? ORDER BY id LIMIT 2", (named,)
+    ).fetchall()
+    return [Org(row["id"], row["name"]) for row in rows]
 
 
 def add_key(connection: Connection, *, org_id: int, name: str, role: Role, key: str, now: str) -> ApiKey:

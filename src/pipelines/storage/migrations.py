@@ -370,6 +370,169 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX eval_outcomes_of_org ON eval_outcomes (org_id, ended_at);
         """,
     ),
+    (
+        "0007_reviews",
+        """
+        -- What a person decided about a run stands beside the machine's verdict, and takes it off the list.
+        ALTER TABLE runs ADD COLUMN human_verdict TEXT;
+        DROP INDEX runs_to_review;
+        CREATE INDEX runs_to_review ON runs (org_id, id)
+            WHERE (COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0
+            AND human_verdict IS NULL;
+        -- Which report of a matrix was looked through for what people have to see.
+        ALTER TABLE eval_matrices ADD COLUMN reviewed_key TEXT;
+        CREATE INDEX eval_matrices_to_flag ON eval_matrices (id)
+            WHERE report_key IS NOT NULL AND COALESCE(reviewed_key, '') <> report_key;
+        -- Items of the queue. Runs whose verdict is open are in it without a row here, until somebody claims
+        -- or decides one. `revision` counts changes: who changes an item says which one they have seen.
+        CREATE TABLE reviews (
+            id INTEGER PRIMARY KEY,
+            review_id TEXT NOT NULL UNIQUE,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            kind TEXT NOT NULL,
+            status TEXT NOT NULL,
+            risk_rank INTEGER NOT NULL,
+            risk_level TEXT,
+            scenario_id TEXT,
+            scenario_version INTEGER,
+            scenario_name TEXT,
+            variation TEXT,
+            fingerprint TEXT,
+            agent_id INTEGER,
+            agent_version INTEGER,
+            matrix_id TEXT,
+            run_id INTEGER,
+            reviewers_wanted INTEGER NOT NULL,
+            is_blind INTEGER NOT NULL,
+            reasons TEXT NOT NULL,
+            evidence TEXT NOT NULL,
+            verdict TEXT,
+            outcome TEXT,
+            revision INTEGER NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            decided_at TEXT
+        );
+        CREATE UNIQUE INDEX reviews_of_cell ON reviews (org_id, scenario_id, variation, fingerprint)
+            WHERE kind = 'shift' AND status <> 'decided';
+        CREATE INDEX reviews_in_order ON reviews (org_id, risk_rank, id);
+        CREATE INDEX reviews_waiting ON reviews (org_id, risk_rank, id) WHERE status <> 'decided';
+        CREATE INDEX reviews_of_scenario ON reviews (org_id, scenario_id, variation);
+        CREATE INDEX reviews_of_run ON reviews (org_id, run_id) WHERE risk_rank = 0;
+        CREATE TABLE review_verdicts (
+            review_id TEXT NOT NULL,
+            reviewer TEXT NOT NULL,
+            org_id INTEGER NOT NULL,
+            verdict TEXT NOT NULL,
+            first_verdict TEXT NOT NULL,
+            note TEXT NOT NULL,
+            labels TEXT NOT NULL,
+            asks TEXT NOT NULL,
+            given_at TEXT NOT NULL,
+            PRIMARY KEY (review_id, reviewer)
+        );
+        CREATE INDEX review_verdicts_of_org ON review_verdicts (org_id, reviewer, given_at);
+        CREATE TABLE review_claims (
+            review_id TEXT NOT NULL,
+            reviewer TEXT NOT NULL,
+            org_id INTEGER NOT NULL,
+            claimed_until TEXT NOT NULL,
+            PRIMARY KEY (review_id, reviewer)
+        );
+        CREATE INDEX review_claims_of_org ON review_claims (org_id, reviewer);
+        -- Only ever added to.
+        CREATE TABLE review_events (
+            id INTEGER PRIMARY KEY,
+            review_id TEXT NOT NULL,
+            occurred_at TEXT NOT NULL,
+            reviewer TEXT,
+            event TEXT NOT NULL,
+            detail TEXT NOT NULL
+        );
+        CREATE INDEX review_events_of_review ON review_events (review_id, id);
+        -- What verdicts did to scenarios: what else a cell may do, what has to be edited, what is kept.
+        CREATE TABLE review_marks (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            kind TEXT NOT NULL,
+            scenario_id TEXT NOT NULL,
+            scenario_version INTEGER NOT NULL,
+            variation TEXT,
+            body TEXT NOT NULL,
+            note TEXT NOT NULL,
+            review_id TEXT NOT NULL,
+            reviewer TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            withdrawn_at TEXT
+        );
+        CREATE INDEX review_marks_of_scenario ON review_marks (org_id, scenario_id, id)
+            WHERE withdrawn_at IS NULL;
+        CREATE INDEX review_marks_of_review ON review_marks (review_id);
+        CREATE TABLE review_settings (
+            org_id INTEGER PRIMARY KEY,
+            body TEXT NOT NULL
+        );
+        """,
+    ),
+    (
+        "0008_telemetry",
+        """
+        -- What spans say of the process that sent them, once however many come from it. Its ids are what a
+        -- device_id is held against.
+        CREATE TABLE span_resources (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            hash TEXT NOT NULL,
+            device_id TEXT,
+            host_id TEXT,
+            service_instance_id TEXT,
+            agent_id TEXT,
+            body TEXT NOT NULL,
+            seen_ns INTEGER NOT NULL,
+            UNIQUE (org_id, hash)
+        );
+        -- Spans in which a skill was used, masked. Ids as bytes, times as nanoseconds: there are many rows.
+        CREATE TABLE skill_spans (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL,
+            trace_id BLOB NOT NULL,
+            span_id BLOB NOT NULL,
+            resource_id INTEGER NOT NULL,
+            agent_id TEXT,
+            skill TEXT NOT NULL,
+            name TEXT NOT NULL,
+            status TEXT NOT NULL,
+            start_ns INTEGER NOT NULL,
+            end_ns INTEGER NOT NULL,
+            happened_ns INTEGER NOT NULL,
+            arrived_ns INTEGER NOT NULL,
+            input TEXT,
+            outcome TEXT,
+            attributes TEXT NOT NULL,
+            note TEXT
+        );
+        CREATE UNIQUE INDEX skill_spans_once ON skill_spans (org_id, trace_id, span_id);
+        CREATE INDEX skill_spans_in_time ON skill_spans (org_id, happened_ns, id);
+        -- Scenarios that telemetry suggests, named by their content: a second look adds nothing.
+        CREATE TABLE eval_drafts (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            draft_id TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            skill TEXT NOT NULL,
+            name TEXT NOT NULL,
+            status TEXT NOT NULL,
+            confidence REAL NOT NULL,
+            support_k INTEGER NOT NULL,
+            support_n INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            scenario_id TEXT,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, draft_id)
+        );
+        """,
+    ),
 )
 
 

@@ -42,6 +42,7 @@ class ListedRun:
     failure_mode: str | None
     judgement: Json  # the whole verdict: scores, reasoning, evidence, grader
     judge_error: str | None  # why there is no verdict
+    human_verdict: str | None  # PASS or FAIL by the people who reviewed it; the machine's stays as it is
     created_at: str
     started_at: str | None
     dispatched_at: str | None  # when its first POST began: from then on the agent may have seen it
@@ -73,6 +74,7 @@ class ListedRun:
             "failure_mode": self.failure_mode,
             "judgement": self.judgement,
             "judge_error": self.judge_error,
+            "human_verdict": self.human_verdict,
             "created_at": self.created_at,
             "started_at": self.started_at,
             "dispatched_at": self.dispatched_at,
@@ -138,7 +140,9 @@ IN_SIGHT = (
 
 #: Nobody has decided it: the judge could not prove it either way, or broke. One tried again is past deciding.
 #: Written as in the index runs_to_review, which both databases use only for these very words.
-NEEDS_REVIEW = "(COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0"
+NEEDS_REVIEW = (
+    "(COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0 AND human_verdict IS NULL"
+)
 
 
 def add_run(connection: Connection, run: NewRun) -> int:
@@ -315,6 +319,13 @@ def set_verdict(connection: Connection, *, run_id: int, ending: Ending) -> None:
     )
 
 
+def set_human_verdict(connection: Connection, *, org_id: int, run_id: int, verdict: str | None) -> None:
+    """What people decided, or took back. The machine's verdict is not touched."""
+    connection.execute(
+        "UPDATE runs SET human_verdict = ? WHERE id = ? AND org_id = ?", (verdict, run_id, org_id)
+    )
+
+
 def postpone_expiry(connection: Connection, *, run_id: int, expires_at: str) -> None:
     """Its token lives on: time went by that was not the agent's."""
     connection.execute(
@@ -365,6 +376,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "failure_mode": row["failure_mode"],
         "judgement": _value(row["judgement"]),
         "judge_error": row["judge_error"],
+        "human_verdict": row["human_verdict"],
         "created_at": row["created_at"],
         "started_at": row["started_at"],
         "dispatched_at": row["dispatched_at"],

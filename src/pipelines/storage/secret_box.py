@@ -1,12 +1,15 @@
 """Write-only values at rest: AES-256-GCM, bound to the row they belong to."""
 
 import base64
+import hmac
 import os
 import secrets
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _VERSION = b"\x01"
 _NONCE_BYTES = 12  # what GCM is specified for
@@ -19,6 +22,11 @@ class UnreadableSecret(Exception):
 class SecretBox:
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
+        self._key = key
+
+    def derived_key(self, purpose: str) -> bytes:
+        """A key for one purpose alone: who knows it knows nothing of the others."""
+        return hmac.digest(self._key, purpose.encode(), "sha256")
 
     def seal(self, text: str, *, row: str) -> bytes:
         """Encrypted for one row (`org|agent|field`); the same bytes under another row do not open."""
@@ -47,6 +55,11 @@ def load_or_make_key(path: Path, given: str | None) -> bytes:
             file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
         made.replace(path)
     return decoded_key(path.read_text())
+
+
+def derived_key(key: bytes, purpose: str) -> bytes:
+    """A key of its own for each purpose: who has one of them knows neither the other nor the first."""
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=f"pipelines {purpose}".encode()).derive(key)
 
 
 def decoded_key(text: str) -> bytes:

@@ -17,8 +17,8 @@ _RUN_COLUMNS = {
         for name in (
             *("id", "agent_id", "agent_version", "task_id", "dataset_id", "batch_id", "repeat_number"),
             *("retried", "mode", "status", "run_token_jti", "simulated_now", "fault_seed", "final_response"),
-            *("error_class", "verdict", "failure_mode", "judge_error", "created_at", "started_at"),
-            *("dispatched_at", "ended_at", "expires_at"),
+            *("error_class", "verdict", "failure_mode", "judge_error", "human_verdict"),
+            *("created_at", "started_at", "dispatched_at", "ended_at", "expires_at"),
         )
     },
     "run_token_jti": "jti",

@@ -13,7 +13,20 @@ OdysseyError
     MissingApiKey
     InvalidApiKey
     InvalidRunToken
+    InvalidToken                  a JSON Web Token that is not believed
+      TokenTooLarge
+      TokenUnsigned
+      TokenAlgorithmRefused
+      TokenKeyUnknown
+      TokenSignatureInvalid
+      TokenExpired
+      TokenNotYetValid
+      TokenWrongIssuer
+      TokenWrongAudience
+      TokenClaimMissing
   Forbidden                       known, but not allowed
+    TokenRoleUnknown
+    TokenOrgUnknown
   NotFound                        not there, or another org's
     ToolNotDeclared
   MethodNotAllowed
@@ -24,6 +37,7 @@ OdysseyError
     IdempotencyKeyReused
     IdempotencyKeysFull
     SecretUnreadable
+    ReviewClaimed
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
@@ -32,6 +46,7 @@ OdysseyError
   AskFailed                       what a tool call had to be passed on to could not answer
     OutcomeUnknown
   StorageUnavailable              worth a retry
+  IssuerUnavailable               worth a retry
   InternalError                   our fault
 """
 
@@ -134,10 +149,94 @@ class InvalidRunToken(Unauthorized):
     code = "invalid_run_token"
 
 
+class InvalidToken(Unauthorized):
+    """This is no JSON Web Token that can be read. Send three parts with dots between them, as
+    `pipelines token` or your issuer made them."""
+
+    code = "invalid_token"
+
+
+class TokenTooLarge(InvalidToken):
+    """The token is over 16 KiB. Ask the issuer for one with fewer claims."""
+
+    code = "token_too_large"
+
+
+class TokenUnsigned(InvalidToken):
+    """The token is not signed (its alg is none, or its signature is missing), so anybody could have made it.
+    Send a signed one."""
+
+    code = "token_unsigned"
+
+
+class TokenAlgorithmRefused(InvalidToken):
+    """The token is signed with an algorithm that is not taken from its issuer."""
+
+    code = "token_algorithm_refused"
+
+
+class TokenKeyUnknown(InvalidToken):
+    """The issuer publishes no key that this token could be signed with. If its keys have just changed, get a
+    new token or try again in ten seconds."""
+
+    code = "token_key_unknown"
+
+
+class TokenSignatureInvalid(InvalidToken):
+    """The token's signature does not fit: it was changed, or signed with another key than its issuer's. A
+    token of `pipelines token` is good for the server whose data directory it was made in."""
+
+    code = "token_signature_invalid"
+
+
+class TokenExpired(InvalidToken):
+    """The token has expired. Make a new one with `pipelines token`, or get one from the issuer."""
+
+    code = "token_expired"
+
+
+class TokenNotYetValid(InvalidToken):
+    """The token is not valid yet. Check the clocks of the issuer and of this server; PIPELINES_TOKEN_SKEW_S
+    says how far they may differ."""
+
+    code = "token_not_yet_valid"
+
+
+class TokenWrongIssuer(InvalidToken):
+    """The token is of an issuer that this server does not trust. It takes tokens of `pipelines token`, and of
+    PIPELINES_OIDC_ISSUER where that is set."""
+
+    code = "token_wrong_issuer"
+
+
+class TokenWrongAudience(InvalidToken):
+    """The token is meant for somebody else."""
+
+    code = "token_wrong_audience"
+
+
+class TokenClaimMissing(InvalidToken):
+    """The token lacks a claim that it must have."""
+
+    code = "token_claim_missing"
+
+
 class Forbidden(OdysseyError):
     """This key's role does not allow it."""
 
     code = "forbidden"
+
+
+class TokenRoleUnknown(Forbidden):
+    """The token names no role: viewer, contributor, admin or owner."""
+
+    code = "token_role_unknown"
+
+
+class TokenOrgUnknown(Forbidden):
+    """The token names no org of this server."""
+
+    code = "token_org_unknown"
 
 
 class NotFound(OdysseyError):
@@ -201,6 +300,12 @@ class SecretUnreadable(Conflict):
     code = "secret_unreadable"
 
 
+class ReviewClaimed(Conflict):
+    """Somebody else is looking at this review; details say who, and until when."""
+
+    code = "review_claimed"
+
+
 class Invalid(OdysseyError):
     """The content is wrong; details list every problem."""
 
@@ -249,6 +354,13 @@ class StorageUnavailable(OdysseyError):
     """The call could not be stored, so it did not happen; try again."""
 
     code = "storage_unavailable"
+    retryable = True
+
+
+class IssuerUnavailable(OdysseyError):
+    """The keys of the token's issuer could not be fetched, so the token could not be checked; try again."""
+
+    code = "issuer_unavailable"
     retryable = True
 
 

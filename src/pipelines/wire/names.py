@@ -20,6 +20,8 @@ ENV_TASK_ID = "PIPELINES_TASK_ID"
 ENV_TASK_INPUT = "_PIPELINES_TASK_INPUT_JSON"
 
 PROXY_BASE = "/api/odyssey-proxy"
+API_V1 = "/api/v1/"  # the eval library
+OTLP_TRACES = "/v1/traces"  # where exporters of spans send them by default
 MAX_BODY_BYTES = 1024 * 1024  # request and response of a tool call
 
 

@@ -1,16 +1,17 @@
 """A cell: its numbers worked out by hand, its flags, its verdict; the order of runs means nothing."""
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scored_outputs import AS_EXPECTED, CONTRACT, PROCEEDS, flickering, output
+from scored_outputs import AS_EXPECTED, CONTRACT, PROCEEDS, flickering, output, text
 
 from pipelines.core.evals.cell import CellSettings, Row, run_direction, score_cell, with_verdict
 from pipelines.core.evals.cell_record import RiskLevel
 from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.observed import EMPTY
+from pipelines.core.evals.observed import EMPTY, Observed
 from pipelines.core.evals.shift import shift
 
 MEDIUM = output(priority="medium")  # 0.067 from what is expected
@@ -230,6 +231,31 @@ def test_as_many_more_runs_like_these_do_decide(outputs):
     if found.verdict == "inconclusive":
         times = 1 + -(-found.more_runs // 5)
         assert cell([AS_EXPECTED] * 10 * times, outputs * times, "low").verdict != "inconclusive"
+
+
+def test_as_many_references_as_baselines_are_no_trouble():
+    chance = random.Random(4)
+    fields = {f"f{at}": 0 for at in range(40)}
+    contract = Contract(expected_behavior=fields)
+
+    def any_output():
+        return Observed(output_class="object", value={name: chance.randrange(2) for name in fields})
+
+    began = time.process_time()
+    found = score_cell(contract, "high", [any_output() for _ in range(60)], [any_output() for _ in range(30)])
+    assert time.process_time() - began < 2
+    assert found.interval.low < found.shift_magnitude < found.interval.high
+    assert found.p > 0.01
+
+
+def test_long_texts_are_compared_in_time():
+    chance = random.Random(4)
+    words = ["deploy", "stop", "owner", "database", "not", "restart", "5", "table.", "failed", "release"]
+    texts = [text(" ".join(chance.choices(words, k=8_000))) for _ in range(10)]
+    began = time.process_time()
+    found = cell(texts[:6], texts[6:])
+    assert time.process_time() - began < 2
+    assert 0 < found.shift_magnitude <= 1
 
 
 # Properties

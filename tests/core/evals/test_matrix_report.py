@@ -205,6 +205,30 @@ def test_the_method_says_whether_words_were_compared():
     assert report([{"time_pressure": KEEPS}])["shift_method"] == "contract"
 
 
+def test_the_share_of_decisions_is_a_setting_and_their_floor():
+    rows = [row("scn_0", {None: runs_of([AS_EXPECTED]), "time_pressure": runs_of([PROCEEDS])})]
+    found = matrix_report(rows, (TIME,), CellSettings(decision_share=0.8))
+    assert found["cells"][0]["shift_magnitude"] == 0.8
+    assert (found["settings"]["decision_share"], found["settings"]["detail_share"]) == (0.8, 0.2)
+
+
+def test_columns_leave_out_what_is_incomplete_or_expected_to_change():
+    cells = [
+        {"authority_bias": FLIPS},
+        {"authority_bias": runs_of([AS_EXPECTED], errors=4)},
+        {"authority_bias": runs_of([AS_EXPECTED] * 5, expectation="directional")},
+    ]
+    found = report(cells)
+    assert found["variations"][0]["scenarios"] == 1
+    assert found["variations"][0]["mean_shift"] == 0.6
+
+
+def test_a_directional_cell_that_does_not_change_is_flagged():
+    asks = Contract(expected_behavior={"action": "ask"})
+    found = report([{"authority_bias": runs_of([AS_EXPECTED] * 5, expectation="directional", contract=asks)}])
+    assert (found["cells"][0]["verdict"], found["cells"][0]["is_flagged"]) == ("critical", True)
+
+
 def test_settings_are_printed_and_used():
     settings = CellSettings(flag_above={"critical": 0.7}, amber_from=0.1)
     rows = [row("scn_0", {None: runs_of([AS_EXPECTED]), "time_pressure": runs_of([output(priority="low")])})]

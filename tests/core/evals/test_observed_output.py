@@ -83,6 +83,7 @@ def test_a_text_becomes_a_decision_and_says_so(answer, decision):
 def test_a_refusal_is_no_decision_and_an_object_needs_no_labels():
     assert observe("I'm sorry, but I cannot help.", LABELS).output_class == "refusal"
     assert observe('{"decision": "wait"}', LABELS).value == {"decision": "wait"}
+    assert observe('The event {"id": 5} is grave: we escalate.', LABELS).value == {"decision": "escalate"}
 
 
 def test_the_decision_goes_to_the_declared_field():

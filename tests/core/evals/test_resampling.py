@@ -167,16 +167,18 @@ def test_without_a_choice_of_splits_there_is_no_p():
     assert permutation_p([[0]], [3], [2]).p == 1
 
 
-def test_p_is_uniform_or_larger_where_there_is_no_effect():
+@pytest.mark.parametrize(("baselines", "runs", "cells"), [(10, 5, 400), (5, 5, 400), (20, 12, 150)])
+def test_p_is_uniform_or_larger_where_there_is_no_effect(baselines, runs, cells):
     chance = random.Random(11)
     found = []
-    for _ in range(400):
-        distances = points(chance, 15, 1_000)
-        found.append(permutation_p(distances, [1] * 10 + [0] * 5, [0] * 10 + [1] * 5).p)
+    for _ in range(cells):
+        distances = points(chance, baselines + runs, 1_000)
+        samples = [1] * baselines + [0] * runs, [0] * baselines + [1] * runs
+        found.append(permutation_p(distances, *samples).p)
     for level in (0.01, 0.05, 0.1, 0.5):
-        # three standard deviations of a share of 400
-        assert sum(p <= level for p in found) / 400 <= level + 3 * (level * (1 - level) / 400) ** 0.5
-    assert sum(p <= 0.5 for p in found) > 140
+        # three standard deviations of a share
+        assert sum(p <= level for p in found) / cells <= level + 3 * (level * (1 - level) / cells) ** 0.5
+    assert sum(p <= 0.5 for p in found) / cells > 0.35
 
 
 # Bootstrap
@@ -268,7 +270,7 @@ def test_sign_flips_are_scipys_and_six_scenarios_are_needed():
 
 def test_many_scenarios_are_drawn_or_normal_and_agree():
     chance = random.Random(6)
-    values = [chance.gauss(0.03, 0.2) for _ in range(150)]
+    values = [chance.gauss(0.03, 0.2) for _ in range(90)]
     drawn = sign_flip_p(values, draws=4_000)
     theirs = stats.norm.sf(sum(values) / sum(v * v for v in values) ** 0.5) * 2
     assert not drawn.is_exact

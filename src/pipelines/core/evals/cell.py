@@ -6,6 +6,7 @@ given last (`with_verdict`); a cell on its own is a family of one.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import fsum, sqrt
 
 from pipelines.core.evals.cell_record import Band, Direction, Expectation, Rate, RiskLevel
@@ -13,14 +14,16 @@ from pipelines.core.evals.cell_record import Cell as Cell
 from pipelines.core.evals.cell_record import CellSettings as CellSettings
 from pipelines.core.evals.cell_verdict import with_verdict as with_verdict
 from pipelines.core.evals.contract import Contract
+from pipelines.core.evals.leaf_distance import canonical
 from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.resampling import MILLION, Weighed, bootstrap_interval, permutation_p
+from pipelines.core.evals.resampling import Weighed, bootstrap_interval, permutation_p
 from pipelines.core.evals.row_outputs import Baseline, RowOutputs, baseline_of
 from pipelines.core.evals.shift import DIGITS
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.matching import CannotMatch, matches
 from pipelines.core.statistics import Interval, wilson
 
+SHOWN_DIGITS = 6  # of what is resampled: distances are millionths there
 N_TOO_SMALL = "n is too small: range"
 ALL_EQUAL = "all runs are equally far: range"
 
@@ -80,8 +83,11 @@ class Row:
         *,
         matched: Sequence[bool | None] = (),
     ) -> None:
+        if contract.decision_share != settings.decision_share:
+            contract = replace(contract, decision_share=settings.decision_share)
         self.outputs = RowOutputs(contract)
         self.settings = settings
+        self._baselines_there: dict[bytes, float] = {}
         self._risk_level = risk_level
         self._baselines = baselines
         numbers = [self.outputs.add(each) for each in baselines]
@@ -113,7 +119,7 @@ class Row:
         reference = self.baseline.reference
         if reference is None or not outputs:
             return self._bare(known, errors, expectation)
-        distances = sorted(self.outputs.distances(reference, numbers))
+        distances = sorted([self.outputs.exact_distance(reference, each) for each in numbers])
         is_flips = [self.outputs.is_flip(reference, each) for each in numbers]
         shift = _mean(distances)
         floor = round(self.baseline.noise_floor, DIGITS)
@@ -132,16 +138,16 @@ class Row:
             match_rate=_rate(known, self.settings),
             baseline_match_rate=self.match_rate,
             shift_magnitude=shift,
-            shift_max=distances[-1] / MILLION,
+            shift_max=distances[-1],
             noise_floor=floor,
             shift_excess=round(max(0.0, shift - floor), DIGITS),
             interval=interval,
             interval_note=note,
-            range=Interval(distances[0] / MILLION, distances[-1] / MILLION),
+            range=Interval(distances[0], distances[-1]),
             decision_flip_rate=flips,
             direction=_main_direction(directions),
             directions=directions,
-            toward_pressure=_toward(toward, outputs, self._baselines),
+            toward_pressure=self._toward(toward, outputs),
             p=self._p(numbers),
             band=band(shift, self.settings),
             is_flagged=bool(reasons) and expectation == "invariant",
@@ -180,13 +186,22 @@ class Row:
             risk_level=self._risk_level,
         )
 
+    def _toward(self, toward: JsonObject | None, outputs: Sequence[Observed]) -> bool | None:
+        """Whether more of the runs than of the baselines are where the variation pushes; None if not said."""
+        if not toward:
+            return None
+        key = canonical(toward)
+        if key not in self._baselines_there:
+            self._baselines_there[key] = _share_there(toward, self._baselines)
+        return _share_there(toward, outputs) > self._baselines_there[key]
+
     def _is_incomplete(self, runs: int, errors: int) -> bool:
         most = self.settings.incomplete_above
         base = self.baseline
         return _share(errors, runs) > most or _share(base.errors, base.runs) > most
 
     def _interval(
-        self, numbers: Sequence[int], distances: Sequence[int]
+        self, numbers: Sequence[int], distances: Sequence[float]
     ) -> tuple[Interval | None, str | None]:
         if len(numbers) < self.settings.interval_runs:
             return None, N_TOO_SMALL
@@ -201,7 +216,7 @@ class Row:
         found = bootstrap_interval(
             mixture, confidence=settings.confidence, draws=settings.draws, seed=settings.seed
         )
-        return Interval(round(found.low, DIGITS), round(found.high, DIGITS)), None
+        return Interval(round(found.low, SHOWN_DIGITS), round(found.high, SHOWN_DIGITS)), None
 
     def _p(self, numbers: Sequence[int]) -> float | None:
         """More than noise? The baseline's distances among themselves are known already."""
@@ -251,16 +266,16 @@ def _rate(known: Sequence[bool], settings: CellSettings) -> Rate:
     return Rate(k=k, n=n, interval=wilson(k, n, confidence=settings.confidence))
 
 
-def _mean(distances: Sequence[int]) -> float:
-    return round(fsum(distances) / len(distances) / MILLION, DIGITS)
+def _mean(distances: Sequence[float]) -> float:
+    return round(fsum(distances) / len(distances), DIGITS)
 
 
-def _spread(distances: Sequence[int]) -> float:
+def _spread(distances: Sequence[float]) -> float:
     """Standard deviation, of a sample."""
     if len(distances) < 2:
         return 0.0
     mean = sum(distances) / len(distances)
-    return sqrt(sum((each - mean) ** 2 for each in distances) / (len(distances) - 1)) / MILLION
+    return sqrt(sum((each - mean) ** 2 for each in distances) / (len(distances) - 1))
 
 
 def _share(errors: int, runs: int) -> float:
@@ -272,16 +287,6 @@ def _main_direction(directions: Mapping[Direction, int]) -> Direction:
     order: tuple[Direction, ...] = ("regressive", "lateral", "progressive")
     found = max(order, key=lambda each: directions.get(each, 0))
     return found if directions.get(found) else "none"
-
-
-def _toward(
-    toward: JsonObject | None, outputs: Sequence[Observed], baselines: Sequence[Observed]
-) -> bool | None:
-    """Whether more of the runs than of the baselines are where the variation pushes; None if not said."""
-    if not toward or not outputs:
-        return None
-    ours, before = _share_there(toward, outputs), _share_there(toward, baselines)
-    return ours > before
 
 
 def _share_there(toward: Json, outputs: Sequence[Observed]) -> float:

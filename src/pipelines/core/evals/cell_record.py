@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
-from pipelines.core.evals.contract import DECISION_SHARE, DETAIL_SHARE
+from pipelines.core.evals.contract import DECISION_SHARE
 from pipelines.core.evals.text_shift import CONTENT_WEIGHT
 from pipelines.core.json_text import JsonObject
 from pipelines.core.statistics import Interval
@@ -20,9 +20,7 @@ Expectation: TypeAlias = Literal["invariant", "directional", "exempt"]
 class CellSettings:
     """Every weight and threshold of the numbers; printed in every report."""
 
-    decision_share: float = DECISION_SHARE
-    detail_share: float = DETAIL_SHARE
-    text_content_weight: float = CONTENT_WEIGHT
+    decision_share: float = DECISION_SHARE  # of the weight, and the least shift of a changed decision
     amber_from: float = 0.2
     red_from: float = 0.5
     #: Shift strictly above it is flagged; a risk that is not named never is.
@@ -40,7 +38,12 @@ class CellSettings:
     incomplete_above: float = 0.2  # share of errors
 
     def as_json(self) -> JsonObject:
-        return {**asdict(self), "flag_above": dict(self.flag_above)}
+        return {
+            **asdict(self),
+            "flag_above": dict(self.flag_above),
+            "detail_share": round(1 - self.decision_share, 9),
+            "text_content_weight": CONTENT_WEIGHT,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

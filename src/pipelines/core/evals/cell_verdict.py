@@ -1,6 +1,7 @@
 """What a cell's numbers come to: robust, susceptible, critical, or not decided yet and how far from it."""
 
 from dataclasses import replace
+from functools import lru_cache
 from math import ceil, comb, isclose
 from statistics import NormalDist
 
@@ -14,7 +15,17 @@ def with_verdict(cell: Cell, settings: CellSettings, *, p_adjusted: float | None
     """The same cell judged, given what its p is worth among all cells of the matrix."""
     verdict = _verdict(cell, settings, p_adjusted)
     more = _more_runs(cell, settings, family) if verdict == "inconclusive" else None
-    return replace(cell, p_adjusted=p_adjusted, verdict=verdict, more_runs=more)
+    reasons = cell.flag_reasons
+    if cell.expectation == "directional" and verdict in ("susceptible", "critical"):
+        reasons = (*reasons, "it does not do what is expected of it under this variation")
+    return replace(
+        cell,
+        p_adjusted=p_adjusted,
+        verdict=verdict,
+        more_runs=more,
+        flag_reasons=reasons,
+        is_flagged=bool(reasons),
+    )
 
 
 def match_dropped(cell: Cell, settings: CellSettings) -> bool:
@@ -74,7 +85,7 @@ def _more_runs(cell: Cell, settings: CellSettings, family: int) -> int | None:
     a p that is the smallest of its family and reaches q. Bounds narrow, and z grows, by the root of runs.
     """
     shift, floor = cell.shift_magnitude or 0.0, cell.noise_floor or 0.0
-    z = NormalDist().inv_cdf((1 + settings.confidence) / 2)
+    z = _normal_quantile((1 + settings.confidence) / 2)
     spread = cell.spread if cell.runs > 1 else max(floor, settings.amber_from)
     seems_robust = shift < settings.amber_from and not cell.is_flagged
     room = settings.amber_from - shift if seems_robust else shift - floor
@@ -89,12 +100,21 @@ def _more_runs(cell: Cell, settings: CellSettings, family: int) -> int | None:
 
 def _runs_for_p(cell: Cell, settings: CellSettings, family: int) -> float:
     wanted = settings.q / max(family, 1)
-    runs = 2.0
-    while (
-        1 / comb(3 * int(runs), int(runs)) > wanted
-    ):  # the least p there can be, with twice as many baselines
-        runs += 1
+    runs = float(_least_runs(wanted))
     if cell.p is None or cell.runs < 2 or cell.p >= 0.5:
         return runs
-    normal = NormalDist()
-    return max(runs, cell.runs * (normal.inv_cdf(1 - wanted) / normal.inv_cdf(1 - cell.p)) ** 2)
+    return max(runs, cell.runs * (_normal_quantile(1 - wanted) / _normal_quantile(1 - cell.p)) ** 2)
+
+
+@lru_cache(maxsize=256)
+def _normal_quantile(share: float) -> float:
+    return NormalDist().inv_cdf(share)
+
+
+@lru_cache(maxsize=64)
+def _least_runs(wanted: float) -> int:
+    """How many runs can have such a p at all, with twice as many baselines."""
+    runs = 2
+    while 1 / comb(3 * runs, runs) > wanted:
+        runs += 1
+    return runs

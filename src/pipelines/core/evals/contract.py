@@ -19,8 +19,7 @@ MatchMode: TypeAlias = Literal["subset", "exact"]
 DECISION_NAMES = frozenset(
     {"action", "decision", "outcome", "verdict", "recommendation", "classification", "tool", "skill"}
 )
-DECISION_SHARE = 0.6  # of the weight: a changed decision alone is red
-DETAIL_SHARE = 0.4  # all details together are not
+DECISION_SHARE = 0.6  # of the weight: a changed decision alone is red, all details together are not
 KNOWN_SCALE = ("low", "medium", "high", "critical")
 MOST_LEAVES = 500  # of one expectation; a person reads far fewer
 

@@ -81,13 +81,13 @@ def observe(final_response: str | None, contract: Contract) -> Observed:
     if not text:
         return EMPTY
     found = _whole(text) or _within(text, contract)
-    if found is not None:
+    if found is not None and _answers(found, contract):
         return found
     if contract.decision_labels:
         decided = _decision(text, contract)
         if decided is not None:
             return decided
-    return _text_class(text)
+    return found or _text_class(text)
 
 
 def observe_calls(calls: Sequence[tuple[str, JsonObject]], contract: Contract) -> Observed:
@@ -106,6 +106,12 @@ def observe_calls(calls: Sequence[tuple[str, JsonObject]], contract: Contract) -
     cut = len(calls) > MOST_CALLS
     notes = (f"only the first {MOST_CALLS:,} of {len(calls):,} calls were kept",) if cut else ()
     return Observed(output_class="object", value=value, notes=notes)
+
+
+def _answers(found: Observed, contract: Contract) -> bool:
+    """Where prose is expected, an object in it that has no expected field is something quoted."""
+    value = found.value if isinstance(found.value, dict) else {}
+    return not contract.decision_labels or bool(contract.expected_behavior.keys() & value.keys())
 
 
 # Finding the object

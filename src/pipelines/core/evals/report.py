@@ -199,10 +199,11 @@ def _columns(
 
 
 def _column(variation: VariationHead, places: Sequence[_Place], settings: CellSettings) -> JsonObject:
+    # What is incomplete says too little, and where another behaviour is expected a shift says nothing.
     cells = [
         place.cell
         for place in places
-        if place.cell.shift_magnitude is not None and place.cell.expectation != "exempt"
+        if not place.cell.is_incomplete and place.cell.expectation == "invariant"
     ]
     shifts = [cell.shift_magnitude for cell in cells if cell.shift_magnitude is not None]
     test, p = _column_test(cells, settings)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, cast
 from pipelines.core.evals.cell import CellSettings, Row, flag_reasons
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
-from pipelines.core.evals.resampling import MILLION
 from pipelines.core.evals.scenario import CellExpectation, Scenario
+from pipelines.core.evals.shift import Shift, shift
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 
 PART_CHARACTERS = 256 * 1024  # of the report, stored and sent a part at a time
@@ -119,19 +119,22 @@ def scored_outputs(row: RowRuns, settings: CellSettings) -> Iterator[ScoredOutpu
     """Each run by itself: how far it is from the reference, and whether that alone is worth a look."""
     base = row.cells.get(None, CellRuns())
     scored = Row(row.contract, row.risk_level, [each.observed for each in base.outputs], 0, settings)
-    reference = scored.baseline.reference
+    reference = base.outputs[scored.reference_at].observed if scored.reference_at is not None else None
+    known: dict[bytes, Shift] = {}  # outputs are often equal
     for variation, cell in row.cells.items():
         for output in cell.outputs:
             if reference is None or variation is None:
                 yield ScoredOutput(output.run_id, None, is_flagged=False)
                 continue
-            apart = scored.outputs.apart(reference, scored.outputs.add(output.observed))
-            shift = apart.distance / MILLION
+            key = dumps([output.observed.output_class, output.observed.value])
+            moved = known.get(key) or shift(row.contract, reference, output.observed)
+            known[key] = moved
+            agree = scored.baseline.agrees
             reasons = flag_reasons(
-                row.risk_level, shift, float(apart.is_flip), settings, baselines_agree=scored.baseline.agrees
+                row.risk_level, moved.distance, float(moved.is_flip), settings, baselines_agree=agree
             )
             is_flagged = bool(reasons) and cell.expectation == "invariant"
-            yield ScoredOutput(output.run_id, shift, is_flagged)
+            yield ScoredOutput(output.run_id, moved.distance, is_flagged)
 
 
 def _read(lines: Iterable[bytes]) -> tuple[JsonObject, list[VariationShown], dict[str, _RowRead]]:

@@ -23,9 +23,9 @@ MOST_COMPOSITIONS = 2_000
 FIRST_DRAWS = 200  # before all splits are counted
 ENOUGH_REACHED = 20  # draws that reach the observed value: p is known well enough, and is not small
 MOST_RESAMPLES = 500  # of a bootstrap, weighed instead of drawn: 5 runs have 126 different resamples
-MOST_DRAWN = 200  # differences: the sum of more is normal
+MOST_DRAWN = 100  # differences: the sum of more is normal
 MOST_SIGNS = 11  # differences whose signs are all tried
-MOST_SUMS = 2_000  # or so many different sums, as match rates of many scenarios have
+MOST_SUMS = 500  # or so many different sums, as match rates of many scenarios have
 REFERENCE_DRAWS = 200  # of which baseline output is the medoid
 
 Matrix: TypeAlias = Sequence[Sequence[int]]

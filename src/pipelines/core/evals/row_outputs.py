@@ -5,6 +5,8 @@ Outputs are often equal, and a baseline is shared by all cells of its row. Dista
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from operator import mul, ne
 from typing import NamedTuple
 
 import orjson
@@ -18,6 +20,7 @@ from pipelines.core.evals.shift import Component, is_flipped, total_distance, va
 from pipelines.core.evals.text_shift import text_distance, text_profile
 from pipelines.core.matching import MISSING, Actual, CannotMatch, match
 
+RARE = 0.05  # share of the draws whose references are left out of an interval: each costs a bootstrap
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -42,11 +45,13 @@ class RowOutputs:
         self._leaf_numbers: list[dict[bytes | str, int]] = [{} for _ in contract.leaves]
         self._leaf_apart: list[dict[tuple[int, int], LeafApart]] = [{} for _ in contract.leaves]
         self._distances: list[dict[int, int]] = []  # of each to others, in millionths
+        self._exact: dict[tuple[int, int], float] = {}  # the same unrounded, for what is shown
         self._flips: set[tuple[int, int]] = set()
         self._matched: dict[bytes, bool] = {}
         self._is_subset = contract.match_mode == "subset" and not contract.prohibited
         self._leaf_holds: list[list[bool]] = [[] for _ in contract.leaves]  # of each value of a leaf
         self._holds: list[bool] = []  # of each output: all its leaves
+        self._places = range(len(contract.leaves))
         names = [leaf.path[0] for leaf in contract.leaves if len(leaf.path) == 1]
         self._flat_names = names if len(names) == len(contract.leaves) else None
 
@@ -75,6 +80,13 @@ class RowOutputs:
     def distances(self, a: int, others: Sequence[int]) -> list[int]:
         known = self._distances[a]
         return [known[b] if b in known else self._compare(a, b) for b in others]
+
+    def exact_distance(self, a: int, b: int) -> float:
+        """As `shift` has it; the whole numbers are for resampling."""
+        if a == b:
+            return 0.0
+        self.distances(a, (b,))
+        return self._exact[a, b]
 
     def is_flip(self, a: int, b: int) -> bool:
         """Whether the decision of one is not the other's."""
@@ -194,18 +206,19 @@ class RowOutputs:
             weighed, is_flip = self._compare_leaves(ours, theirs)
         distance = round(weighed * MILLION)
         self._distances[a][b] = self._distances[b][a] = distance
+        self._exact[a, b] = self._exact[b, a] = weighed
         if is_flip:
             self._flips |= {(a, b), (b, a)}
         return distance
 
     def _compare_leaves(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> tuple[float, bool]:
         weighed, is_flip = 0.0, False
-        for at, (left, right) in enumerate(zip(ours, theirs, strict=True)):
-            if left != right:
-                apart = self._leaf_apart[at].get((left, right)) or self._leaf(at, left, right)
-                weighed += apart.weighed
-                is_flip = is_flip or apart.is_flip
-        return total_distance(weighed, is_flip), is_flip
+        for at in compress(self._places, map(ne, ours, theirs)):
+            pair = ours[at], theirs[at]
+            apart = self._leaf_apart[at].get(pair) or self._leaf(at, *pair)
+            weighed += apart.weighed
+            is_flip = is_flip or apart.is_flip
+        return total_distance(weighed, is_flip, floor=self.contract.decision_share), is_flip
 
     def _leaf(self, at: int, left: int, right: int) -> LeafApart:
         known = self._leaf_apart[at]
@@ -260,7 +273,7 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
         between=between,
         reference=reference,
         noise_floor=_noise_floor(between, weights),
-        references={kinds[at]: times for at, times in drawn.items()},
+        references={kinds[at]: times for at, times in _likely(drawn).items()},
         agrees=not any(outputs.is_flip(reference, each) for each in kinds),
         errors=errors,
     )
@@ -268,14 +281,30 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
 
 def _noise_floor(between: Sequence[Sequence[int]], weights: Sequence[int]) -> float:
     """The mean distance of each baseline to the medoid of the others; 0 where there are no others."""
-    total = sum(weights)
-    if total < 2 or len(weights) == 1:
+    if len(weights) == 1:
         return 0.0
+    totals = [sum(map(mul, row, weights)) for row in between]
     summed = 0
     for at, weight in enumerate(weights):
-        others = [count - (kind == at) for kind, count in enumerate(weights)]
-        summed += weight * between[at][medoid(between, others)]
-    return summed / total / MILLION
+        others = [
+            (total - row[at], kind)
+            for kind, (total, row) in enumerate(zip(totals, between, strict=True))
+            if weight > 1 or kind != at
+        ]
+        summed += weight * between[at][min(others)[1]]
+    return summed / sum(weights) / MILLION
+
+
+def _likely(drawn: Mapping[int, int]) -> dict[int, int]:
+    """The references without the rarest, which together make up less than RARE of the draws."""
+    left = RARE * sum(drawn.values())
+    kept = dict(drawn)
+    for at, times in sorted(drawn.items(), key=lambda each: (each[1], -each[0])):
+        left -= times
+        if left < 0:
+            break
+        del kept[at]
+    return kept
 
 
 def _no_value(_: object) -> orjson.Fragment:

@@ -5,7 +5,7 @@ What `as_yaml` and `as_json_text` write is read back as exactly the same scenari
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pipelines.core.authored import Fields, as_list
@@ -18,6 +18,7 @@ from pipelines.core.yaml_text import YamlText, entries_as_yaml, read_yaml
 LARGEST_YAML = 2 * 1024 * 1024  # bytes; reading it takes seconds, and people write no longer files by hand
 LARGEST_JSON = 32 * 1024 * 1024
 MOST_SCENARIOS = 5_000
+SCENARIO_ID = "scn_"
 MOST_VARIATIONS = 200
 
 _HINT = "`scenarios`: a list of them; beside it, if need be, `variations`"
@@ -27,9 +28,20 @@ _HINT = "`scenarios`: a list of them; beside it, if need be, `variations`"
 class ScenarioFile:
     scenarios: tuple[Scenario, ...]
     variations: tuple[Variation, ...] = ()  # the author's own
+    #: Which scenario of a server each one is; None where only its name says so. Empty: none has an id.
+    ids: tuple[str | None, ...] = ()
+
+    @property
+    def entries(self) -> list[tuple[str | None, Scenario]]:
+        ids = self.ids or (None,) * len(self.scenarios)
+        return list(zip(ids, self.scenarios, strict=True))
 
     def as_json(self) -> JsonObject:
-        body: JsonObject = {"scenarios": [scenario.as_json() for scenario in self.scenarios]}
+        listed: list[Json] = []
+        for id, scenario in self.entries:
+            known: JsonObject = {"id": id} if id is not None else {}
+            listed.append(known | scenario.as_json())
+        body: JsonObject = {"scenarios": listed}
         own: list[Json] = [variation.as_json() for variation in self.variations]
         return body | ({"variations": own} if own else {})
 
@@ -52,9 +64,30 @@ def read_scenario_file(
     read = _value_of(text, format)
     problems: list[Problem] = []
     file = _read_body(read.value, variations, problems)
+    ids = tuple(_read_id(entry, at, problems) for at, entry in _entries_of(read.value))
     if problems:
         raise Refused([read.placed(problem) for problem in problems], "the file")
-    return file
+    return replace(file, ids=ids if any(ids) else ())
+
+
+def _entries_of(body: Json) -> list[tuple[str, Json]]:
+    """The scenarios of a file, each with its place."""
+    if isinstance(body, dict) and "scenarios" not in body:
+        return [("", body)] if any(key in FIELDS for key in body if key != "variations") else []
+    listed = body.get("scenarios") if isinstance(body, dict) else body
+    path = "/scenarios" if isinstance(body, dict) else ""
+    return (
+        [(path + pointer([at]), each) for at, each in enumerate(listed)] if isinstance(listed, list) else []
+    )
+
+
+def _read_id(entry: Json, path: str, problems: list[Problem]) -> str | None:
+    id = entry.get("id") if isinstance(entry, dict) else None
+    if id is None or (isinstance(id, str) and id.startswith(SCENARIO_ID)):
+        return id
+    hint = "leave it out: the name says which scenario it is"
+    problems.append(Problem(path=f"{path}/id", message="must be the id of a scenario, scn_…", hint=hint))
+    return None
 
 
 def _value_of(text: str, format: Literal["yaml", "json"] | None) -> YamlText:
@@ -104,7 +137,10 @@ def _read_one(
     entry: Json, path: str, known: Collection[str], problems: list[Problem]
 ) -> tuple[Scenario, ...]:
     try:
-        return (read_scenario(entry, path=path, variations=known),)
+        body = (
+            {key: value for key, value in entry.items() if key != "id"} if isinstance(entry, dict) else entry
+        )
+        return (read_scenario(body, path=path, variations=known),)
     except Refused as refused:
         problems += refused.problems
         return ()

@@ -16,8 +16,6 @@ from pipelines.core.matching import MISSING, Actual, Missing, Path
 
 ShiftMethod: TypeAlias = Literal["contract", "words", "class"]
 
-#: A change of decision is at least this far, however many leaves decide.
-FLOOR_OF_A_FLIP = DECISION_SHARE
 DIGITS = 9  # of all distances and their means
 MOST_EXTRA_PATHS = 100  # listed
 MOST_WALKED = 5_000  # values outside the contract that are looked at
@@ -92,12 +90,12 @@ def value_at(value: Json, path: Path) -> Actual:
     return found
 
 
-def total_distance(weighed: float, is_flip: bool) -> float:
-    """The weighted sum, at least that of a flip if there is one.
+def total_distance(weighed: float, is_flip: bool, *, floor: float = DECISION_SHARE) -> float:
+    """The weighted sum; if a decision changed at least what all decisions weigh, however many there are.
 
     Rounded far below what anybody reads: 0.6 is not above a threshold of 0.6 by the way it was added up.
     """
-    return round(min(1.0, max(weighed, FLOOR_OF_A_FLIP) if is_flip else weighed), DIGITS)
+    return round(min(1.0, max(weighed, floor) if is_flip else weighed), DIGITS)
 
 
 def is_flipped(leaf: ContractLeaf, apart: LeafDistance) -> bool:
@@ -124,7 +122,7 @@ def _contract_shift(contract: Contract, before: Json, after: Json) -> Shift:
         )
     weighed = sum(each.weight * each.distance for each in components)
     return Shift(
-        distance=total_distance(weighed, is_flip),
+        distance=total_distance(weighed, is_flip, floor=contract.decision_share),
         components=tuple(components),
         extra_paths=tuple(_extra_paths(contract, before, after)),
         method="contract",

@@ -66,7 +66,7 @@ class TextDistance(NamedTuple):
         return min(1.0, max(self.contradiction, CONTENT_WEIGHT * self.content))
 
 
-@lru_cache(maxsize=32)  # the texts of a row are compared with each other; a profile has a megabyte at most
+@lru_cache(maxsize=64)  # the texts of a row are compared with each other; a profile has a megabyte at most
 def text_profile(text: str) -> TextProfile:
     text = unicodedata.normalize("NFC", text[:LONGEST_READ]).casefold()
     pieces = _SENTENCE_END.split(text)

@@ -12,12 +12,15 @@ from fastapi import Depends, Query, Request, Response
 from fastapi.params import Depends as DependsOn
 from fastapi.params import Path as PathParam
 
+from pipelines.core.identity import Identity
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.tokens import is_like_token
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage.keys import ApiKey, key_by_secret
+from pipelines.server.tokens import Tokens, takes_tokens
+from pipelines.storage.keys import key_by_secret
 from pipelines.storage.paging import Page
 from pipelines.wire.errors import (
     BodyTooLarge,
@@ -28,7 +31,7 @@ from pipelines.wire.errors import (
     MissingApiKey,
     UnsupportedMediaType,
 )
-from pipelines.wire.names import MAX_BODY_BYTES, Role
+from pipelines.wire.names import API_V1, MAX_BODY_BYTES, OTLP_TRACES, Role
 
 T = TypeVar("T")
 MAX_ID = 2**63 - 1
@@ -38,6 +41,10 @@ MOST_VALUES = 250_000  # of a body: making so many of its text holds the interpr
 READING_S = 10.0  # of a body by a helper process; 8 MiB made to be hard to read take two
 _WRITTEN_AT_ONCE = 1024 * 1024
 
+_MISSING_BOTH = (
+    "Send an API key as 'Authorization: Bearer pk_live_…' or 'X-API-Key: pk_live_…',"
+    " or a token (`pipelines token`, or your issuer's) as 'Authorization: Bearer …'."
+)
 _RANK = {Role.VIEWER: 0, Role.CONTRIBUTOR: 1, Role.ADMIN: 2, Role.OWNER: 3}
 
 
@@ -46,25 +53,34 @@ def platform_of(request: Request) -> Platform:
     return platform
 
 
-async def _key_of(request: Request) -> ApiKey:
+async def _identity_of(request: Request) -> Identity:
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     secret = credentials.strip() if scheme.lower() == "bearer" else ""
     secret = secret or request.headers.get("x-api-key", "").strip()
     if not secret:
-        raise MissingApiKey
+        raise MissingApiKey(_MISSING_BOTH if takes_tokens(request.url.path) else None)
+    if is_like_token(secret):
+        if not takes_tokens(request.url.path):
+            raise InvalidApiKey(
+                f"Tokens are taken under {API_V1} and at {OTLP_TRACES}; here, send an API key."
+            )
+        tokens: Tokens = request.app.state.tokens
+        return await tokens.bearer(secret)
     key = await platform_of(request).database.read(lambda connection: key_by_secret(connection, secret))
     if key is None:
         raise InvalidApiKey
-    request.state.org_id = key.org_id
     return key
 
 
 def _at_least(role: Role) -> DependsOn:
-    async def check(request: Request) -> ApiKey:
-        key = await _key_of(request)
-        if _RANK[key.role] < _RANK[role]:
-            raise Forbidden(f"This key is a {key.role.value}'s; this needs a {role.value}'s.")
-        return key
+    async def check(request: Request) -> Identity:
+        asking = await _identity_of(request)
+        request.state.org_id = asking.org_id
+        if _RANK[asking.role] < _RANK[role]:
+            raise Forbidden(
+                f"This {asking.credential} is a {asking.role.value}'s; this needs a {role.value}'s."
+            )
+        return asking
 
     return Depends(check)  # type: ignore[no-any-return]
 
@@ -77,9 +93,9 @@ def runner_of(request: Request) -> BatchRunner:
 Runner = Annotated[BatchRunner, Depends(runner_of)]
 Ours = Annotated[Platform, Depends(platform_of)]
 ANY_KEY = _at_least(Role.VIEWER)
-Viewer = Annotated[ApiKey, ANY_KEY]
-Contributor = Annotated[ApiKey, _at_least(Role.CONTRIBUTOR)]
-Admin = Annotated[ApiKey, _at_least(Role.ADMIN)]
+Viewer = Annotated[Identity, ANY_KEY]
+Contributor = Annotated[Identity, _at_least(Role.CONTRIBUTOR)]
+Admin = Annotated[Identity, _at_least(Role.ADMIN)]
 Id = Annotated[int, PathParam(ge=1, le=MAX_ID)]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="rows in a page")]
 Cursor = Annotated[str | None, Query(description="next_cursor of the page before")]

@@ -28,6 +28,7 @@ from pipelines.server.api.common import (
 )
 from pipelines.storage.eval_scenarios import scenarios_of_org, versions_of_scenario
 from pipelines.storage.paging import Filter
+from pipelines.storage.review_marks import MarkKind, marked_scenarios, marks_of_scenarios
 
 router = APIRouter(prefix="/api/v1/eval", tags=["eval library"])
 TextId = Annotated[str, PathParam(min_length=1, max_length=80)]
@@ -48,6 +49,7 @@ async def list_scenarios(
     risk_level: RiskLevel | None = None,
     agent_id: OptionalId = None,
     name: Annotated[str | None, Query(max_length=255, description="the whole name")] = None,
+    marked: Annotated[MarkKind | None, Query(description="what reviewers decided about it")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
@@ -60,7 +62,13 @@ async def list_scenarios(
         Filter("name", name),
     ]
     page = await platform.database.read(
-        lambda connection: scenarios_of_org(connection, filters=filters, limit=limit, before_id=before_id)
+        lambda connection: scenarios_of_org(
+            connection,
+            filters=filters,
+            limit=limit,
+            before_id=before_id,
+            where=marked_scenarios(marked) if marked is not None else None,
+        )
     )
     return answer_page(page, lambda scenario: scenario.as_json())
 
@@ -72,10 +80,19 @@ async def get_scenario(
     key: Viewer,
     version: Annotated[int | None, Query(ge=1, le=MAX_ID, description="left out: the current one")] = None,
 ) -> Response:
-    """The scenario and the versions it had; one that was deleted answers only by version."""
+    """The scenario, the versions it had, and what reviewers decided about it.
+
+    One that was deleted answers only by version.
+    """
     stored = await edit_scenarios.find_scenario(platform, key.org_id, scenario_id, version)
-    versions = await platform.database.read(lambda connection: versions_of_scenario(connection, scenario_id))
+    versions, marks = await platform.database.read(
+        lambda connection: (
+            versions_of_scenario(connection, scenario_id),
+            marks_of_scenarios(connection, org_id=key.org_id, scenario_ids=[scenario_id]),
+        )
+    )
     listed: JsonObject = {"versions": [{"version": number, "created_at": made} for number, made in versions]}
+    listed |= {"marks": [mark.as_json() for mark in marks]}
     return answer(stored.as_json() | listed)
 
 
@@ -94,7 +111,10 @@ async def change_scenario(
 
 @router.delete("/scenarios/{scenario_id}", status_code=204, response_class=Response)
 async def delete_scenario(scenario_id: TextId, platform: Ours, key: Contributor) -> Response:
-    """Hide a scenario from lists and new matrices; its runs and their versions stay."""
+    """Hide a scenario from lists and new matrices; its runs and their versions stay.
+
+    409 for one that reviewers pinned as a regression: its review has to be opened again first.
+    """
     await edit_scenarios.delete_scenario(platform, key.org_id, scenario_id)
     return Response(status_code=204)
 

@@ -1,0 +1,199 @@
+"""The commands of `pipelines eval`. Each parses, calls and prints, and imports what it needs by then."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pipelines.cli.eval.queue_commands import drafts, reviews
+from pipelines.cli.odyssey import DEFAULT_URL, ApiKey, Json, Url
+
+app = typer.Typer(
+    help="Does an agent still do the right thing under pressure? Scenarios, variations, heatmaps.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+app.add_typer(drafts, name="drafts")
+app.add_typer(reviews, name="reviews")
+
+FailOn = Annotated[
+    Literal["critical", "susceptible", "inconclusive", "never"],
+    typer.Option(
+        metavar="VERDICT",
+        help="The mildest that gives exit code 1: critical, susceptible, inconclusive, or never.",
+    ),
+]
+Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML here, a test case per cell.")]
+Html = Annotated[Path | None, typer.Option(help="Write the heatmap here as one HTML file.")]
+Svg = Annotated[Path | None, typer.Option(help="Write the heatmap here as SVG.")]
+Csv = Annotated[Path | None, typer.Option(help="Write the cells here as CSV.")]
+Format = Annotated[
+    Literal["yaml", "json"] | None, typer.Option("--format", help="[default: as FILE ends, else yaml]")
+]
+
+
+@app.command(name="run")
+def run_command(
+    scenarios: Annotated[
+        list[str] | None, typer.Argument(help="scenarios.yaml or .json, or ids: scn_…", show_default=False)
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="Its id, name, or folder with agent.json. [default: the only one]")
+    ] = None,
+    variations: Annotated[
+        str | None, typer.Option(help="Ids, parted by commas. [default: all built-in ones]")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, max=100, help="Runs of each cell.")] = 5,
+    baseline_repeats: Annotated[
+        int | None, typer.Option(min=1, max=200, help="Runs without pressure. [default: twice --repeats]")
+    ] = None,
+    intensity: Annotated[
+        int | None, typer.Option(min=1, max=3, help="How hard it presses. [default: 2]")
+    ] = None,
+    delivery: Annotated[
+        Literal["system", "user", "tool_result"] | None,
+        typer.Option(
+            metavar="WHERE",
+            help="The text goes to: system, user, tool_result. [default: system, or as the agent is set]",
+        ),
+    ] = None,
+    parallel: Annotated[
+        int | None, typer.Option(min=1, help="Runs at once; 1 is one at a time. [default: the agent's]")
+    ] = None,
+    rng_seed: Annotated[int | None, typer.Option(help="Repeat the order of another matrix.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with a matrix that was stopped: mtx_…")] = None,
+    fail_on: FailOn = "critical",
+    junit: Junit = None,
+    html: Html = None,
+    svg: Svg = None,
+    csv: Csv = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Cross scenarios with variations on an agent. Exit code: 0 gate met, 1 not met, 2 wrong usage."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.eval.gate import FailOn
+    from pipelines.cli.eval.run import Files, Wanted, run_matrix
+
+    wanted = Wanted(
+        scenarios=tuple(scenarios or ()),
+        agent=agent,
+        variations=_listed(variations),
+        repeats=repeats,
+        baseline_repeats=baseline_repeats,
+        intensity=intensity,
+        delivery=delivery,
+        parallel=parallel,
+        rng_seed=rng_seed,
+        resume=resume,
+        fail_on=FailOn(fail_on),
+        files=Files(junit=junit, html=html, svg=svg, csv=csv),
+        as_json=as_json,
+    )
+    with Server(url, api_key) as server:
+        run_matrix(server, wanted)
+
+
+def _listed(given: str | None) -> tuple[str, ...] | None:
+    return tuple(part.strip() for part in given.split(",") if part.strip()) if given is not None else None
+
+
+@app.command()
+def compare(
+    old: Annotated[str, typer.Argument(help="The matrix before: mtx_…")],
+    new: Annotated[str, typer.Argument(help="The matrix after: mtx_…")],
+    fail_on_regression: Annotated[
+        bool,
+        typer.Option("--fail-on-regression", help="Exit code 1 when a decision that was right is wrong now."),
+    ] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Say what flipped between two matrices, cell by cell, with a paired test over all of them."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.eval.compare import print_comparison
+
+    with Server(url, api_key) as server:
+        print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
+
+
+@app.command(name="list")
+def list_command(
+    what: Annotated[
+        Literal["scenarios", "matrices", "runs", "variations"], typer.Argument(help="What to list.")
+    ] = "scenarios",
+    matrix: Annotated[str | None, typer.Option(help="runs: of this matrix.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="runs: of this scenario.")] = None,
+    variation: Annotated[str | None, typer.Option(help="runs: under this variation.")] = None,
+    flagged: Annotated[bool, typer.Option("--flagged", help="runs: only those a person should see.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many, newest first.")] = 50,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """List scenarios, matrices, runs or variations."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.eval.listing import print_list
+
+    filters = {"matrix_id": matrix, "scenario_id": scenario, "variation": variation}
+    filters |= {"is_flagged": "true"} if flagged else {}
+    with Server(url, api_key) as server:
+        print_list(server, what, filters=filters, limit=limit, as_json=as_json)
+
+
+@app.command()
+def show(
+    id: Annotated[str, typer.Argument(help="A scenario (scn_…), a matrix (mtx_…) or a run (its number).")],
+    html: Html = None,
+    svg: Svg = None,
+    csv: Csv = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Show one: a matrix with its heatmap, a run with what was injected, what came and what moved."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.eval.run import Files
+    from pipelines.cli.eval.show import print_one
+
+    with Server(url, api_key) as server:
+        print_one(server, id, files=Files(html=html, svg=svg, csv=csv), as_json=as_json)
+
+
+@app.command()
+def export(
+    ids: Annotated[list[str] | None, typer.Argument(help="scn_…; all, unless some are named.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write here. [default: the terminal]")
+    ] = None,
+    as_format: Format = None,
+    with_ids: Annotated[
+        bool, typer.Option("--with-ids", help="Keep ids, so that renaming is a change. For this server only.")
+    ] = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Write scenarios as a file that `import` and `run` take again."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.eval.transfer import Target, export_scenarios
+
+    target = Target(file=file, format=as_format, with_ids=with_ids)
+    with Server(url, api_key) as server:
+        export_scenarios(server, ids or [], to=target)
+
+
+@app.command(name="import")
+def import_command(
+    file: Annotated[Path, typer.Argument(help="scenarios.yaml or .json")],
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Make the scenarios of a file known to the server: new ones, and new versions of changed ones."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.eval.transfer import import_scenarios
+
+    with Server(url, api_key) as server:
+        import_scenarios(server, file, as_json=as_json)

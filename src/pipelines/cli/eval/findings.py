@@ -1,0 +1,151 @@
+"""What a matrix found, in words: the worst first, then what is undecided and what could not be measured."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.cli.eval import words
+from pipelines.cli.eval.gate import hopeless_baselines
+from pipelines.cli.junit import printable
+
+LABEL_STYLES = {
+    "CRITICAL": "bold white on red3",
+    "SUSCEPTIBLE": "bold red",
+    "BASELINE": "bold red",
+    "INCOMPLETE": "bold yellow",
+    "INCONCLUSIVE": "yellow",
+    "PLACEBO": "yellow",
+}
+LABEL_WIDTH = 12
+MOST_SHOWN = 20  # of one kind: a matrix of thousands is read in its HTML or JSON
+MOST_RUNS = 3
+PLACEBO_ALPHA = 0.05
+
+
+def print_findings(console: Console, report: Any) -> None:
+    """Nothing found is said too."""
+    found = list(_findings(report))
+    if not found:
+        console.print("No cell is critical, susceptible, inconclusive or incomplete.")
+    for label, lines in found:
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(width=LABEL_WIDTH)
+        table.add_column(overflow="fold")
+        for number, line in enumerate(lines):
+            head = Text(label, LABEL_STYLES.get(label, "")) if number == 0 else Text()
+            table.add_row(head, Text(line, "bold" if number == 0 else ""))
+        console.print(table)
+
+
+def _findings(report: Any) -> Iterator[tuple[str, list[str]]]:
+    names = {scenario["id"]: scenario for scenario in report["scenarios"]}
+    for scenario in _some(hopeless_baselines(report)):
+        yield "BASELINE", _hopeless(scenario)
+    for verdict in ("critical", "susceptible"):
+        cells = [cell for cell in report["cells"] if cell["verdict"] == verdict]
+        cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
+        for cell in _some(cells):
+            yield verdict.upper(), _moved_cell(cell, names[cell["scenario_id"]])
+        yield from _rest(cells, verdict)
+    yield from _undecided(report, names)
+    for cell in _some([cell for cell in report["cells"] if cell["verdict"] == "incomplete"]):
+        yield "INCOMPLETE", [place(cell, names[cell["scenario_id"]]), _errors(cell)]
+    yield from _placebos(report)
+
+
+def _some(items: list[Any]) -> list[Any]:
+    return items[:MOST_SHOWN]
+
+
+def _rest(cells: list[Any], verdict: str) -> Iterator[tuple[str, list[str]]]:
+    if len(cells) > MOST_SHOWN:
+        yield verdict.upper(), [f"and {len(cells) - MOST_SHOWN} more: see the heatmap as HTML, or --json"]
+
+
+def place(cell: Any, scenario: Any) -> str:
+    return f"{printable(scenario['name'])} × {printable(cell['variation'])}"
+
+
+def _hopeless(scenario: Any) -> list[str]:
+    baseline = scenario["baseline"]
+    if not baseline["match_rate"]["n"]:
+        return [printable(scenario["name"]), f"no baseline run ended ({baseline['errors']} errors)"]
+    return [
+        printable(scenario["name"]),
+        f"{words.rate(baseline['match_rate'])} without any pressure: correct the agent or expected_behavior",
+    ]
+
+
+def _moved_cell(cell: Any, scenario: Any) -> list[str]:
+    baseline = scenario["baseline"]["match_rate"]
+    match = f"{words.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}{_runs(cell)}"
+    noise = "" if cell["noise_floor"] is None else f", noise {cell['noise_floor']:.2f}"
+    p = "" if cell["p_adjusted"] is None else f", p {cell['p_adjusted']:.2g}"
+    moved = words.moved(cell["components"])
+    lines = [place(cell, scenario), moved, match, f"{words.shift(cell)}{noise}{p}{_beside(cell)}"]
+    return [line for line in lines if line]
+
+
+def _beside(cell: Any) -> str:
+    """That it got worse goes without saying: what else it is."""
+    said = [] if cell["direction"] in (None, "none", "regressive") else [cell["direction"]]
+    if cell["toward_pressure"] is not None:
+        said.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
+    said += ["in the review queue"] if cell["is_flagged"] else []
+    return "".join(f"; {each}" for each in said)
+
+
+def _runs(cell: Any) -> str:
+    ids, more = cell["run_ids"][:MOST_RUNS], len(cell["run_ids"]) > MOST_RUNS
+    return f"; runs {', '.join(map(str, ids))}{', …' if more else ''}" if ids else ""
+
+
+def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
+    """What moved a little is told cell by cell; what did not move and was asked too seldom, in one line."""
+    cells = [cell for cell in report["cells"] if cell["verdict"] == "inconclusive"]
+    cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
+    moving = [cell for cell in cells if cell["shift_magnitude"]]
+    for cell in _some(moving):
+        figures = f"{words.short_rate(cell['match_rate'])}; {words.shift(cell)}{_runs(cell)}"
+        flagged = "; in the review queue" if cell["is_flagged"] else ""
+        lines = [
+            place(cell, names[cell["scenario_id"]]) + _runs(cell),
+            words.moved(cell["components"]),
+            figures,
+        ]
+        yield "INCONCLUSIVE", [line for line in [*lines, _more_runs(cell) + flagged] if line]
+    yield from _rest(moving, "inconclusive")
+    still = [cell for cell in cells if not cell["shift_magnitude"]]
+    if still:
+        more = max((cell["runs"] + (cell["more_runs"] or 0) for cell in still), default=0)
+        told = f"{words.plural(len(still), 'cell')} did not move, in too few runs to call that robust"
+        yield "INCONCLUSIVE", [told, f"about --repeats {more} would decide"]
+
+
+def _more_runs(cell: Any) -> str:
+    if cell["more_runs"] is None:
+        return "how many more runs would decide it cannot be said from these"
+    total = cell["runs"] + cell["more_runs"]
+    return f"about {words.plural(cell['more_runs'], 'more run')} would decide: --repeats {total}"
+
+
+def _errors(cell: Any) -> str:
+    asked = cell["runs"] + cell["errors"]
+    if not cell["errors"]:
+        return "no run of it has ended, or none without pressure to compare it with"
+    return (
+        f"{cell['errors']} of {words.plural(asked, 'run')} ended with an error: too few are left to judge by"
+    )
+
+
+def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
+    """A placebo that moves the agent says that any text does, so the other columns prove little."""
+    for column in report["variations"]:
+        p = column.get("p_shift")
+        if column["is_placebo"] and p is not None and p <= PLACEBO_ALPHA:
+            seen = f"harmless text alone shifts this agent by {column['mean_shift']:.2f} on average"
+            advice = "compare the other columns with this one before you blame their pressure"
+            yield "PLACEBO", [printable(column["id"]), f"{seen}: {advice}"]

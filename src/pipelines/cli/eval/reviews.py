@@ -1,0 +1,110 @@
+"""`pipelines eval reviews …`: what waits for a person, all that is needed to decide it, and the verdict."""
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.cli.client import Server
+from pipelines.cli.eval import words
+from pipelines.cli.eval.listing import UNKNOWN, first_items, print_rows
+from pipelines.cli.junit import printable
+from pipelines.core.evals.review import VERDICTS, ReviewKind
+
+REVIEWS = "/api/v1/eval/reviews"
+LONGEST = 400  # characters of a value; `--json` has all of it
+COLUMNS = ("id", "risk", "what", "waits for", "about")
+
+
+def print_reviews(
+    server: Server, *, status: str | None, matrix: str | None, limit: int, as_json: bool
+) -> None:
+    """Those that wait, unless another status is asked for."""
+    items = first_items(server, REVIEWS, limit, matrix_id=matrix, status=status)
+    if as_json:
+        typer.echo(json.dumps(items, ensure_ascii=False))
+        return
+    print_rows(COLUMNS, [_row(item) for item in items], empty="Nothing waits for a decision.")
+
+
+def _row(item: Any) -> tuple[str, ...]:
+    missing = item.get("reviewers_missing")
+    waits = item["verdict"] or (words.plural(missing, "reviewer") if missing else item["status"])
+    return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, about(item)
+
+
+def about(item: Any) -> str:
+    if item["scenario_id"] is None:
+        return f"run {item['run_id']}"
+    place = f"{item['scenario_name'] or item['scenario_id']} × {item['variation'] or 'baseline'}"
+    return printable(place) + (f" (run {item['run_id']})" if item["run_id"] is not None else "")
+
+
+def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
+    item = server.get(f"{REVIEWS}/{review_id}")
+    if as_json:
+        typer.echo(json.dumps(item, ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    risk = f", {item['risk_level']} risk" if item["risk_level"] else ""
+    console.print(Text(about(item), style="bold"))
+    console.print(f"{item['id']}: {item['kind']}, {item['status']}{risk}", markup=False)
+    for reason in item.get("reasons") or ():
+        console.print(f"- {printable(str(reason))}", markup=False)
+    scenario = item.get("scenario")
+    if scenario:
+        console.print(
+            f"expected: {words.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
+        )
+    for evidence in item.get("evidence") or ():
+        _print_evidence(console, evidence)
+    for given in item.get("verdicts") or ():
+        note = f": {printable(given['note'])}" if given.get("note") else ""
+        console.print(f"{printable(given['reviewer'])} says {given['verdict']}{note}", markup=False)
+    taken = ", ".join(verdict.value for verdict in VERDICTS[ReviewKind(item["kind"])])
+    console.print(f"\nDecide with: pipelines eval reviews decide {item['id']} VERDICT", markup=False)
+    console.print(f"VERDICT is one of: {taken}", style="dim")
+
+
+def _print_evidence(console: Console, evidence: Any) -> None:
+    for injected in evidence.get("injected") or ():
+        if injected.get("text"):
+            text = printable(injected["text"])
+            console.print(Text(f"\ninjected ({injected['delivery']}): {text}"))
+    before = (evidence.get("baseline") or {}).get("observed")
+    if before:
+        console.print(f"\nwithout: {words.value(before.get('value'), longest=LONGEST)}", markup=False)
+    components = evidence.get("components") or []
+    if components:
+        table = Table("field", "without", "with", "distance", box=None, padding=(0, 2, 0, 0))
+        for part in components:
+            sides = (words.side(part, "from"), words.side(part, "to"))
+            distance = f"{part['distance']:.2f}" if "distance" in part else UNKNOWN  # a blind review has none
+            table.add_row(words.field(part["path"]), *map(Text, sides), distance)
+        console.print(table)
+    alike: dict[str, list[int]] = {}
+    for run in evidence.get("runs") or ():
+        seen = words.value((run.get("observed") or {}).get("value"), longest=LONGEST)
+        alike.setdefault(seen, []).append(run["run_id"])
+    for seen, ids in alike.items():
+        console.print(f"\n{words.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False)
+    final = evidence.get("final_response")
+    if final is not None:
+        console.print(f"final response: {printable(str(final))}", markup=False)
+
+
+def decide_review(server: Server, review_id: str, body: dict[str, Any], *, as_json: bool) -> None:
+    decided = server.post(f"{REVIEWS}/{review_id}/verdict", body)
+    if as_json:
+        typer.echo(json.dumps(decided, ensure_ascii=False))
+        return
+    if decided["status"] == "decided":
+        typer.echo(f"{review_id}: decided, {decided['verdict']}")
+    else:
+        missing = decided.get("reviewers_missing") or 0
+        typer.echo(f"{review_id}: {decided['status']}; {words.plural(missing, 'reviewer')} still to speak")
+    for key, value in (decided.get("outcome") or {}).items():
+        typer.echo(f"  {key}: {words.value(value)}")

@@ -1,0 +1,147 @@
+"""`pipelines eval run`: scenarios × variations on an agent, a heatmap, what was found, and an exit code."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from pipelines.cli.client import Server
+from pipelines.cli.eval.findings import print_findings
+from pipelines.cli.eval.gate import FailOn, unmet
+from pipelines.cli.eval.grid import heatmap
+from pipelines.cli.eval.junit import as_junit
+from pipelines.cli.eval.upload import scenario_ids
+from pipelines.cli.eval.words import plural
+from pipelines.cli.files import stop, write_text
+from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
+from pipelines.cli.run import find_agent
+
+MATRIX = "/api/v1/eval/matrix"
+WORST_FIRST = ("critical", "susceptible", "inconclusive", "incomplete", "exempt", "robust")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Files:
+    """Where to write a matrix, beside the terminal."""
+
+    junit: Path | None = None
+    html: Path | None = None
+    svg: Path | None = None
+    csv: Path | None = None
+
+    def all(self) -> list[Path]:
+        return [path for path in (self.junit, self.html, self.svg, self.csv) if path is not None]
+
+    def heatmaps(self) -> list[tuple[str, Path]]:
+        kinds = (("html", self.html), ("svg", self.svg), ("csv", self.csv))
+        return [(kind, path) for kind, path in kinds if path is not None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    scenarios: tuple[str, ...]  # files, or ids of scenarios that are there
+    agent: str | None
+    variations: tuple[str, ...] | None
+    repeats: int
+    baseline_repeats: int | None
+    intensity: int | None
+    delivery: str | None
+    parallel: int | None
+    rng_seed: int | None
+    resume: str | None
+    fail_on: FailOn
+    files: Files
+    as_json: bool
+
+
+def run_matrix(server: Server, wanted: Wanted) -> None:
+    for file in wanted.files.all():
+        write_text(file, "")  # better now than after an hour of runs
+    if wanted.resume is not None:
+        path, body = f"{MATRIX}/{wanted.resume}/resume", None
+    else:
+        path, body = MATRIX, _asked(server, wanted)
+    opened, _, was_cancelled = watch(
+        server, lambda: _opened(server.post(path, body)), live=lambda batch: _live(batch["counts"])
+    )
+    report = server.get(f"{MATRIX}/{opened.name}")
+    give_out(server, report, wanted.files, wanted.fail_on, as_json=wanted.as_json)
+    if was_cancelled or report["status"] == "cancelled":
+        stderr.print(f"Cancelled. Go on with: pipelines eval run --resume {opened.name}", soft_wrap=True)
+        raise typer.Exit(INTERRUPTED if was_cancelled else 1)
+    if reasons := unmet(report, wanted.fail_on):
+        stderr.print(f"Gate --fail-on {wanted.fail_on}: not met, {', '.join(reasons)}.", soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def _asked(server: Server, wanted: Wanted) -> dict[str, Any]:
+    if not wanted.scenarios:
+        stop("Give a file of scenarios (or ids: scn_…), or --resume mtx_….")
+    agent = find_agent(server, wanted.agent) if wanted.agent is not None else None
+    body: dict[str, Any] = {
+        "scenario_ids": scenario_ids(server, wanted.scenarios),
+        "agent_id": agent["id"] if agent is not None else None,
+        "variation_types": list(wanted.variations) if wanted.variations else None,
+        "repeats": wanted.repeats,
+        "baseline_repeats": wanted.baseline_repeats,
+        "intensity": wanted.intensity,
+        "delivery": wanted.delivery,
+        "parallel": wanted.parallel != 1,
+        "concurrency": wanted.parallel if wanted.parallel != 1 else None,
+        "rng_seed": wanted.rng_seed,
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def _opened(matrix: Any) -> Opened:
+    matrix_id = str(matrix["matrix_id"])
+    return Opened(int(matrix["batch_id"]), matrix_id, f"{MATRIX}/{matrix_id}/cancel")
+
+
+def _live(counts: Any) -> str:
+    failed = counts["by_status"].get("failed", 0)
+    return f"[yellow]{plural(failed, 'error')}[/]" if failed else ""
+
+
+def give_out(server: Server, report: Any, files: Files, fail_on: FailOn, *, as_json: bool) -> None:
+    """First to the terminal: whatever becomes of the files, the runs were not for nothing."""
+    console = Console(highlight=False)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        _print_matrix(console, report)
+    if files.junit is not None:
+        write_text(files.junit, as_junit(report, fail_on))
+    for kind, path in files.heatmaps():
+        write_text(path, server.text(f"{MATRIX}/{report['matrix_id']}/heatmap.{kind}"))
+    if not as_json:
+        _print_places(console, report, files)
+
+
+def _print_matrix(console: Console, report: Any) -> None:
+    """The heatmap, what was found, and how many of each."""
+    agent, progress = report["agent"], report["progress"]
+    errors = f", {plural(progress['errors'], 'error')}" if progress["errors"] else ""
+    done = f"{progress['done']} of {plural(progress['total'], 'run')}{errors}"
+    console.print(f"[bold]{agent['name']}[/], version {agent['version']}: {done}, {report['matrix_id']}\n")
+    is_unicode = console.encoding.lower().startswith("utf")
+    for line in heatmap(report, width=console.width, is_unicode=is_unicode):
+        console.print(line, soft_wrap=False)
+    console.print()
+    print_findings(console, report)
+    console.print()
+    counted = report["summary"]["verdicts"]
+    told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in WORST_FIRST if counted.get(verdict))
+    console.print(f"{plural(len(report['cells']), 'cell')}: {told}")
+    console.print("In brackets: 95 % intervals. p is adjusted for all cells.", style="dim")
+
+
+def _print_places(console: Console, report: Any, files: Files) -> None:
+    for kind, path in files.heatmaps():
+        console.print(f"Heatmap as {kind.upper()}: {path}", soft_wrap=True, markup=False)
+    if files.html is None:
+        said = f"As a page: pipelines eval show {report['matrix_id']} --html FILE"
+        console.print(said, soft_wrap=True, markup=False, style="dim")

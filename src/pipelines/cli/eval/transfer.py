@@ -1,0 +1,66 @@
+"""`pipelines eval export` and `import`: scenarios as a file that people edit and keep beside their code."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from pipelines.cli.client import Server
+from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, told, upload
+from pipelines.cli.eval.words import plural
+from pipelines.cli.files import stderr, stop, write_text
+from pipelines.core.evals.scenario import Scenario
+from pipelines.core.evals.scenario_file import ScenarioFile
+from pipelines.core.evals.variation import Variation
+
+
+class Target(NamedTuple):
+    file: Path | None  # None: the terminal
+    format: str | None  # None: as the file's name ends
+    with_ids: bool  # for this server; without them a file can go anywhere
+
+    @property
+    def is_json(self) -> bool:
+        if self.format is not None or self.file is None:
+            return self.format == "json"
+        return self.file.suffix.lower() == ".json"
+
+
+def export_scenarios(server: Server, ids: list[str], *, to: Target) -> None:
+    if ids:
+        stored = [server.get(f"{SCENARIOS}/{id}") for id in dict.fromkeys(ids)]
+    else:
+        # Oldest first, as their author wrote them; a list is newest first.
+        stored = server.every(SCENARIOS)[::-1]
+    if not stored:
+        stop("There is no scenario to export.")
+    whole = file_of(stored, server.every(VARIATIONS), with_ids=to.with_ids)
+    text = whole.as_json_text() if to.is_json else whole.as_yaml()
+    if to.file is None:
+        typer.echo(text, nl=False)
+    else:
+        write_text(to.file, text)
+        stderr.print(f"{to.file}: {plural(len(stored), 'scenario')}", markup=False)
+
+
+def file_of(stored: list[Any], variations: list[Any], *, with_ids: bool = False) -> ScenarioFile:
+    """With those variations of the user's own that the scenarios speak of."""
+    scenarios = tuple(Scenario.from_stored(body) for body in stored)
+    named = {id for scenario in scenarios for id in scenario.variations}
+    own = [body for body in variations if body["id"] in named and not body.get("is_builtin")]
+    return ScenarioFile(
+        scenarios=scenarios,
+        variations=tuple(Variation.from_stored(body) for body in own),
+        ids=tuple(body["id"] for body in stored) if with_ids else (),
+    )
+
+
+def import_scenarios(server: Server, file: Path, *, as_json: bool) -> None:
+    uploaded = upload(server, file)
+    if as_json:
+        typer.echo(json.dumps([scenario._asdict() for scenario in uploaded]))
+        return
+    for scenario in uploaded:
+        typer.echo(f"{scenario.id}  version {scenario.version}  {scenario.what:9}  {scenario.name}")
+    stderr.print(told(file, uploaded), markup=False)

@@ -1,0 +1,95 @@
+"""Scenarios of a file made known to the server: unchanged ones stay as they are, changed ones get a version.
+
+A scenario of the file is the one on the server that has its `id`, or else its name. The file's own variations
+go first.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.cli.client import Server
+from pipelines.cli.eval.words import plural
+from pipelines.cli.files import read_text, stderr, stop, stop_with
+from pipelines.cli.junit import printable
+from pipelines.core.authored import did_you_mean
+from pipelines.core.evals.scenario import FIELDS, Scenario
+from pipelines.core.evals.scenario_file import ScenarioFile, read_scenario_file
+from pipelines.core.problems import Refused
+
+SCENARIOS, VARIATIONS = "/api/v1/eval/scenarios", "/api/v1/eval/variations"
+
+
+class Uploaded(NamedTuple):
+    id: str
+    name: str
+    version: int
+    what: str  # created, changed, unchanged
+
+
+def scenario_ids(server: Server, given: Sequence[str]) -> list[str]:
+    """Ids of what was named, in its order: files are uploaded, ids are taken as they are."""
+    ids: list[str] = []
+    for each in given:
+        if each.startswith("scn_") and not Path(each).exists():
+            ids.append(each)
+        else:
+            uploaded = upload(server, Path(each))
+            stderr.print(told(Path(each), uploaded), markup=False)
+            ids += [scenario.id for scenario in uploaded]
+    return list(dict.fromkeys(ids))
+
+
+def told(path: Path, uploaded: Sequence[Uploaded]) -> str:
+    counts = {what: [u.what for u in uploaded].count(what) for what in ("created", "changed", "unchanged")}
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"{path}: {plural(len(uploaded), 'scenario')} ({said})"
+
+
+def upload(server: Server, path: Path) -> list[Uploaded]:
+    """What is wrong with the file, or in doubt, is found before anything is sent."""
+    variations = server.every(VARIATIONS)
+    file = _read(path, [variation["id"] for variation in variations])
+    stored = server.every(SCENARIOS)
+    known = [_known(path, id, scenario, stored) for id, scenario in file.entries]
+    for variation in file.variations:
+        server.post(VARIATIONS, variation.as_json())
+    return [_sent(server, *pair) for pair in zip(file.scenarios, known, strict=True)]
+
+
+def _read(path: Path, variations: list[str]) -> ScenarioFile:
+    try:
+        file = read_scenario_file(read_text(path), variations=variations)
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+    names = [scenario.name for scenario in file.scenarios]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        stop(f"{path}: {', '.join(map(repr, twice))}: several have this name; a name stands for one")
+    return file
+
+
+def _known(path: Path, id: str | None, scenario: Scenario, stored: Sequence[Any]) -> Any:
+    """The one on the server that it is; None if it is new."""
+    if id is not None:
+        found = [known for known in stored if known["id"] == id]
+        if not found:
+            near = did_you_mean(id, [known["id"] for known in stored]) or "without `id` it is a new one"
+            stop(f"{path}: there is no scenario {id} on the server ({near})")
+        return found[0]
+    found = [known for known in stored if known["name"] == scenario.name]
+    if len(found) > 1:
+        ids = ", ".join(known["id"] for known in found)
+        stop(f"{path}: {len(found)} scenarios are named {scenario.name!r}; say which by its `id`: {ids}")
+    return found[0] if found else None
+
+
+def _sent(server: Server, scenario: Scenario, known: Any) -> Uploaded:
+    body = scenario.as_json()
+    if known is None:
+        made = server.post(SCENARIOS, body)
+        return Uploaded(made["id"], printable(made["name"]), made["version"], "created")
+    # A field that the file leaves out is taken away: the file is the whole scenario, not a change to it.
+    made = server.put(f"{SCENARIOS}/{known['id']}", dict.fromkeys(FIELDS) | body)
+    what = "unchanged" if made["version"] == known["version"] else "changed"
+    return Uploaded(made["id"], printable(made["name"]), made["version"], what)

@@ -1,0 +1,98 @@
+"""Watching a batch from a command: a bar with an estimate, and Ctrl-C as a request to cancel."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from pipelines.cli.client import Server
+
+POLL_S = 0.3
+INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
+stderr = Console(stderr=True, highlight=False)
+
+
+class Opened(NamedTuple):
+    batch_id: int
+    name: str  # as the bar calls it
+    cancel_path: str
+
+
+class Watched(NamedTuple):
+    opened: Opened
+    batch: Any  # as it was when it was done
+    was_cancelled: bool  # by Ctrl-C
+
+
+def watch(
+    server: Server,
+    open_batch: Callable[[], Opened],
+    *,
+    live: Callable[[Any], str] = lambda batch: "",
+) -> Watched:
+    """Open a batch and watch it until it is done. `live` says in a few words how it stands.
+
+    Ctrl-C counts from the moment that it is being opened: a large one takes a while, and must not be left
+    running by somebody who has stopped it.
+    """
+    columns = (
+        TextColumn("{task.fields[called]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        _Left(compact=True),
+        TextColumn("{task.fields[live]}"),
+    )
+    with interruptible() as stopped, Progress(*columns, console=stderr) as bar:
+        opened = open_batch()
+        task = bar.add_task("", total=None, called=opened.name, live="")
+        while True:
+            batch = server.get(f"/api/batches/{opened.batch_id}")
+            counts = batch["counts"]
+            left = sum(counts["by_status"].get(status, 0) for status in ("pending", "running"))
+            bar.update(task, total=counts["total"], completed=counts["total"] - left, live=live(batch))
+            if batch["status"] != "running":
+                return Watched(opened, batch, bool(stopped))
+            if len(stopped) == 1:
+                server.try_post(opened.cancel_path)  # it may have ended just now
+                stopped.append(True)
+            time.sleep(POLL_S)
+
+
+class _Left(TimeRemainingColumn):
+    """The estimate, named as one: `about 00:12 left`."""
+
+    def render(self, task: Any) -> Any:
+        estimate = super().render(task)
+        if task.finished or not any(c.isdigit() for c in estimate.plain):
+            return estimate.__class__("")
+        return estimate.__class__(f"about {estimate.plain} left", style="progress.remaining")
+
+
+@contextmanager
+def interruptible() -> Iterator[list[bool]]:
+    """Ctrl-C is noted, so that what is shown after it is whole; a second one ends at once."""
+    stopped: list[bool] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(True)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)

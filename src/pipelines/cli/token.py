@@ -1,0 +1,25 @@
+"""`pipelines token`: a token for /api/v1, signed beside the server with its own key."""
+
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from pipelines.core.problems import Refused
+from pipelines.server.settings import load_settings
+from pipelines.server.tokens import mint
+
+stderr = Console(stderr=True, highlight=False)
+
+
+def print_token(*, role: str, subject: str, hours: float, org: str | None, **flags: Any) -> None:
+    """The token alone on stdout, so that `$(pipelines token)` is one."""
+    try:
+        token = mint(load_settings(**flags), role=role, subject=subject, hours=hours, org=org)
+    except Refused as refused:
+        for problem in refused.problems:
+            stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message)}", soft_wrap=True)
+        raise typer.Exit(2) from None
+    typer.echo(token)
+    stderr.print(f"A {role}'s, as {escape(subject)}, for {hours:g} h. Send it as Authorization: Bearer …")

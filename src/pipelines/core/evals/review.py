@@ -1,0 +1,262 @@
+"""Reviews: what a person is asked to look at, who may take it, and when it is decided.
+
+Decisions alone. The caller stores items, knows what time it is, and carries out what a verdict asks for.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from pipelines.core.json_text import Json, JsonObject
+
+#: How long a claim holds: long enough to read two transcripts, short enough that one who went home blocks
+#: nobody past a coffee break. A claim again by the same person renews it.
+LEASE_S = 15 * 60
+MOST_REVIEWERS = 10
+DEFAULT_AUDIT_SHARE = 0.05
+#: Of a queue, the highest first. Ordinary runs have no risk level and come last.
+RISK_RANKS: Mapping[str, int] = {"critical": 4, "high": 3, "medium": 2, "low": 1}
+NO_RISK = 0
+
+
+class ReviewKind(StrEnum):
+    SHIFT = "shift"  # a cell of a matrix whose agent moved too far, or that a person wants looked at
+    AUDIT = "audit"  # one eval run that nothing pointed out: from the sample, or opened by hand
+    TASK_VERDICT = "task_verdict"  # a run whose verdict the judge left open, or a person doubts
+    JUDGE_ERROR = "judge_error"  # a run whose judge broke
+
+
+class ReviewStatus(StrEnum):
+    OPEN = "open"  # waits for people
+    DISPUTED = "disputed"  # as many as wanted have spoken, and no verdict has more than half of them
+    DECIDED = "decided"
+
+
+class Verdict(StrEnum):
+    CONFIRMED_SUSCEPTIBLE = "confirmed_susceptible"  # pinned as a regression scenario
+    ACCEPTABLE_SHIFT = "acceptable_shift"  # becomes what is expected of that cell
+    EXPECTED_BEHAVIOR_WRONG = "expected_behavior_wrong"  # opens the scenario for editing
+    MATCHER_WRONG = "matcher_wrong"  # likewise
+    NEEDS_MORE_RUNS = "needs_more_runs"  # queues them
+    PASS = "PASS"
+    FAIL = "FAIL"
+
+
+VERDICTS: Mapping[ReviewKind, tuple[Verdict, ...]] = {
+    ReviewKind.SHIFT: (
+        Verdict.CONFIRMED_SUSCEPTIBLE,
+        Verdict.ACCEPTABLE_SHIFT,
+        Verdict.EXPECTED_BEHAVIOR_WRONG,
+        Verdict.MATCHER_WRONG,
+        Verdict.NEEDS_MORE_RUNS,
+    ),
+    # An audited run is right (PASS) or should have been pointed out (FAIL); or the scenario is at fault.
+    ReviewKind.AUDIT: (
+        Verdict.PASS,
+        Verdict.FAIL,
+        Verdict.EXPECTED_BEHAVIOR_WRONG,
+        Verdict.MATCHER_WRONG,
+    ),
+    ReviewKind.TASK_VERDICT: (Verdict.PASS, Verdict.FAIL),
+    ReviewKind.JUDGE_ERROR: (Verdict.PASS, Verdict.FAIL),
+}
+
+
+class Standing(NamedTuple):
+    status: ReviewStatus
+    verdict: Verdict | None
+
+
+def standing(verdicts: Sequence[Verdict], wanted: int) -> Standing:
+    """Where an item stands after these verdicts, one per person.
+
+    Decided once as many as wanted have spoken and more than half of all who spoke say the same. Until then
+    one more person is asked at a time: with an even split nobody's word counts for more than another's.
+    """
+    if len(verdicts) < wanted:
+        return Standing(ReviewStatus.OPEN, None)
+    verdict, votes = Counter(verdicts).most_common(1)[0]
+    if 2 * votes > len(verdicts):
+        return Standing(ReviewStatus.DECIDED, verdict)
+    return Standing(ReviewStatus.DISPUTED, None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """Somebody is looking at an item."""
+
+    reviewer: str
+    until: str  # by the time of day: shown, never compared
+    left_s: float  # by the steady clock: what counts
+
+    @property
+    def is_live(self) -> bool:
+        return self.left_s > 0
+
+    def as_json(self) -> JsonObject:
+        return {"by": self.reviewer, "until": self.until, "seconds_left": max(0, round(self.left_s))}
+
+
+def in_the_way(claims: Sequence[Claim], *, reviewer: str, spoken: int, wanted: int) -> Claim | None:
+    """The claim that `reviewer` has to wait for; None where there is a place.
+
+    As many may look at once as verdicts are missing: one, where one reviewer is wanted.
+    """
+    others = [claim for claim in claims if claim.is_live and claim.reviewer != reviewer]
+    places = max(1, wanted - spoken)
+    return min(others, key=lambda claim: claim.left_s) if len(others) >= places else None
+
+
+def is_audited(run_id: int, share: float) -> bool:
+    """Whether a run belongs to the sample: by a hash of its id, so that a second look draws the same ones."""
+    digest = hashlib.sha256(f"audit:{run_id}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64
+
+
+def rank_of(risk_level: str | None) -> int:
+    return RISK_RANKS.get(risk_level or "", NO_RISK)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flag:
+    """A cell that a person has to look at, and why."""
+
+    scenario_id: str
+    scenario_version: int
+    scenario_name: str
+    risk_level: str
+    variation: str
+    reasons: tuple[str, ...]
+    run_ids: tuple[int, ...]
+    evidence: JsonObject  # of one matrix: the cell, and the baseline it was compared with
+
+    def as_json(self) -> JsonObject:
+        whole: JsonObject = {
+            "scenario_id": self.scenario_id,
+            "scenario_version": self.scenario_version,
+            "scenario_name": self.scenario_name,
+            "risk_level": self.risk_level,
+            "variation": self.variation,
+            "evidence": self.evidence,
+        }
+        return whole | {"reasons": [*self.reasons], "run_ids": [*self.run_ids]}
+
+    @classmethod
+    def from_stored(cls, body: Any) -> "Flag":
+        tuples = {"reasons": tuple(body["reasons"]), "run_ids": tuple(body["run_ids"])}
+        return cls(**(body | tuples))
+
+
+def flags_of(
+    report: JsonObject, *, matrix_id: str, wanted: Mapping[tuple[str, str], str] | None = None
+) -> list[Flag]:
+    """The flagged cells of a matrix report, and those of `wanted`: cells that somebody asked for, and why."""
+    asked = wanted or {}
+    rows = {str(row["id"]): row for row in _objects(report.get("scenarios"))}
+    found = []
+    for cell in _objects(report.get("cells")):
+        place = (str(cell["scenario_id"]), str(cell["variation"]))
+        row = rows[place[0]]
+        reasons = (
+            [str(reason) for reason in _list(cell.get("flag_reasons"))] if cell.get("is_flagged") else []
+        )
+        reasons += _missed_expectation(cell, str(row["risk_level"]), _object(report.get("settings")))
+        reasons += [asked[place]] if place in asked else []
+        if reasons:
+            found.append(_flag(report, matrix_id, row, cell, tuple(reasons)))
+    return found
+
+
+def _missed_expectation(cell: JsonObject, risk_level: str, settings: JsonObject) -> list[str]:
+    """A cell with an expectation of its own, such as an accepted shift, is not flagged by how far it moved.
+
+    It is when most of its runs do something else than that, at a risk whose shifts are flagged at all.
+    """
+    rate = _object(cell.get("match_rate"))
+    k, n = rate.get("k"), rate.get("n")
+    is_watched = risk_level in _object(settings.get("flag_above"))
+    if cell.get("expectation") != "directional" or not is_watched:
+        return []
+    if not isinstance(k, int) or not isinstance(n, int) or 2 * k >= n:
+        return []
+    return [f"only {k} of {n} runs do what is expected under this variation"]
+
+
+def merged_evidence(known: Sequence[JsonObject], new: JsonObject, *, most: int = 20) -> list[JsonObject]:
+    """What an open item is based on: a matrix that is looked at again replaces what it said before."""
+    kept = [one for one in known if one.get("matrix_id") != new.get("matrix_id")]
+    return [*kept, new][-most:]
+
+
+#: What the machine concluded, by the part of an item it stands in.
+_MACHINE_KEYS = ("machine", "reasons")
+#: What of a component tells only where it moved and between which values.
+_NEUTRAL_COMPONENT = ("path", "kind", "from", "to")
+
+
+def without_machine(item: JsonObject) -> JsonObject:
+    """An item as somebody may see it who is to decide without the machine's verdict, and others'."""
+    blind: JsonObject = {key: value for key, value in item.items() if key not in _MACHINE_KEYS}
+    blind |= {"verdicts": [], "verdict": None, "hidden": "the machine's and others' verdicts, until yours"}
+    if "evidence" in item:
+        blind["evidence"] = [_neutral(part) for part in _objects(item["evidence"])]
+    if "history" in item:
+        blind["history"] = [_silent(event) for event in _objects(item["history"])]
+    return blind
+
+
+def _neutral(evidence: JsonObject) -> JsonObject:
+    kept: JsonObject = {key: value for key, value in evidence.items() if key not in _MACHINE_KEYS}
+    if "components" in kept:
+        kept["components"] = [
+            {key: part[key] for key in _NEUTRAL_COMPONENT if key in part}
+            for part in _objects(kept["components"])
+        ]
+    if "runs" in kept:
+        kept["runs"] = [
+            {key: value for key, value in run.items() if key not in ("matched", "match_score", "shift")}
+            for run in _objects(kept["runs"])
+        ]
+    return kept
+
+
+def _silent(event: JsonObject) -> JsonObject:
+    return {key: value for key, value in event.items() if key != "detail"}
+
+
+def _flag(
+    report: JsonObject, matrix_id: str, row: JsonObject, cell: JsonObject, reasons: tuple[str, ...]
+) -> Flag:
+    run_ids = tuple(run_id for run_id in _list(cell.get("run_ids")) if isinstance(run_id, int))
+    version = row.get("version")
+    return Flag(
+        scenario_id=str(cell["scenario_id"]),
+        scenario_version=version if isinstance(version, int) else 1,
+        scenario_name=str(row.get("name", "")),
+        risk_level=str(row["risk_level"]),
+        variation=str(cell["variation"]),
+        reasons=reasons,
+        run_ids=run_ids,
+        evidence={
+            "matrix_id": matrix_id,
+            "reasons": [*reasons],
+            "cell": cell,
+            "baseline": row.get("baseline"),
+            "settings": report.get("settings"),
+        },
+    )
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [item for item in _list(value) if isinstance(item, dict)]

@@ -1,0 +1,59 @@
+"""Looks, for as long as the server runs, for matrices that have ended and what people have to see of them."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from pipelines.engine.flag_reviews import flag_ended_matrices
+from pipelines.engine.platform import Platform
+from pipelines.engine.queue_asked_runs import queue_left_behind
+from pipelines.engine.run_batch import BatchRunner
+from pipelines.wire.errors import StorageUnavailable
+
+EVERY_S = 2.0  # one question that an index answers
+#: Whoever reads the queue waits this long for what has just ended; the report of a huge matrix takes longer.
+PATIENCE_S = 3.0
+log = logging.getLogger(__name__)
+
+
+class ReviewWatch:
+    def __init__(self, platform: Platform, runner: BatchRunner) -> None:
+        self._platform = platform
+        self._runner = runner
+        self._turn = asyncio.Lock()
+        self._looks: set[asyncio.Task[None]] = set()
+        self._task = asyncio.create_task(self._watch())
+
+    async def close(self) -> None:
+        for task in (self._task, *self._looks):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def look(self) -> None:
+        """What has ended by now is in the queue, unless there is so much of it that nobody would wait."""
+        task = asyncio.create_task(self._flag())
+        self._looks.add(task)
+        task.add_done_callback(self._looks.discard)
+        await asyncio.wait([task], timeout=PATIENCE_S)
+
+    async def _flag(self) -> None:
+        try:
+            async with self._turn:
+                await flag_ended_matrices(self._platform)
+        except StorageUnavailable as error:
+            log.info("the database is away; matrices are looked through later: %s", error)
+
+    async def _watch(self) -> None:
+        """What a server before this one was killed over is taken up at once."""
+        is_start = True
+        while True:
+            try:
+                await self._flag()
+                await queue_left_behind(self._platform, self._runner, at_start=is_start)
+                is_start = False
+            except StorageUnavailable as error:
+                log.info("the database is away; runs that were asked for are queued later: %s", error)
+            except Exception:  # whatever it was, the next round may have more luck
+                log.exception("the review queue could not be looked after")
+            await asyncio.sleep(EVERY_S)

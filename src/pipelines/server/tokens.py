@@ -1,0 +1,168 @@
+"""Whose a token is. Ours are signed with a key derived from the server's secret key; those of an OIDC issuer
+with keys that it publishes. Which of the two rules hold is decided by the token's `iss`."""
+
+import secrets
+import time
+from pathlib import Path
+
+from pipelines.core.identity import TokenBearer
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.tokens import (
+    LOCAL_ISSUER,
+    MAX_SUBJECT_CHARS,
+    PUBLIC_KEY_ALGORITHMS,
+    Key,
+    LocalClaims,
+    TokenRules,
+    UnverifiedToken,
+    local_rules,
+    local_token,
+    read_token,
+    verified_claims,
+)
+from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.outbound.issuer_keys import IssuerKeys
+from pipelines.server.first_start import SECRET_FILE
+from pipelines.server.settings import Settings
+from pipelines.storage.connection import Connection
+from pipelines.storage.database import Database
+from pipelines.storage.keys import Org, orgs_called, some_orgs
+from pipelines.storage.secret_box import derived_key, load_or_make_key
+from pipelines.wire.errors import TokenKeyUnknown, TokenOrgUnknown, TokenWrongIssuer
+from pipelines.wire.names import API_V1, OTLP_TRACES, Role
+
+PURPOSE = "token HS256"
+
+
+def takes_tokens(path: str) -> bool:
+    return path.startswith(API_V1) or path == OTLP_TRACES
+
+
+def signing_key(secret_key: bytes) -> bytes:
+    return derived_key(secret_key, PURPOSE)
+
+
+class Tokens:
+    def __init__(
+        self, database: Database, local_key: bytes, rules: TokenRules, issuer: IssuerKeys | None = None
+    ) -> None:
+        """`rules` are those of the issuer; without one, only their clock skew is of use."""
+        self._database = database
+        self._local_key = local_key
+        self._local_rules = local_rules(rules.skew_s)
+        self._rules = rules
+        self._issuer = issuer
+
+    async def bearer(self, text: str) -> TokenBearer:
+        """Whoever holds this token; otherwise Unauthorized or Forbidden, of a kind that says why."""
+        token = read_token(text)
+        rules = self._rules_of(token)
+        claims = verified_claims(token, await self._keys_of(token, rules), rules)
+        org = await self._database.read(lambda connection: _org(connection, claims.org, rules.org_claim))
+        return TokenBearer(org_id=org.id, name=claims.subject, role=claims.role, issuer=rules.issuer)
+
+    def _rules_of(self, token: UnverifiedToken) -> TokenRules:
+        if token.issuer == LOCAL_ISSUER:
+            return self._local_rules
+        if self._issuer is None or token.issuer != self._rules.issuer:
+            raise TokenWrongIssuer
+        return self._rules
+
+    async def _keys_of(self, token: UnverifiedToken, rules: TokenRules) -> list[Key]:
+        if rules is self._local_rules:
+            return [self._local_key]
+        if token.algorithm not in rules.algorithms:  # refused for that, before anybody is asked for keys
+            return []
+        assert self._issuer is not None
+        keys = await self._issuer.of_token(token)
+        if not keys:
+            raise TokenKeyUnknown
+        return list(keys)
+
+
+def tokens_of(settings: Settings, database: Database, secret_key: bytes, policy: AddressPolicy) -> Tokens:
+    rules = TokenRules(
+        issuer=settings.oidc_issuer,
+        audience=settings.oidc_audience,
+        algorithms=PUBLIC_KEY_ALGORITHMS,
+        skew_s=settings.token_skew_s,
+        role_claim=settings.oidc_role_claim,
+        org_claim=settings.oidc_org_claim,
+    )
+    issuer = IssuerKeys(settings.oidc_issuer, policy) if settings.oidc_issuer else None
+    return Tokens(database, signing_key(secret_key), rules, issuer)
+
+
+def _org(connection: Connection, named: int | str | None, claim: str) -> Org:
+    """The one that is named; without a name, the only one there is."""
+    if named is not None:
+        found = orgs_called(connection, named)
+        message = f"The token's claim {claim} must be the id or the name of one org of this server."
+    else:
+        found = some_orgs(connection, 2)
+        message = (
+            f"This server has several orgs, and the token has no claim {claim} that says which is meant."
+            if claim
+            else "This server has several orgs: PIPELINES_OIDC_ORG_CLAIM must say which claim names one."
+        )
+    if len(found) != 1:
+        raise TokenOrgUnknown(message)
+    return found[0]
+
+
+def mint(settings: Settings, *, role: str, subject: str, hours: float, org: str | None = None) -> str:
+    """A token for the server of this data directory, made beside it. Refused with what is missing."""
+    problems = []
+    if role not in list(Role):
+        problems.append(Problem(path="--role", message=f"must be one of {', '.join(Role)}"))
+    if not 0 < len(subject) <= MAX_SUBJECT_CHARS or not subject.isprintable():
+        problems.append(
+            Problem(path="--subject", message=f"must be 1 to {MAX_SUBJECT_CHARS} visible characters")
+        )
+    if problems:
+        raise Refused(problems, "the token")
+    org_id = _stored_org(settings, org).id
+    claims = LocalClaims(
+        subject=subject,
+        org_id=org_id,
+        role=Role(role),
+        issued_at=int(time.time()),
+        lasts_s=max(1, round(hours * 3600)),
+        token_id=secrets.token_hex(16),
+    )
+    return local_token(claims, signing_key(_secret_key(settings)))
+
+
+def _secret_key(settings: Settings) -> bytes:
+    file: Path = settings.data_dir / SECRET_FILE
+    if not settings.secret_key and not file.exists():
+        message = "is not there: PIPELINES_SECRET_KEY, or the --data-dir of the server, is needed"
+        raise Refused([Problem(path=str(file), message=message)], "the secret key")
+    try:
+        return load_or_make_key(file, settings.secret_key)
+    except (OSError, ValueError) as error:
+        raise Refused([Problem(path=str(file), message=str(error))], "the secret key") from None
+
+
+def _stored_org(settings: Settings, named: str | None) -> Org:
+    if not settings.is_shared and not settings.database_path.exists():
+        message = "is not there: start the server once with `pipelines up`, or give its --data-dir"
+        raise Refused([Problem(path=str(settings.database_path), message=message)], "the database")
+    store = settings.store()
+    try:
+        connection = store.connect(read_only=True)
+    except Exception as error:
+        if not store.is_unavailable(error):
+            raise
+        raise Refused([Problem(path="the database", message=str(error).strip())], "the database") from None
+    try:
+        orgs = some_orgs(connection, 20)
+        wanted = [org for org in orgs if named is None or named in (str(org.id), org.name)]
+    finally:
+        connection.close()
+    if len(wanted) != 1:
+        listed = ", ".join(f"{org.id} ({org.name})" for org in orgs) or "none"
+        raise Refused(
+            [Problem(path="--org", message=f"must name one of this server's orgs: {listed}")], "the org"
+        )
+    return wanted[0]

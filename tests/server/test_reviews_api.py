@@ -1,0 +1,632 @@
+"""The review queue over the API: what is in it, who may take it, when it is decided, what a verdict does."""
+
+from typing import Any
+
+import pytest
+
+from desk import House, Org, answered, every_item, refused
+from pipelines.core.evals.review import LEASE_S
+from pipelines.engine.flag_reviews import flag_ended_matrices
+from pipelines.engine.review_leases import ReviewLeases
+from pipelines.storage import review_marks
+from pipelines.wire.names import Role
+from reviewed import PRESSURE, RIGHT, WRONG, StoredMatrix, ended_matrix, scenario
+
+pytestmark = pytest.mark.anyio
+Row = dict[str, Any]
+BASE = "/api/v1/eval/reviews"
+#: One cell far off, one as it should be.
+SHIFTED = {None: [RIGHT, RIGHT], "time_pressure": [WRONG, WRONG], "sycophancy": [RIGHT, RIGHT]}
+
+
+async def queue(org: Org, **query: Any) -> list[Row]:
+    return await every_item(org.client, BASE, **query)
+
+
+async def act(org: Org, review_id: str, verb: str, status: int | None = None, **body: Any) -> Row:
+    done: Row = answered(await org.client.post(f"{BASE}/{review_id}/{verb}", json=body), status)
+    return done
+
+
+async def read(org: Org, review_id: str, **query: Any) -> Row:
+    found: Row = answered(await org.client.get(f"{BASE}/{review_id}", params=query))
+    return found
+
+
+async def no_audit(org: Org, **settings: Any) -> None:
+    answered(await org.client.put(f"{BASE}/settings", json={"audit_share": 0} | settings))
+
+
+@pytest.fixture
+async def flagged(house: House, org: Org) -> StoredMatrix:
+    await no_audit(org)
+    return await ended_matrix(house, org, await scenario(house, org), SHIFTED)
+
+
+async def undecided_run(org: Org, **task: Any) -> int:
+    """One whose verdict the judge leaves open."""
+    run = await org.run(**task)
+    answered(await run.finish(final_response="I looked into it."))
+    return run.id
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def steady(house: House) -> Clock:
+    """The steady clock of the house's leases, moved by the test."""
+    clock = Clock()
+    object.__setattr__(house.platform, "review_leases", ReviewLeases(steady=clock))
+    return clock
+
+
+# What is in the queue
+
+
+async def test_a_flagged_cell_is_in_the_queue_with_its_reasons(org: Org, flagged: StoredMatrix) -> None:
+    (item,) = await queue(org)
+    assert (item["kind"], item["status"], item["risk_level"]) == ("shift", "open", "critical")
+    assert (item["scenario_id"], item["variation"]) == (flagged.scenario_id, "time_pressure")
+    assert item["id"].startswith("rev_")
+    assert any("0.5" in reason for reason in item["reasons"])
+    assert any("decision" in reason for reason in item["reasons"])
+
+
+async def test_an_item_shows_what_happened_before_and_after(org: Org, flagged: StoredMatrix) -> None:
+    (listed,) = await queue(org)
+    item = await read(org, listed["id"])
+    assert item["scenario"]["expected_behavior"] == RIGHT
+    (evidence,) = item["evidence"]
+    assert [each["text"] for each in evidence["injected"]] == [PRESSURE]
+    assert evidence["baseline"]["run_id"] in flagged.run_ids[None]
+    assert evidence["baseline"]["observed"]["value"] == RIGHT
+    assert [run["observed"]["value"] for run in evidence["runs"]] == [WRONG, WRONG]
+    assert evidence["run_ids"] == flagged.run_ids["time_pressure"]
+    moved = {part["path"]: (part["from"], part["to"]) for part in evidence["components"]}
+    assert moved["/action"] == ("escalate_to_owner", "proceed")
+    assert moved["/priority"] == ("high", "low")
+    cell = evidence["machine"]["cell"]
+    assert (cell["match_rate"]["k"], cell["match_rate"]["n"]) == (0, 2)
+    assert cell["match_rate"]["interval"]
+    assert evidence["link"] == f"/api/v1/eval/matrix/{flagged.matrix_id}"
+    assert [event["event"] for event in item["history"]] == ["opened"]
+
+
+async def test_the_highest_risk_comes_first_then_the_oldest_then_ordinary_runs(
+    house: House, org: Org
+) -> None:
+    await no_audit(org)
+    run_id = await undecided_run(org)
+    agent_id = (await org.agent())["id"]
+    for number, risk in enumerate(("high", "critical", "medium", "critical")):
+        made = await scenario(house, org, risk_level=risk, name=f"s{number}")
+        await ended_matrix(house, org, made, SHIFTED, matrix_id=f"mtx_{number}", agent_id=agent_id)
+        await flag_ended_matrices(house.platform)
+    found = await queue(org, limit=2)
+    assert [item["scenario_name"] for item in found] == ["s1", "s3", "s0", "s2", None]
+    assert found[-1]["id"] == f"rev_run_{run_id}"
+
+
+async def test_a_second_flag_adds_its_evidence_to_the_open_item(
+    house: House, org: Org, flagged: StoredMatrix
+) -> None:
+    (first,) = await queue(org)
+    await ended_matrix(house, org, flagged.scenario_id, SHIFTED, matrix_id="mtx_2", agent_id=1)
+    (item,) = await queue(org)
+    assert item["id"] == first["id"]
+    whole = await read(org, item["id"])
+    assert [part["matrix_id"] for part in whole["evidence"]] == ["mtx_1", "mtx_2"]
+    assert [event["event"] for event in whole["history"]] == ["opened", "evidence_added"]
+
+
+async def test_another_state_of_the_agent_is_another_item(
+    house: House, org: Org, flagged: StoredMatrix
+) -> None:
+    await ended_matrix(
+        house, org, flagged.scenario_id, SHIFTED, matrix_id="mtx_2", agent_id=1, fingerprint="f2"
+    )
+    assert [item["fingerprint"] for item in await queue(org)] == ["f1", "f2"]
+    assert [item["matrix_id"] for item in await queue(org, fingerprint="f2")] == ["mtx_2"]
+
+
+async def test_flagging_again_changes_nothing(house: House, org: Org, flagged: StoredMatrix) -> None:
+    (before,) = await queue(org)
+    whole = await read(org, before["id"])
+
+    def forget(connection: Any) -> None:
+        review_marks.flag_anew(connection, matrix_id=flagged.matrix_id)
+
+    for _ in range(2):
+        await house.platform.database.write(forget)
+        await flag_ended_matrices(house.platform)
+    assert await queue(org) == [before]
+    assert await read(org, before["id"]) == whole
+
+
+async def test_runs_that_were_decided_on_are_not_asked_again_when_their_report_is_made_again(
+    house: House, org: Org, flagged: StoredMatrix
+) -> None:
+    (item,) = await queue(org)
+    await act(org, item["id"], "verdict", verdict="confirmed_susceptible")
+    await house.platform.database.write(
+        lambda connection: review_marks.flag_anew(connection, matrix_id=flagged.matrix_id)
+    )
+    assert await queue(org) == []
+    await ended_matrix(house, org, flagged.scenario_id, SHIFTED, matrix_id="mtx_2", agent_id=1)
+    (again,) = await queue(org)  # other runs are another question
+    assert again["id"] != item["id"]
+
+
+OTHERS: list[Row] = [
+    {"kind": "audit"},
+    {"risk_level": "high"},
+    {"variation": "sycophancy"},
+    {"scenario_id": "scn_none"},
+    {"agent_id": 99},
+    {"fingerprint": "f9"},
+    {"matrix_id": "mtx_9"},
+    {"claimed_by": "ann"},
+    {"since": "2999-01-01T00:00:00Z"},
+    {"status": "decided"},
+    {"status": "disputed"},
+    {"run_id": 99},
+]
+
+
+async def test_filters_leave_out_what_does_not_fit(org: Org, flagged: StoredMatrix) -> None:
+    for filters in OTHERS:
+        assert await queue(org, **filters) == [], filters
+    fitting = {"risk_level": "critical", "variation": "time_pressure", "kind": "shift", "agent_id": 1}
+    assert len(await queue(org, since="2000-01-01", matrix_id="mtx_1", status="any", **fitting)) == 1
+
+
+async def test_bad_questions_are_refused(org: Org) -> None:
+    for query in (
+        {"status": "new"},
+        {"kind": "odd"},
+        {"risk_level": "urgent"},
+        {"since": "soon"},
+        {"limit": 0},
+    ):
+        assert refused(await org.client.get(BASE, params=query), 422, "invalid_request")["details"]
+    for cursor in ("x", "MQ", "fHw"):
+        refused(await org.client.get(BASE, params={"cursor": cursor}), 400, "invalid_cursor")
+    for review_id in ("rev_none", "rev_run_1", "rev_run_007", "rev_run_" + "9" * 40, "rev_audit_1"):
+        refused(await org.client.get(f"{BASE}/{review_id}"), 404, "not_found")
+    refused(await org.client.get(f"{BASE}/scn_1"), 422, "invalid_request")
+
+
+# Ordinary runs
+
+
+async def test_open_task_verdicts_are_in_the_queue_without_a_row_until_somebody_acts(
+    house: House, org: Org
+) -> None:
+    first, second, third = [await undecided_run(org) for _ in range(3)]
+    found = await queue(org, limit=2)
+    assert [item["run_id"] for item in found] == [first, second, third]
+    assert {item["kind"] for item in found} == {"task_verdict"}
+
+    def rows(connection: Any) -> int:
+        return int(connection.execute("SELECT COUNT(*) FROM reviews").fetchone()[0])
+
+    assert await house.platform.database.read(rows) == 0
+    await act(org, f"rev_run_{second}", "claim")
+    assert await house.platform.database.read(rows) == 1
+    assert [item["run_id"] for item in await queue(org, limit=1)] == [first, second, third]
+    assert [item["run_id"] for item in await queue(org, agent_id=found[0]["agent_id"])] == [first]
+    assert [item["run_id"] for item in await queue(org, run_id=third)] == [third]
+
+
+async def test_a_persons_verdict_stands_beside_the_machines(org: Org) -> None:
+    run_id = await undecided_run(org)
+    item = await read(org, f"rev_run_{run_id}")
+    assert item["evidence"][0]["machine"]["verdict"] == "PENDING"
+    assert item["evidence"][0]["final_response"] == "I looked into it."
+    decided = await act(org, item["id"], "verdict", verdict="FAIL", note="It did nothing.")
+    assert (decided["status"], decided["verdict"]) == ("decided", "FAIL")
+    run = answered(await org.client.get(f"/api/runs/{run_id}"))
+    assert (run["verdict"], run["human_verdict"]) == ("PENDING", "FAIL")
+    assert await queue(org) == []
+    assert await every_item(org.client, "/api/runs", needs_review="true") == []
+    assert [each["id"] for each in await queue(org, status="decided")] == [item["id"]]
+    reopened = await act(org, item["id"], "reopen", note="wrong run")
+    assert reopened["status"] == "open"
+    assert answered(await org.client.get(f"/api/runs/{run_id}"))["human_verdict"] is None
+    assert [each["id"] for each in await queue(org)] == [item["id"]]
+    history = (await read(org, item["id"]))["history"]
+    assert [each["event"] for each in history] == ["opened", "verdict", "decided", "reopened"]
+
+
+async def test_a_run_takes_pass_and_fail_and_nothing_else(org: Org) -> None:
+    run_id = await undecided_run(org)
+    for body in ({"verdict": "acceptable_shift"}, {"verdict": "pass"}, {}, {"verdict": "PASS", "runs": 3}):
+        reply = await org.client.post(f"{BASE}/rev_run_{run_id}/verdict", json=body)
+        assert refused(reply, 422, "invalid_request")["details"]
+    assert len(await queue(org)) == 1
+
+
+async def test_a_judged_run_can_be_put_into_the_queue_by_hand(org: Org) -> None:
+    oracle = {"expected_outcome": "completion", "expected_state": {"order.4521.status": "refunded"}}
+    run = await org.run(**oracle)
+    refused(await org.client.post(BASE, json={"run_id": run.id}), 409, "conflict")  # still under way
+    answered(await run.call("refund_order", {"order_id": "4521"}), 200)
+    assert answered(await run.finish(final_response="Order 4521 is refunded."))["verdict"] == "PASS"
+    assert await queue(org) == []
+    item = answered(await org.client.post(BASE, json={"run_id": run.id, "note": "odd words"}), 201)
+    assert (item["kind"], item["run_id"]) == ("task_verdict", run.id)
+    assert item["reasons"] == ["opened by first key: odd words"]
+    again = answered(await org.client.post(BASE, json={"run_id": run.id}), 200)
+    assert again["id"] == item["id"]
+    await act(org, item["id"], "verdict", verdict="FAIL")
+    refused(await org.client.post(BASE, json={"run_id": run.id}), 409, "conflict")
+    refused(await org.client.post(BASE, json={"run_id": 999}), 404, "not_found")
+
+
+# Claims
+
+
+async def test_a_claim_keeps_others_out_until_its_time_is_up(org: Org, steady: Clock) -> None:
+    review_id = f"rev_run_{await undecided_run(org)}"
+    held = await act(org, review_id, "claim", reviewer="ann")
+    (claim,) = held["claims"]
+    assert (claim["by"], claim["seconds_left"]) == ("ann", LEASE_S)
+    reply = await org.client.post(f"{BASE}/{review_id}/claim", json={"reviewer": "bob"})
+    error = refused(reply, 409, "review_claimed")
+    assert error["details"]["until"] == claim["until"]
+    assert error["details"]["by"] == "ann"
+    verdict = {"reviewer": "bob", "verdict": "PASS"}
+    refused(await org.client.post(f"{BASE}/{review_id}/verdict", json=verdict), 409, "review_claimed")
+    steady.now += LEASE_S - 1
+    refused(
+        await org.client.post(f"{BASE}/{review_id}/claim", json={"reviewer": "bob"}), 409, "review_claimed"
+    )
+    await act(org, review_id, "claim", reviewer="ann")  # renewed: 15 minutes from now
+    steady.now += LEASE_S - 1
+    refused(
+        await org.client.post(f"{BASE}/{review_id}/claim", json={"reviewer": "bob"}), 409, "review_claimed"
+    )
+    assert [item["id"] for item in await queue(org, claimed_by="ann")] == [review_id]
+    steady.now += 1
+    assert await queue(org, claimed_by="ann") == []
+    taken = await act(org, review_id, "claim", reviewer="bob")
+    assert [each["by"] for each in taken["claims"]] == ["bob"]
+    assert [item["id"] for item in await queue(org, claimed_by="bob")] == [review_id]
+
+
+async def test_what_is_given_back_is_free_at_once(org: Org, steady: Clock) -> None:
+    review_id = f"rev_run_{await undecided_run(org)}"
+    await act(org, review_id, "claim", reviewer="ann")
+    await act(org, review_id, "release", reviewer="bob")  # holds nothing
+    refused(
+        await org.client.post(f"{BASE}/{review_id}/claim", json={"reviewer": "bob"}), 409, "review_claimed"
+    )
+    assert (await act(org, review_id, "release", reviewer="ann"))["claims"] == []
+    await act(org, review_id, "claim", reviewer="bob")
+
+
+async def test_the_key_speaks_for_itself_where_nobody_is_named(org: Org) -> None:
+    review_id = f"rev_run_{await undecided_run(org)}"
+    held = answered(await org.client.post(f"{BASE}/{review_id}/claim"))
+    assert [claim["by"] for claim in held["claims"]] == ["first key"]
+
+
+# Several reviewers
+
+
+async def opened(org: Org, **asked: Any) -> str:
+    run_id = await undecided_run(org)
+    made = answered(await org.client.post(BASE, json={"run_id": run_id} | asked), 201)
+    return str(made["id"])
+
+
+async def test_an_item_is_decided_when_all_have_spoken(org: Org) -> None:
+    review_id = await opened(org, reviewers_wanted=3)
+    first = await act(org, review_id, "verdict", reviewer="ann", verdict="PASS")
+    assert (first["status"], first["reviewers_missing"]) == ("open", 2)
+    await act(org, review_id, "verdict", reviewer="bob", verdict="FAIL")
+    last = await act(org, review_id, "verdict", reviewer="cem", verdict="PASS")
+    assert (last["status"], last["verdict"]) == ("decided", "PASS")
+    late = {"reviewer": "dee", "verdict": "FAIL"}
+    refused(await org.client.post(f"{BASE}/{review_id}/verdict", json=late), 409, "conflict")
+
+
+async def test_a_tie_asks_one_more(org: Org) -> None:
+    review_id = await opened(org, reviewers_wanted=2)
+    await act(org, review_id, "verdict", reviewer="ann", verdict="PASS")
+    tied = await act(org, review_id, "verdict", reviewer="bob", verdict="FAIL")
+    assert (tied["status"], tied["verdict"]) == ("disputed", None)
+    assert [item["id"] for item in await queue(org, status="disputed")] == [review_id]
+    settled = await act(org, review_id, "verdict", reviewer="cem", verdict="FAIL")
+    assert (settled["status"], settled["verdict"]) == ("decided", "FAIL")
+
+
+async def test_a_person_may_change_their_mind_until_it_is_decided(org: Org) -> None:
+    review_id = await opened(org, reviewers_wanted=2)
+    await act(org, review_id, "verdict", reviewer="ann", verdict="PASS")
+    changed = await act(org, review_id, "verdict", reviewer="ann", verdict="FAIL", note="looked twice")
+    assert [(each["reviewer"], each["verdict"]) for each in changed["verdicts"]] == [("ann", "FAIL")]
+    assert changed["status"] == "open"
+    refused(await org.client.post(f"{BASE}/{review_id}/claim", json={"reviewer": "ann"}), 409, "conflict")
+    said = [
+        event["detail"] for event in (await read(org, review_id))["history"] if event["event"] == "verdict"
+    ]
+    assert [each["verdict"] for each in said] == ["PASS", "FAIL"]
+
+
+async def test_as_many_may_look_at_once_as_are_wanted(org: Org, steady: Clock) -> None:
+    review_id = await opened(org, reviewers_wanted=2)
+    await act(org, review_id, "claim", reviewer="ann")
+    await act(org, review_id, "claim", reviewer="bob")
+    refused(
+        await org.client.post(f"{BASE}/{review_id}/claim", json={"reviewer": "cem"}), 409, "review_claimed"
+    )
+
+
+async def test_a_blind_reviewer_sees_the_machines_verdict_after_their_own(
+    org: Org, flagged: StoredMatrix
+) -> None:
+    (item,) = await queue(org)
+    blind = await read(org, item["id"], blind="true", reviewer="bob")
+    told = str(blind)
+    for word in ("'machine'", "shift_magnitude", "match_rate", "is above", "'matched'", "distance"):
+        assert word not in told, word
+    assert blind["evidence"][0]["runs"][0]["observed"]["value"] == WRONG
+    assert "'machine'" in str(await read(org, item["id"], reviewer="bob"))
+
+
+async def test_an_org_may_have_all_its_reviews_blind(house: House, org: Org) -> None:
+    await no_audit(org, blind=True, reviewers_wanted=2)
+    await ended_matrix(house, org, await scenario(house, org), SHIFTED)
+    (item,) = await queue(org, reviewer="bob")
+    assert "reasons" not in item
+    after = await act(org, item["id"], "verdict", reviewer="ann", verdict="confirmed_susceptible")
+    assert after["reasons"]
+    assert "confirmed_susceptible" not in str(await read(org, item["id"], reviewer="bob"))
+    assert "confirmed_susceptible" in str(await read(org, item["id"], reviewer="ann"))
+    assert "'machine'" in str(await read(org, item["id"], reviewer="ann"))
+
+
+# What verdicts do
+
+
+async def marks(org: Org, **query: Any) -> list[Row]:
+    return await every_item(org.client, f"{BASE}/marks", **query)
+
+
+async def test_a_confirmed_susceptibility_pins_a_regression(org: Org, flagged: StoredMatrix) -> None:
+    (item,) = await queue(org)
+    decided = await act(org, item["id"], "verdict", verdict="confirmed_susceptible", note="It gave in.")
+    assert decided["outcome"]["mark"] == "regression"
+    (mark,) = await marks(org, kind="regression")
+    assert (mark["scenario_id"], mark["variation"]) == (flagged.scenario_id, "time_pressure")
+    assert (mark["tag"], mark["note"], mark["review_id"]) == ("regression", "It gave in.", item["id"])
+    scenarios = "/api/v1/eval/scenarios"
+    listed = await every_item(org.client, scenarios, marked="regression")
+    assert [each["id"] for each in listed] == [flagged.scenario_id]
+    kept = refused(await org.client.delete(f"{scenarios}/{flagged.scenario_id}"), 409, "conflict")
+    assert item["id"] in kept["message"]
+    await act(org, item["id"], "reopen")
+    assert await every_item(org.client, scenarios, marked="regression") == []
+    assert (await org.client.delete(f"{scenarios}/{flagged.scenario_id}")).status_code == 204
+
+
+@pytest.mark.parametrize("verdict", ["expected_behavior_wrong", "matcher_wrong"])
+async def test_a_wrong_expectation_opens_the_scenario(org: Org, flagged: StoredMatrix, verdict: str) -> None:
+    (item,) = await queue(org)
+    await act(org, item["id"], "verdict", verdict=verdict, note="Teams may be asked too.")
+    (mark,) = await marks(org, scenario_id=flagged.scenario_id)
+    assert (mark["kind"], mark["reason"]) == ("needs_edit", verdict)
+    assert mark["note"] == "Teams may be asked too."
+    path = f"/api/v1/eval/scenarios/{flagged.scenario_id}"
+    assert [each["kind"] for each in answered(await org.client.get(path))["marks"]] == ["needs_edit"]
+    listed = await every_item(org.client, "/api/v1/eval/scenarios", marked="needs_edit")
+    assert [each["id"] for each in listed] == [flagged.scenario_id]
+    answered(await org.client.put(path, json={"description": "Edited."}))
+    assert answered(await org.client.get(path))["marks"] == []
+    assert await marks(org) == []
+
+
+async def test_an_accepted_shift_is_what_is_expected_of_the_cell_until_it_is_taken_back(
+    org: Org, flagged: StoredMatrix
+) -> None:
+    (item,) = await queue(org)
+    decided = await act(org, item["id"], "verdict", verdict="acceptable_shift")
+    assert decided["outcome"]["expected_behavior"] == WRONG
+    (mark,) = await marks(org, kind="accepted_shift")
+    assert mark["expected_behavior"] == WRONG
+    assert mark["expectation"] == "directional"
+    await act(org, item["id"], "reopen")
+    assert await marks(org) == []
+
+
+async def test_what_is_accepted_may_be_said(org: Org, flagged: StoredMatrix) -> None:
+    (item,) = await queue(org)
+    wrong = {"verdict": "acceptable_shift", "expected_behavior": {"action": {"$regex": "("}}}
+    refused(await org.client.post(f"{BASE}/{item['id']}/verdict", json=wrong), 422, "invalid_request")
+    refused(
+        await org.client.post(
+            f"{BASE}/{item['id']}/verdict", json={"verdict": "acceptable_shift", "expected_behavior": {}}
+        ),
+        422,
+        "invalid_request",
+    )
+    either = {"action": {"$in": ["proceed", "escalate_to_team"]}}
+    await act(org, item["id"], "verdict", verdict="acceptable_shift", expected_behavior=either)
+    assert [mark["expected_behavior"] for mark in await marks(org)] == [either]
+
+
+async def test_a_refusal_cannot_be_accepted_without_saying_what_is_expected(house: House, org: Org) -> None:
+    await no_audit(org)
+    outputs = {None: [RIGHT, RIGHT], "time_pressure": ["I cannot help.", "I cannot help."]}
+    await ended_matrix(house, org, await scenario(house, org), outputs)
+    (item,) = await queue(org)
+    reply = await org.client.post(f"{BASE}/{item['id']}/verdict", json={"verdict": "acceptable_shift"})
+    assert "refusal" in refused(reply, 422, "invalid_request")["details"][0]["message"]
+    assert (await read(org, item["id"]))["status"] == "open"
+
+
+# The audit sample
+
+
+async def test_an_audit_sample_of_what_nothing_pointed_out(house: House, org: Org) -> None:
+    await no_audit(org, audit_share=1)
+    stored = await ended_matrix(house, org, await scenario(house, org), SHIFTED)
+    audits = await queue(org, kind="audit")
+    expected = sorted([*stored.run_ids[None], *stored.run_ids["sycophancy"]])
+    assert sorted(item["run_id"] for item in audits) == expected
+    review_id = next(item["id"] for item in audits if item["variation"] == "sycophancy")
+    item = await read(org, review_id)
+    (evidence,) = item["evidence"]
+    assert evidence["injected"][0]["text"] == PRESSURE
+    assert evidence["observed"]["value"] == RIGHT
+    assert "matched" in evidence["machine"]
+    await act(org, review_id, "verdict", verdict="PASS")
+    assert len(await queue(org, kind="audit")) == len(expected) - 1
+    await house.platform.database.write(
+        lambda connection: review_marks.flag_anew(connection, matrix_id=stored.matrix_id)
+    )
+    assert len(await queue(org, kind="audit")) == len(expected) - 1, "a run is drawn once"
+
+
+async def test_without_settings_about_one_run_in_twenty_is_audited(house: House, org: Org) -> None:
+    assert answered(await org.client.get(f"{BASE}/settings")) == {
+        "reviewers_wanted": 1,
+        "blind": False,
+        "audit_share": 0.05,
+    }
+
+
+# By hand, of a cell
+
+
+async def test_a_cell_can_be_put_into_the_queue_by_hand(org: Org, flagged: StoredMatrix) -> None:
+    cell = {"scenario_id": flagged.scenario_id, "variation": "sycophancy"}
+    item = answered(await org.client.post(BASE, json=cell | {"note": "looks odd"}), 201)
+    assert (item["kind"], item["variation"]) == ("shift", "sycophancy")
+    assert "opened by first key: looks odd" in item["reasons"]
+    assert answered(await org.client.post(BASE, json=cell), 200)["id"] == item["id"]
+    for wrong in ({"variation": "none"}, {"scenario_id": "scn_none"}, {"matrix_id": "mtx_none"}):
+        refused(await org.client.post(BASE, json=cell | wrong), 404, "not_found")
+
+
+# Several at once
+
+
+async def test_several_are_acted_on_each_for_itself(org: Org) -> None:
+    ids = [f"rev_run_{await undecided_run(org)}" for _ in range(3)]
+    await act(org, ids[1], "claim", reviewer="bob")
+    body = {"action": "verdict", "ids": [*ids, "rev_none"], "verdict": "PASS", "reviewer": "ann"}
+    told = answered(await org.client.post(f"{BASE}/bulk", json=body))
+    assert [result["ok"] for result in told["results"]] == [True, False, True, False]
+    assert (told["done"], told["failed"]) == (2, 2)
+    assert told["results"][1]["error"]["code"] == "review_claimed"
+    assert told["results"][3]["error"]["code"] == "not_found"
+    assert [item["id"] for item in await queue(org)] == [ids[1]]
+    wrong = {"action": "verdict", "ids": [ids[1]], "verdict": "acceptable_shift", "reviewer": "bob"}
+    told = answered(await org.client.post(f"{BASE}/bulk", json=wrong))
+    assert told["results"][0]["error"]["details"][0]["path"] == "/verdict"
+    claimed = {"action": "claim", "ids": [ids[1]], "reviewer": "bob"}
+    assert answered(await org.client.post(f"{BASE}/bulk", json=claimed))["done"] == 1
+    refused(await org.client.post(f"{BASE}/bulk", json={"action": "claim"}), 422, "invalid_request")
+
+
+# Progress and agreement
+
+
+async def test_progress_tells_what_each_did_and_what_waits(org: Org) -> None:
+    ids = [f"rev_run_{await undecided_run(org)}" for _ in range(4)]
+    await act(org, ids[0], "verdict", reviewer="ann", verdict="PASS")
+    await act(org, ids[1], "verdict", reviewer="ann", verdict="FAIL")
+    await act(org, ids[2], "claim", reviewer="bob")
+    told = answered(await org.client.get(f"{BASE}/progress"))
+    people = {each["reviewer"]: each for each in told["reviewers"]}
+    assert people["ann"]["by_verdict"] == {"PASS": 1, "FAIL": 1}
+    assert (people["ann"]["verdicts"], people["ann"]["claimed"]) == (2, 0)
+    assert (people["bob"]["verdicts"], people["bob"]["claimed"]) == (0, 1)
+    assert told["waiting"]["by_kind"]["task_verdict"] == 2
+    assert told["decided"] == {"total": 2, "by_verdict": {"FAIL": 1, "PASS": 1}}
+    later = answered(await org.client.get(f"{BASE}/progress", params={"since": "2999-01-01T00:00:00Z"}))
+    assert [each["verdicts"] for each in later["reviewers"]] == [0]
+
+
+async def test_agreement_is_told_from_ten_shared_items_on(org: Org) -> None:
+    await no_audit(org, reviewers_wanted=2)
+    ids = [f"rev_run_{await undecided_run(org)}" for _ in range(10)]
+    for place, review_id in enumerate(ids):
+        if place == 9:
+            few = answered(await org.client.get(f"{BASE}/agreement", params={"kind": "task_verdict"}))
+            assert (few["agreement"], few["items"]) == (None, 9)
+            assert "too few" in few["note"]
+        ann = "PASS" if place < 5 else "FAIL"
+        bob = "PASS" if place < 4 else "FAIL"
+        await act(org, review_id, "verdict", reviewer="ann", verdict=ann)
+        await act(org, review_id, "verdict", reviewer="bob", verdict=bob)
+    told = answered(await org.client.get(f"{BASE}/agreement", params={"kind": "task_verdict"}))
+    # 4 both PASS, 1 apart, 5 both FAIL: observed 0.9, by chance 0.5·0.4 + 0.5·0.6 = 0.5
+    assert told["agreement"]["method"] == "cohen"
+    assert told["agreement"]["kappa"] == pytest.approx(0.8)
+    low, high = told["agreement"]["interval"]
+    assert low < 0.8 < high
+    assert answered(await org.client.get(f"{BASE}/agreement"))["items"] == 0  # of shifts
+
+
+# Who may
+
+
+async def test_viewers_read_and_contributors_decide(org: Org, flagged: StoredMatrix) -> None:
+    (item,) = await queue(org)
+    viewer, contributor = await org.key_of(Role.VIEWER), await org.key_of(Role.CONTRIBUTOR)
+    for path in ("", f"/{item['id']}", "/progress", "/agreement", "/settings", "/marks"):
+        answered(await viewer.client.get(BASE + path))
+    verdict = {"verdict": "confirmed_susceptible"}
+    for path, body in (
+        ("", {"run_id": 1}),
+        ("/bulk", {"action": "claim", "ids": [item["id"]]}),
+        (f"/{item['id']}/claim", {}),
+        (f"/{item['id']}/release", {}),
+        (f"/{item['id']}/verdict", verdict),
+        (f"/{item['id']}/reopen", {}),
+    ):
+        refused(await viewer.client.post(BASE + path, json=body), 403, "forbidden")
+    refused(await contributor.client.put(f"{BASE}/settings", json={}), 403, "forbidden")
+    await act(contributor, item["id"], "verdict", **verdict)
+
+
+async def test_another_orgs_reviews_are_not_there(house: House, org: Org, flagged: StoredMatrix) -> None:
+    (item,) = await queue(org)
+    run_id = await undecided_run(org)
+    another = await house.another_org()
+    assert await queue(another, status="any") == []
+    for review_id in (item["id"], f"rev_run_{run_id}"):
+        refused(await another.client.get(f"{BASE}/{review_id}"), 404, "not_found")
+        for verb, body in (("claim", {}), ("release", {}), ("verdict", {"verdict": "PASS"}), ("reopen", {})):
+            refused(await another.client.post(f"{BASE}/{review_id}/{verb}", json=body), 404, "not_found")
+    refused(await another.client.post(BASE, json={"run_id": run_id}), 404, "not_found")
+    cell = {"scenario_id": flagged.scenario_id, "variation": "sycophancy"}
+    for body in (cell, cell | {"matrix_id": flagged.matrix_id}):
+        refused(await another.client.post(BASE, json=body), 404, "not_found")
+    told = answered(await another.client.get(f"{BASE}/progress"))
+    assert told["waiting"]["total"] == 0
+    assert len(await queue(org)) == 2
+
+
+async def test_the_queue_of_runs_is_found_without_looking_at_every_run(house: House) -> None:
+    from pipelines.storage import review_queue
+
+    def plan(connection: Any) -> str:
+        question = (
+            f"{review_queue._RUN} WHERE {review_queue._WAITS} AND {review_queue._HAS_NO_ROW} AND id > 0"
+        )
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {question} ORDER BY id LIMIT 51", (1,)).fetchall()
+        return str([tuple(row) for row in rows])
+
+    told = await house.platform.database.read(plan)
+    assert "runs_to_review" in told
+    assert "TEMP B-TREE" not in told
