@@ -166,15 +166,19 @@ def test_the_howto_tells_the_same_numbers() -> None:
 
 
 def test_the_examples_of_summary_comparing_reviews_and_drafts_are_right() -> None:
-    over: Any = rate_over([(5, 5), (5, 5), (5, 5), (0, 5)])
-    low, high = over["interval"]
-    naive = wilson(15, 20)
+    apart: Any = rate_over([(10, 10)] * 8 + [(0, 10)] * 2)
+    alike: Any = rate_over([(8, 10)] * 10)
+    (low, high), (lower, upper) = apart["interval"], alike["interval"]
     assert_told(
         section("Summary"),
-        f"[{naive.low:.2f}, {naive.high:.2f}]; but it is four scenarios,",
-        f"and `effective_n` is {over['effective_n']}: [{low:.2f}, {high:.2f}]",
+        f"`effective_n` = 0.16 / 0.0178 = {apart['effective_n']}, interval {low:.2f} to {high:.2f}",
+        f"`effective_n` would be {alike['effective_n']} and the interval {lower:.2f} to {upper:.2f}",
     )
-    assert_told(section("Comparing"), f"5/5 → 1/5: p = {fisher_exact((5, 5), (1, 5)):.3f}")
+    assert_told(
+        section("Comparing"),
+        f"5/5 → 1/5: p = {fisher_exact((5, 5), (1, 5)):.3f}",
+        f"= {exact_mcnemar(6, 1)}: not yet more than chance",
+    )
     yes, no = "confirmed_susceptible", "acceptable_shift"
     found = cohens_kappa([(yes, yes)] * 9 + [(no, no)] * 7 + [(yes, no)] * 3 + [(no, yes)])
     assert found.interval is not None
@@ -182,7 +186,7 @@ def test_the_examples_of_summary_comparing_reviews_and_drafts_are_right() -> Non
         section("Reviews"), f"= {found.kappa:.2f} [{found.interval.low:.2f}, {found.interval.high:.2f}]"
     )
     for n in (3, 10, 30):
-        assert_told(section("Drafts"), f"{n}/{n} is {wilson(n, n).low:.2f}")
+        assert_told(section("Drafts"), f"{n} of {n} → {wilson(n, n).low:.2f}")
     assert set(VERDICTS) == set(re.findall(r"^\| `(\w+)` \| a ", section("Reviews"), re.MULTILINE))
     for kind, verdicts in VERDICTS.items():
         assert_told(section("Reviews"), ", ".join(f"`{verdict}`" for verdict in verdicts))
