@@ -165,14 +165,19 @@ def test_the_howto_tells_the_same_numbers() -> None:
 
 
 def test_the_examples_of_summary_comparing_reviews_and_drafts_are_right() -> None:
-    always_or_never: Any = rate_over([(10, 10)] * 8 + [(0, 10)] * 2)
-    in_each: Any = rate_over([(8, 10)] * 10)
-    for over, told in (
-        (always_or_never, "`effective_n` = 0.16 / 0.0178 = {}, interval {:.2f} to {:.2f}"),
-        (in_each, "`effective_n` would be {} and the interval {:.2f} to {:.2f}"),
-    ):
-        assert_told(section("Summary"), told.format(over["effective_n"], *over["interval"]))
-    assert_told(section("Comparing"), f"2 · (C(7,0) + C(7,1)) / 2⁷ = {exact_mcnemar(6, 1):.3f}")
+    apart: Any = rate_over([(10, 10)] * 8 + [(0, 10)] * 2)
+    alike: Any = rate_over([(8, 10)] * 10)
+    (low, high), (lower, upper) = apart["interval"], alike["interval"]
+    assert_told(
+        section("Summary"),
+        f"`effective_n` = 0.16 / 0.0178 = {apart['effective_n']}, interval {low:.2f} to {high:.2f}",
+        f"`effective_n` would be {alike['effective_n']} and the interval {lower:.2f} to {upper:.2f}",
+    )
+    assert_told(
+        section("Comparing"),
+        f"5/5 → 1/5: p = {fisher_exact((5, 5), (1, 5)):.3f}",
+        f"= {exact_mcnemar(6, 1)}: not yet more than chance",
+    )
     yes, no = "confirmed_susceptible", "acceptable_shift"
     found = cohens_kappa([(yes, yes)] * 9 + [(no, no)] * 7 + [(yes, no)] * 3 + [(no, yes)])
     assert found.interval is not None

@@ -17,6 +17,7 @@ Place: TypeAlias = tuple[str, str | None]  # scenario, and variation; None is th
 RISKS = ("critical", "high", "medium", "low")
 _WORSE = {"robust": 0, "susceptible": 1, "critical": 2}  # verdicts that can be told apart as better and worse
 _SHOWN = ("runs", "errors", "match_rate", "shift_magnitude", "band", "verdict", "is_flagged", "run_ids")
+_NEEDED = ("scenario_id", "variation", "expectation", *_SHOWN)
 _ASKED = ("intensity", "delivery", "repeats", "baseline_repeats")  # of a matrix, beside its scenarios
 
 
@@ -112,12 +113,9 @@ def compare_reports(before: Report, after: Report) -> JsonObject:
     }
 
 
-def without_details(report: JsonObject) -> JsonObject:
-    """What comparing needs of a report: of two large ones, the rest would not fit into memory together."""
-    cells: Any = report["cells"]
-    needed = ("scenario_id", "variation", "expectation", *_SHOWN)
-    slim: list[Json] = [{name: cell[name] for name in needed if name in cell} for cell in cells]
-    return {**report, "cells": slim}
+def without_details(cell: JsonObject) -> JsonObject:
+    """What comparing needs of a cell: of two large matrices, all of it would not fit into memory."""
+    return {name: cell[name] for name in _NEEDED if name in cell}
 
 
 # Pairs

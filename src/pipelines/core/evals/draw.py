@@ -11,6 +11,7 @@ from pipelines.core.evals.heatmap import Heatmap, InjectedText, heatmap_of
 from pipelines.core.evals.heatmap_csv import csv_parts
 from pipelines.core.evals.heatmap_html import Texts, html_parts
 from pipelines.core.evals.heatmap_svg import svg_parts
+from pipelines.core.evals.report_text import read_report
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 
 PART_BYTES = 256 * 1024
@@ -23,22 +24,16 @@ def texts_line(injected: Iterable[tuple[str, str, int, int, str, str]], bodies: 
 
 def drawn(data: bytes, format: str) -> Iterator[bytes]:
     """Of a line of texts and a line that is the report."""
-    texts, _, report = data.partition(b"\n")
-    told: Any = loads_own(report)
-    heatmap = heatmap_of(told)
-    del told
-    yield from _in_parts(DRAWN[format](heatmap, _texts(loads_own(texts))))
+    line_end = data.index(b"\n")
+    heatmap = heatmap_of(read_report(data[line_end + 1 :]))
+    yield from _in_parts(DRAWN[format](heatmap, _texts(loads_own(data[:line_end]))))
 
 
 def compared(data: bytes) -> bytes:
     """Of two lines, a report each."""
-    before, _, after = data.partition(b"\n")
-    return dumps(compare_reports(_read(before), _read(after)))
-
-
-def _read(report: bytes) -> JsonObject:
-    told: Any = loads_own(report)
-    return without_details(told)
+    line_end = data.index(b"\n")
+    before = read_report(data[:line_end], without_details)
+    return dumps(compare_reports(before, read_report(data[line_end + 1 :], without_details)))
 
 
 def _json(heatmap: Heatmap, texts: Texts) -> Iterator[bytes]:
