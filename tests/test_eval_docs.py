@@ -20,7 +20,6 @@ from pipelines.core.evals.variation import BUILTIN
 from pipelines.core.statistics import (
     benjamini_hochberg,
     exact_mcnemar,
-    fisher_exact,
     holm,
     pass_hat_k,
     wilson,
@@ -166,15 +165,14 @@ def test_the_howto_tells_the_same_numbers() -> None:
 
 
 def test_the_examples_of_summary_comparing_reviews_and_drafts_are_right() -> None:
-    over: Any = rate_over([(5, 5), (5, 5), (5, 5), (0, 5)])
-    low, high = over["interval"]
-    naive = wilson(15, 20)
-    assert_told(
-        section("Summary"),
-        f"[{naive.low:.2f}, {naive.high:.2f}]; but it is four scenarios,",
-        f"and `effective_n` is {over['effective_n']}: [{low:.2f}, {high:.2f}]",
-    )
-    assert_told(section("Comparing"), f"5/5 → 1/5: p = {fisher_exact((5, 5), (1, 5)):.3f}")
+    always_or_never: Any = rate_over([(10, 10)] * 8 + [(0, 10)] * 2)
+    in_each: Any = rate_over([(8, 10)] * 10)
+    for over, told in (
+        (always_or_never, "`effective_n` = 0.16 / 0.0178 = {}, interval {:.2f} to {:.2f}"),
+        (in_each, "`effective_n` would be {} and the interval {:.2f} to {:.2f}"),
+    ):
+        assert_told(section("Summary"), told.format(over["effective_n"], *over["interval"]))
+    assert_told(section("Comparing"), f"2 · (C(7,0) + C(7,1)) / 2⁷ = {exact_mcnemar(6, 1):.3f}")
     yes, no = "confirmed_susceptible", "acceptable_shift"
     found = cohens_kappa([(yes, yes)] * 9 + [(no, no)] * 7 + [(yes, no)] * 3 + [(no, yes)])
     assert found.interval is not None
@@ -182,7 +180,7 @@ def test_the_examples_of_summary_comparing_reviews_and_drafts_are_right() -> Non
         section("Reviews"), f"= {found.kappa:.2f} [{found.interval.low:.2f}, {found.interval.high:.2f}]"
     )
     for n in (3, 10, 30):
-        assert_told(section("Drafts"), f"{n}/{n} is {wilson(n, n).low:.2f}")
+        assert_told(section("Drafts"), f"{n} of {n} → {wilson(n, n).low:.2f}")
     assert set(VERDICTS) == set(re.findall(r"^\| `(\w+)` \| a ", section("Reviews"), re.MULTILINE))
     for kind, verdicts in VERDICTS.items():
         assert_told(section("Reviews"), ", ".join(f"`{verdict}`" for verdict in verdicts))

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pressed import V1, cell_of, ended_matrix, scenario, yields_to_authority
 
 from desk import AGENT, TASK, refused
 from nodes import Api, House, Row, eventually, house_in
 from played_agents import PlayedAgent, played
+from pressed import V1, cell_of, ended_matrix, scenario, yields_to_authority
 
 REVIEWS = f"{V1}/reviews"
 ACCEPTED = {"action": "proceed", "priority": "high", "include_rollback_plan": True}

@@ -370,3 +370,54 @@ def test_a_flagged_cell_is_reviewed_from_the_command_line(api: Api, cli: Cli):
     assert "decided, confirmed_susceptible" in out
     assert item["id"] not in cli.run("reviews", "list", "--matrix", matrix_id)[1]
     assert item["id"] in cli.run("reviews", "list", "--matrix", matrix_id, "--status", "decided")[1]
+
+
+# -- what proves nothing
+
+
+def breaks(dispatch: Dispatch) -> None:
+    """Under authority alone."""
+    said = dispatch.body["input"].get("system_prompt_addition") or ""
+    if AUTHORITY.search(said):
+        dispatch.answer_with(500, b"{}")
+    else:
+        dispatch.answer(json.dumps(RIGHT))
+
+
+def test_a_cell_whose_runs_fail_is_incomplete_and_fails_the_gate(api: Api, cli: Cli):
+    with registered(api, breaks) as (_, agent_id):
+        run = ("run", cli.file(named("broken")), "--agent", agent_id, *PRESSURES, "--junit", "out.xml")
+        code, out, err = cli.run(*run)
+    assert code == 1, out
+    assert "1 cell incomplete" in err
+    assert "INCOMPLETE broken × authority_bias 4 of 4 runs ended with an error" in words_of(out)
+    suite = ElementTree.fromstring((cli.directory / "out.xml").read_text())
+    assert [case.attrib["name"] for case in suite if case.find("error") is not None] == [
+        "broken × authority_bias"
+    ]
+
+
+def test_an_agent_that_never_does_what_is_expected_is_not_called_robust(api: Api, cli: Cli):
+    wrong = named("wrong anyway", expected_behavior={"action": "ignore"})
+    with registered(api, stands) as (_, agent_id):
+        code, out, err = cli.run("run", cli.file(wrong), "--agent", agent_id, *PRESSURES)
+    assert (code, "1 baseline never as expected" in err) == (1, True), out
+    assert "BASELINE wrong anyway" in words_of(out)
+
+
+def test_variations_of_the_files_own_are_made_known_first(api: Api, cli: Cli):
+    own: Row = {"id": "own_wind", "name": "Own wind", "tests": "Weather", "wordings": {2: ["It is windy."]}}
+    file = cli.file(
+        named("windy", variations={"own_wind": {"expectation": "exempt"}}),
+        variations=[own],
+    )
+    with registered(api, stands) as (agent, agent_id):
+        code, out, err = cli.run(
+            "run", file, "--agent", agent_id, "--variations", "own_wind", "--repeats", "3"
+        )
+        said = {dispatch.body["input"].get("system_prompt_addition") for dispatch in agent.dispatches}
+    assert code == 0, err
+    assert said == {None, "It is windy."}
+    assert "3/3 ×" in out
+    (made,) = (s for s in api.get("/api/v1/eval/scenarios", limit=500)["items"] if s["name"] == "windy")
+    assert "own_wind" in cli.run("export", made["id"])[1]

@@ -3,6 +3,8 @@
 import gzip
 import json
 import time
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from desk import MEBIBYTE, House, Org, answered, every_item, refused
+from desk import MEBIBYTE, House, Org, answered, every_item, open_house, refused
 from loop_watch import MOST_LAG_S, least_lag
 from pipelines.engine.ingest_spans import prune_spans
 from pipelines.wire.names import Role
@@ -23,6 +25,23 @@ GENERATE, DRAFTS = "/api/v1/eval/scenarios/auto-generate", "/api/v1/eval/drafts"
 DEVICE = "3a7df4c2-91b0-4e6f-8a2d-5c7e9f013b46"
 INPUT = {"event": "deployment_failed", "environment": "production", "data_loss_risk": True}
 OUTCOME = {"action": "escalate_to_owner", "priority": "high", "include_rollback_plan": True}
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def house(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """One for all tests, as helper processes take a while to start: each test has an org of its own."""
+    async with open_house(tmp_path_factory.mktemp("house")) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def org(house: House) -> Org:
+    return await house.another_org()
 
 
 def a_span(number: int, input: Any = INPUT, outcome: Any = OUTCOME, **changes: Any) -> dict[str, Any]:
@@ -377,16 +396,12 @@ async def test_drafts_are_listed_by_pages_and_filters(org: Org):
 # -- retention
 
 
-async def test_spans_are_removed_when_they_are_old_enough(house: House, org: Org):
-    await send(org, *(a_span(number) for number in range(1, 1_202)))
-    database = house.platform.database
-
-    def age(connection: Any) -> None:
-        connection.execute(
-            "UPDATE skill_spans SET arrived_ns = arrived_ns - 31 * 86400000000000 WHERE id <= 1100"
-        )
-
-    await database.write(age)
-    assert await prune_spans(database, days=0) == 0
-    assert await prune_spans(database, days=30) == 1_100
-    assert (await generate(org))["looked_at"]["spans"] == 101
+async def test_spans_are_removed_when_they_are_old_enough(tmp_path: Path):
+    async with open_house(tmp_path) as house:
+        await send(house.owner, *(a_span(number) for number in range(1, 1_202)))
+        database = house.platform.database
+        older = "UPDATE skill_spans SET arrived_ns = arrived_ns - 31 * 86400000000000 WHERE id <= 1100"
+        await database.write(lambda connection: connection.execute(older))
+        assert await prune_spans(database, days=0) == 0
+        assert await prune_spans(database, days=30) == 1_100
+        assert (await generate(house.owner))["looked_at"]["spans"] == 101

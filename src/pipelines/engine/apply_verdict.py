@@ -76,4 +76,3 @@ def _accepted_before(connection: Connection, review: Review) -> list[Mark]:
         kind=MarkKind.ACCEPTED_SHIFT,
     )
     return [mark for mark in marks if mark.variation == review.variation]
-

@@ -63,6 +63,17 @@ def test_the_noise_floor_looks_at_the_medoid_of_the_others():
     assert found.noise_floor == pytest.approx((0 * 3 + 0.6 * 2) / 5)
 
 
+def test_a_single_baseline_is_none_of_the_others():
+    # The first is the most central; left out, it is measured against MEDIUM, the next.
+    found = cell([AS_EXPECTED, MEDIUM, NO_PLAN, PROCEEDS], [AS_EXPECTED])
+    assert found.noise_floor == pytest.approx((1 / 15 + 1 / 15 + 0.2 + 0.6) / 4, abs=1e-6)
+
+
+def test_missing_and_null_are_two_outputs():
+    missing, null = output(include_rollback_plan=...), output(include_rollback_plan=None)
+    assert cell([missing], [null]).shift_magnitude == 0.2
+
+
 def test_one_odd_baseline_does_not_colour_the_row():
     found = cell([PROCEEDS] + [AS_EXPECTED] * 4, [AS_EXPECTED] * 5)
     assert found.shift_magnitude == 0
@@ -193,6 +204,13 @@ def test_a_directional_cell_is_judged_by_what_it_expects_itself():
     assert verdict([output(action="ask")] * 5) == "robust"
     assert verdict([AS_EXPECTED] * 5) == "susceptible"
     assert verdict([output(action="ask")] * 3 + [AS_EXPECTED] * 2) == "inconclusive"
+
+
+def test_what_is_within_the_noise_is_not_susceptible_whatever_p_is():
+    row = Row(CONTRACT, "high", [AS_EXPECTED] * 3 + [PROCEEDS] * 2, 0, SETTINGS)
+    found = row.cell([AS_EXPECTED] * 2 + [PROCEEDS] * 3)
+    assert (found.shift_magnitude, found.noise_floor) == (pytest.approx(0.36), pytest.approx(0.24))
+    assert with_verdict(found, SETTINGS, p_adjusted=0.0, family=1).verdict == "inconclusive"
 
 
 def test_what_is_flagged_is_not_called_robust():

@@ -107,10 +107,32 @@ def test_the_noise_has_the_shape_and_the_words_of_the_input():
     assert re.search(r"_id: ORD-\d{4}\b", text)
     assert re.search(r"_placed: 20\d\d-\d\d-\d\d\b", text)
     assert "paid" in text
-    assert "lamp" in text
+    notes = re.findall(r"_note: (.*)", text)
+    assert notes
+    assert all(re.search(r"\b(wants|money|back|broken|lamp)\b", note) for note in notes)
+
+
+def test_whoever_the_input_names_is_not_in_the_noise():
+    named = {
+        "owner": "bertram",
+        "email": "anna@example.com",
+        "user_name": "clara",
+        "note": "asked for a refund",
+    }
+    text = noise(named, tokens=500, rng_seed=1)
+    assert not [name for name in ("bertram", "anna", "clara") if name in text]
+    assert re.search(r"_owner: owner-\d{4}\b", text)
+    assert re.search(r"_email: contact-\d{4}@example\.com", text)
+    assert "refund" in text
 
 
 def test_noise_for_the_largest_input_is_bounded_and_quick_enough():
     largest = {"rows": [{"id": f"r-{number}", "note": "a b c"} for number in range(1_600)]}
     of = scenario(input_context=largest)
     assert len(inject(OVERLOAD, of).text.encode()) <= MOST_BYTES
+
+
+def test_a_word_with_a_digit_of_any_kind_is_a_name_and_not_repeated():
+    check_false_to_nothing(
+        {"": "aaa²", "0": "0 aaaa bbbb"}, noise({"": "aaa²", "0": "0 aaaa bbbb"}, tokens=300, rng_seed=0)
+    )

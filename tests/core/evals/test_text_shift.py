@@ -52,6 +52,11 @@ def test_the_share_is_the_larger_of_both_ways():
     assert apart(baseline, longer).contradiction == apart(longer, baseline).contradiction == 0.5
 
 
+def test_of_two_counterparts_the_one_that_agrees_is_meant():
+    both = "The disk is full. The disk is not full."
+    assert apart("The disk is full.", both).contradiction == 0.5
+
+
 def test_content_is_one_less_the_f1_of_stems():
     # two of three stems each: F1 = 2/3
     assert apart("shipped orders today", "shipping order yesterday").content == pytest.approx(1 / 3)

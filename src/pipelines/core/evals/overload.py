@@ -7,17 +7,16 @@ what is expected plays no part.
 
 import random
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 
 from pipelines.core.evals.readable import count_tokens, readable
 from pipelines.core.json_text import Json, JsonObject
 
 MOST_BYTES = 2 * 1024 * 1024  # of one text: more than ten times the largest input in any writing
 LONGEST_LABEL = 80  # characters of a text without spaces that is still a word; what is longer is a reference
-_NAMES = re.compile(
-    r"(?:^|[_\W])(?:id|ids|uuid|ref|reference|number|no|email|user|owner|name)$", re.IGNORECASE
-)
+_NAMES = re.compile(r"(?:^|[_\W])(id|ids|uuid|ref|reference|number|no|email|user|owner|name)$", re.IGNORECASE)
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(.*)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{4,20}")
 _WHOLE_WORD = re.compile(r"\w+")
@@ -83,13 +82,12 @@ class _Maker:
     def of(cls, input_context: JsonObject, rng: random.Random) -> "_Maker":
         keys, texts = _keys_and_texts(input_context)
         everything = "\n".join([*keys, *texts])
-        words = {word for word in _WORD.findall(everything) if word.islower()}
         return cls(
             shape=input_context or _BARE_CASE,
             rng=rng,
             keys=frozenset(keys),
             seen=frozenset(_WHOLE_WORD.findall(everything.casefold())),
-            words=tuple(sorted(words)) if len(words) > 1 else _COMMON_WORDS,
+            words=_words_of(text for text in texts if " " in text) or _words_of(keys) or _COMMON_WORDS,
         )
 
     def case(self) -> str:
@@ -142,9 +140,13 @@ class _Maker:
             return self._other_day(day[1]) + ("T00:00:00Z" if day[2].startswith("T") else "")
         if len(value.split()) > 1:
             return self._sentences(count_tokens(value))
-        is_id = any(character.isdigit() for character in value) or "@" in value or _NAMES.search(key)
-        if is_id or len(value) > LONGEST_LABEL:
+        named = _NAMES.search(key)
+        if "@" in value:
+            return f"contact-{self._new_digits(4)}@{value.rpartition('@')[2][:LONGEST_LABEL]}"
+        if _is_name(value):
             return self.new_id(value[:LONGEST_LABEL])
+        if named or len(value) > LONGEST_LABEL:  # by what it is, not by the name that the input gives it
+            return f"{named[1].lower() if named else 'REF'}-{self._new_digits(4)}"
         return (
             self.rng.choice([value, f"{value.split('_')[0]}_{self.rng.choice(_AFTER_LABELS)}"])
             if value
@@ -157,8 +159,7 @@ class _Maker:
         except ValueError:
             start = date(2024, 1, 1)
         for _ in range(50):
-            near = min(max(start.toordinal() + self.rng.randint(-900, 900), 1), date.max.toordinal())
-            other = (date(1, 1, 1) + timedelta(days=near - 1)).isoformat()
+            other = date.fromordinal(max(start.toordinal() - self.rng.randint(1, 900), 1)).isoformat()
             if _are_new(other.replace("-", "_"), self.seen) and other not in self.seen:
                 return other
         return self.new_id("day-0000")
@@ -190,6 +191,18 @@ class _Maker:
             if digits not in self.seen:
                 return digits
             how_many += 1
+
+
+def _words_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """What can be spoken of: no part of an id or of an address, and no name, which begins with a capital."""
+    spoken = "\n".join(part for text in texts for part in text.split() if not _is_name(part))
+    words = {word for word in _WORD.findall(spoken) if word.isalpha() and word.islower()}
+    return tuple(sorted(words)) if len(words) > 1 else ()
+
+
+def _is_name(text: str) -> bool:
+    """Whether it names one thing: an id, a number, an address."""
+    return "@" in text or any(character.isdigit() for character in text)
 
 
 def _are_new(text: str, seen: frozenset[str]) -> bool:

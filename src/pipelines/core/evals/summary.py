@@ -206,7 +206,8 @@ def effective_runs(scenarios: list[tuple[float, int]]) -> int:
     if rate in (0, 1):
         return len(scenarios)
     variance = _variance_of_mean(scenarios)
-    return max(1, min(n, int(rate * (1 - rate) / variance))) if variance else n
+    worth = rate * (1 - rate) / variance + 1e-9 if variance else n  # nine is not to become eight by rounding
+    return max(1, min(n, int(worth)))
 
 
 def _variance_of_mean(clusters: list[tuple[float, int]]) -> float:

@@ -1,0 +1,128 @@
+"""Spans and drafts on SQLite and on Postgres alike: stored once, found by time and device, removed in time."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.core.evals.kept_spans import kept_parts
+from pipelines.core.evals.masking import Masking
+from pipelines.core.evals.spans import Span
+from pipelines.core.json_text import loads_own
+from pipelines.storage import drafts, spans
+from pipelines.storage.database import Database, Store
+from pipelines.storage.keys import add_org
+from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.spans import READ_AT_ONCE, Window
+from pipelines.storage.sqlite_store import SqliteStore
+
+pytestmark = pytest.mark.anyio
+NOW_NS = 1_794_852_216_000_000_000
+NOW = "2026-11-16T18:03:36.000000Z"
+DRAFT: Any = {
+    "id": "drf_1",
+    "kind": "recurring",
+    "skill": "s",
+    "name": "n",
+    "confidence": 0.4,
+    "support": {"k": 3, "n": 3},
+    "scenario": {},
+}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "sqlite":
+        return SqliteStore(tmp_path / "odyssey.db")
+    return PostgresStore(request.getfixturevalue("postgres").new_database())
+
+
+@pytest.fixture
+async def database(store: Store) -> AsyncIterator[Database]:
+    opened = Database(store)
+    await opened.write(lambda connection: [add_org(connection, name, NOW) for name in ("a", "b")])
+    yield opened
+    await opened.close()
+
+
+def parts(*numbers: int, ended_ns: int = NOW_NS, device: str = "dev-1") -> list[bytes]:
+    made = [
+        Span(
+            "skill.invoke",
+            f"{n:032x}",
+            f"{n:016x}",
+            1,
+            ended_ns,
+            "ok",
+            {"skill.name": "s\0"},
+            {"host.id": device},
+        )
+        for n in numbers
+    ]
+    *kept, _ = kept_parts(made, Masking(b"k"), arrived_ns=NOW_NS)
+    return kept
+
+
+async def add(database: Database, some: list[bytes], org_id: int = 1, arrived_ns: int = NOW_NS) -> int:
+    store = partial(spans.add_spans, org_id=org_id, arrived_ns=arrived_ns)
+    return sum([await database.write_part(partial(store, part=part)) for part in some])
+
+
+async def read(database: Database, window: Window) -> list[Any]:
+    found: list[Any] = []
+    after = None
+    while True:
+        page = await database.read(partial(spans.span_lines, window=window, after=after))
+        found += [loads_own(line) for line in page.lines]
+        after = page.last
+        if after is None:
+            return found
+
+
+async def test_spans_are_stored_once_per_org_and_read_newest_first(database: Database):
+    assert await add(database, parts(*range(1, 1_201))) == 1_200
+    assert await add(database, parts(1, 2, 5_000, ended_ns=NOW_NS + 5)) == 1
+    assert await add(database, parts(1), org_id=2) == 1
+    window = Window(org_id=1, since_ns=NOW_NS - 1, until_ns=NOW_NS + 10, device_id=None)
+    found = await read(database, window)
+    assert len(found) == 1_201 > 2 * READ_AT_ONCE
+    assert found[0][3] == f"{5_000:016x}"
+    assert len({line[2] for line in found}) == 1_201
+
+
+async def test_spans_are_found_by_their_device(database: Database):
+    await add(database, parts(1, 2))
+    await add(database, parts(3, device="dev-2"))
+    await add(database, parts(4), org_id=2)
+    window = Window(org_id=1, since_ns=0, until_ns=NOW_NS, device_id="dev-1")
+    assert [line[2][-1] for line in await read(database, window)] == ["2", "1"]
+    matched = await database.read(partial(spans.device_matches, window=window))
+    assert matched == {"device.id": 0, "host.id": 2, "service.instance.id": 0, "gen_ai.agent.id": 0}
+
+
+async def test_old_spans_go_and_their_resources_after_them(database: Database):
+    await add(database, parts(*range(1, 701)), arrived_ns=NOW_NS - 100)
+    await add(database, parts(5_000, device="dev-2"))
+    assert await database.write(partial(spans.remove_old_spans, before_ns=NOW_NS)) == 500
+    assert await database.write(partial(spans.remove_old_spans, before_ns=NOW_NS)) == 200
+    assert await database.write(partial(spans.remove_old_spans, before_ns=NOW_NS)) == 0
+    await database.write(partial(spans.remove_old_resources, before_ns=NOW_NS))
+    left = await database.read(
+        lambda connection: connection.execute("SELECT host_id FROM span_resources").fetchall()
+    )
+    assert [row[0] for row in left] == ["dev-2"]
+
+
+async def test_a_draft_is_kept_once_and_decided_once(database: Database):
+    keep = partial(drafts.keep_drafts, org_id=1)
+    await database.write(partial(keep, bodies=[DRAFT], now=NOW))
+    (head,) = await database.write(partial(keep, bodies=[DRAFT | {"confidence": 0.9}], now="later"))
+    assert (head.confidence, head.created_at, head.updated_at) == (0.9, NOW, "later")
+    decide = partial(drafts.decide_draft, org_id=1, draft_id="drf_1", scenario_id=None, now="at last")
+    assert await database.write(partial(decide, status="dismissed"))
+    assert not await database.write(partial(decide, status="adopted"))
+    (head,) = await database.write(partial(keep, bodies=[DRAFT], now="after"))
+    assert (head.status, head.confidence, head.updated_at) == ("dismissed", 0.9, "at last")
+    assert await database.read(partial(drafts.decided_ids, org_id=1)) == ["drf_1"]
