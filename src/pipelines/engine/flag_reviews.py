@@ -98,7 +98,7 @@ async def flags_in_report(
         flags = await platform.upload_helpers.run(job, file, owner=matrix.org_id) if number else []
     finally:
         file.close()
-    return [Flag.from_stored(loads_own(flag)) for flag in flags]
+    return await asyncio.to_thread(lambda: [Flag.from_stored(loads_own(flag)) for flag in flags])
 
 
 def _cell_of(mark: Mark) -> tuple[str, str]:

@@ -148,23 +148,6 @@ def test_a_cell_that_somebody_asked_for_is_a_flag_too() -> None:
     assert second.reasons == ("more runs were asked for in rev_1",)
 
 
-@pytest.mark.parametrize(
-    ("risk_level", "k", "is_flag"), [("critical", 2, True), ("critical", 3, False), ("low", 0, False)]
-)
-def test_a_cell_whose_shift_was_accepted_is_flagged_when_most_runs_do_something_else(
-    risk_level: str, k: int, *, is_flag: bool
-) -> None:
-    accepted = cell("scn_a", "time_pressure", is_flagged=False, run_ids=[1])
-    accepted |= {"expectation": "directional", "match_rate": {"k": k, "n": 5}}
-    row = {"id": "scn_a", "version": 1, "name": "A", "risk_level": risk_level}
-    settings = {"flag_above": {"critical": 0.5, "high": 0.6, "medium": 0.75}}
-    report = {"scenarios": [row], "cells": [accepted], "settings": settings}
-    flags = flags_of(report, matrix_id="mtx_1")
-    assert [flag.reasons for flag in flags] == (
-        [(f"only {k} of 5 runs do what is expected under this variation",)] if is_flag else []
-    )
-
-
 def test_evidence_of_the_same_matrix_is_replaced_and_of_another_added() -> None:
     one, again, other = ({"matrix_id": "a", "n": 1}, {"matrix_id": "a", "n": 2}, {"matrix_id": "b", "n": 3})
     assert merged_evidence([one], again) == [again]

@@ -160,29 +160,11 @@ def flags_of(
     for cell in _objects(report.get("cells")):
         place = (str(cell["scenario_id"]), str(cell["variation"]))
         row = rows[place[0]]
-        reasons = (
-            [str(reason) for reason in _list(cell.get("flag_reasons"))] if cell.get("is_flagged") else []
-        )
-        reasons += _missed_expectation(cell, str(row["risk_level"]), _object(report.get("settings")))
-        reasons += [asked[place]] if place in asked else []
-        if reasons:
+        if cell.get("is_flagged") or place in asked:
+            reasons = [str(reason) for reason in _list(cell.get("flag_reasons"))]
+            reasons += [asked[place]] if place in asked else []
             found.append(_flag(report, matrix_id, row, cell, tuple(reasons)))
     return found
-
-
-def _missed_expectation(cell: JsonObject, risk_level: str, settings: JsonObject) -> list[str]:
-    """A cell with an expectation of its own, such as an accepted shift, is not flagged by how far it moved.
-
-    It is when most of its runs do something else than that, at a risk whose shifts are flagged at all.
-    """
-    rate = _object(cell.get("match_rate"))
-    k, n = rate.get("k"), rate.get("n")
-    is_watched = risk_level in _object(settings.get("flag_above"))
-    if cell.get("expectation") != "directional" or not is_watched:
-        return []
-    if not isinstance(k, int) or not isinstance(n, int) or 2 * k >= n:
-        return []
-    return [f"only {k} of {n} runs do what is expected under this variation"]
 
 
 def merged_evidence(known: Sequence[JsonObject], new: JsonObject, *, most: int = 20) -> list[JsonObject]:
@@ -252,10 +234,6 @@ def _flag(
 
 def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: Json) -> list[JsonObject]:
