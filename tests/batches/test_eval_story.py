@@ -3,8 +3,13 @@
 import json
 from collections import Counter
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
+
+from desk import refused
+from nodes import REFUND_TASK, Api, eventually, house_in
+from played_agents import Dispatch, does_nothing, played, refunds
 from pressed import (
     EXPECTED,
     MATRIX,
@@ -17,10 +22,7 @@ from pressed import (
     variation_of,
     yields_to_authority,
 )
-
-from desk import refused
-from nodes import REFUND_TASK, Api, eventually
-from played_agents import Dispatch, does_nothing, played, refunds
+from private_postgres import Cluster
 
 
 def test_a_scenario_is_kept_as_it_was_written_and_a_change_makes_a_version(api: Api):
@@ -292,3 +294,21 @@ def test_progress_is_told_as_events_and_a_cancelled_matrix_is_resumed(api: Api):
     assert report["progress"] == {"total": 8, "done": 8, "running": 0, "cancelled": 0, "errors": 0}
     assert set(seen.values()) == {1}
     assert json.loads(events.split("data: ")[-1])["progress"]["done"] == 8
+
+
+def test_a_matrix_runs_the_same_on_postgres(tmp_path: Path, postgres: Cluster):
+    env = {"PIPELINES_DATABASE_URL": postgres.new_database(), "PIPELINES_PROXY_RATE_LIMIT": "0"}
+    with house_in(tmp_path / "own", env) as house, played(yields_to_authority) as agent:
+        api = house.open()
+        agent_id = api.agent(agent.url, tools_schema=[])["id"]
+        body = MATRIX | {"scenario_ids": [scenario(api), scenario(api)], "agent_id": agent_id, "repeats": 2}
+        matrix_id = api.post(f"{V1}/matrix", body, 202)["id"]
+        report = ended_matrix(api, matrix_id)
+        flagged = eval_runs(api, matrix_id=matrix_id, is_flagged=True)
+        pressed = api.get(f"{V1}/runs/{flagged[0]['id']}")
+        late = eval_runs(api, matrix_id=matrix_id, since="2100-01-01T00:00:00Z")
+    assert report["progress"] == {"total": 20, "done": 20, "running": 0, "cancelled": 0, "errors": 0}
+    assert {run["variation"] for run in flagged} == {"authority_bias"}
+    assert len(flagged) == 4
+    assert pressed["shift"]["distance"] == pytest.approx(0.6)
+    assert late == []

@@ -9,7 +9,7 @@ import hashlib
 import logging
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, NamedTuple
 
@@ -43,8 +43,6 @@ MOST_KEPT_BYTES = 64 * 1024 * 1024  # of reports of matrices that run, in memory
 WORTH = 5.0
 LEAST_WORTH_S = 0.5
 
-AfterReport = Callable[[Matrix, Sequence[str]], Awaitable[None]]
-
 
 class _Made(NamedTuple):
     key: str  # what it rests on
@@ -61,19 +59,15 @@ class _Kept(NamedTuple):
         return sum(map(len, self.made.parts))
 
 
-async def _nothing_more(matrix: Matrix, parts: Sequence[str]) -> None:
-    pass
-
-
 class MatrixReports:
-    """Used on one event loop. `after_report` hears of each report that is kept, with its text."""
+    """Used on one event loop."""
 
-    def __init__(self, platform: Platform, after_report: AfterReport = _nothing_more) -> None:
+    def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._after_report = after_report
         self._making: dict[str, asyncio.Task[_Made]] = {}
+        self._keeping: dict[str, asyncio.Task[_Made]] = {}
         self._kept: dict[str, _Kept] = {}  # of running matrices, the latest used last
-        self._keeping: set[asyncio.Task[None]] = set()
+        self._hearing: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Take up what a stop left: matrices that have ended and have no report."""
@@ -85,7 +79,7 @@ class MatrixReports:
         self._keep_soon(batch_id)
 
     async def close(self) -> None:
-        under_way = [*self._keeping, *self._making.values()]
+        under_way = [*self._hearing, *self._keeping.values(), *self._making.values()]
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
@@ -134,8 +128,8 @@ class MatrixReports:
 
     def _keep_soon(self, batch_id: int) -> None:
         task = asyncio.ensure_future(self._keep_of_batch(batch_id))
-        self._keeping.add(task)
-        task.add_done_callback(self._keeping.discard)
+        self._hearing.add(task)
+        task.add_done_callback(self._hearing.discard)
 
     async def _keep_of_batch(self, batch_id: int) -> None:
         try:
@@ -146,8 +140,14 @@ class MatrixReports:
             log.exception("the report of batch %s could not be kept", batch_id)
 
     async def _keep(self, matrix: Matrix) -> _Made:
+        return await _once(self._keeping, matrix.matrix_id, lambda: self._make_and_keep(matrix))
+
+    async def _make_and_keep(self, matrix: Matrix) -> _Made:
         """What its runs are worth first: whoever finds the report finds them scored."""
+        key = await self._platform.database.read(partial(_key_of, matrix=matrix))
         made = await self._made(matrix)
+        if made.key != key:  # it was begun before the matrix ended
+            made = await self._made(matrix)
         database, matrix_id = self._platform.database, matrix.matrix_id
         for scores in made.scores:
             scored: Any = loads_own(scores)
@@ -158,22 +158,14 @@ class MatrixReports:
             add = partial(evals.add_report_part, matrix_id=matrix_id, report_key=made.key)
             await database.write_part(partial(add, number=number, body=body))
         keep = partial(evals.keep_report, matrix_id=matrix_id, report_key=made.key, parts=len(made.parts))
-        is_new = await database.write_part(keep)
+        await database.write_part(keep)
         self._kept.pop(matrix_id, None)
-        if is_new:
-            await self._after_report(matrix, made.parts)
         return made
 
     # -- making
 
     async def _made(self, matrix: Matrix) -> _Made:
-        """Once, however many ask at the same time."""
-        task = self._making.get(matrix.matrix_id)
-        if task is None:
-            task = asyncio.ensure_future(self._make(matrix))
-            self._making[matrix.matrix_id] = task
-            task.add_done_callback(lambda _: self._making.pop(matrix.matrix_id, None))
-        return await asyncio.shield(task)
+        return await _once(self._making, matrix.matrix_id, lambda: self._make(matrix))
 
     async def _make(self, matrix: Matrix) -> _Made:
         key = await self._platform.database.read(partial(_key_of, matrix=matrix))
@@ -204,6 +196,18 @@ class MatrixReports:
         ):
             file.write(b"".join(map(_output_line, outputs)))
             last = outputs[-1].run_id
+
+
+async def _once(
+    under_way: dict[str, asyncio.Task[_Made]], name: str, start: Callable[[], Coroutine[Any, Any, _Made]]
+) -> _Made:
+    """Started once, however many ask at the same time; whoever hangs up stops it for nobody."""
+    task = under_way.get(name)
+    if task is None:
+        task = asyncio.ensure_future(start())
+        under_way[name] = task
+        task.add_done_callback(lambda _: under_way.pop(name, None))
+    return await asyncio.shield(task)
 
 
 def expected_in_cells(

@@ -4,7 +4,7 @@ One that is cut off in between is found by `finish_changes` and removed; nobody 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -59,13 +59,13 @@ async def store_matrix(
     dataset_id = await platform.database.write(partial(_begin, new=new))
     try:
         stored = await _store_tasks(platform, new, agent, plan, scenario_ids, dataset_id)
-        order = await asyncio.to_thread(shuffled, stored.places, plan.rng_seed)
+        places = await asyncio.to_thread(_ordered, stored.places, plan.rng_seed)
         batch = NewBatch(
             org_id=new.org_id,
             agent=agent,
             dataset_id=dataset_id,
             tasks=stored.tasks,
-            places=[RunPlace(*place) for place in order],
+            places=places,
             repeats=plan.repeats,
             concurrency=concurrency,
             fault_seed=0,  # pressure alone may differ between the cells of a row
@@ -88,6 +88,10 @@ async def remove_matrix(platform: Platform, matrix_id: str) -> None:
 async def remove_half_stored(platform: Platform, *, before: str = NEVER) -> None:
     for matrix_id in await platform.database.read(partial(evals.half_stored_matrices, before=before)):
         await remove_matrix(platform, matrix_id)
+
+
+def _ordered(places: Sequence[tuple[int, int]], rng_seed: int) -> list[RunPlace]:
+    return [RunPlace(*place) for place in shuffled(places, rng_seed)]
 
 
 def _begin(connection: Connection, *, new: NewMatrix) -> int:
@@ -132,16 +136,23 @@ async def _store_tasks(
                 tasks=[each.task for each in some],
                 now=platform.now(),
             )
-            added = await platform.database.write_part(add)
-            if added is None:
-                raise _given_up()
+            added = await platform.database.write_part(partial(_add_and_keep, add=add, hashes=new_texts))
             stored.places.extend(
                 (len(stored.tasks) + at, repeat) for at, each in enumerate(some) for repeat in each.repeats
             )
             stored.tasks.extend(added)
-            with suppress(StorageUnavailable):  # the next start finds what the tasks refer to
-                await platform.database.write_part(partial(texts.keep_texts, hashes=new_texts))
     return stored
+
+
+def _add_and_keep(
+    connection: Connection, *, add: Callable[[Connection], list[TaskToRun] | None], hashes: Sequence[str]
+) -> list[TaskToRun]:
+    """Some tasks; from here on the texts they refer to are loose no more."""
+    added = add(connection)
+    if added is None:
+        raise _given_up()
+    texts.keep_texts(connection, hashes)
+    return added
 
 
 async def _written_tasks(
