@@ -142,7 +142,6 @@ def dispatch(envelope: Envelope) -> dict[str, Any]:
         "metadata": {
             "model": "rules",
             "system_prompt_id": "operations-desk-1",
-            "system_prompt_id": "operations-desk-1",
         },
     }
 

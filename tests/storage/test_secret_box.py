@@ -77,3 +77,10 @@ def test_the_operators_key_wins_over_the_file(tmp_path: Path) -> None:
 def test_a_key_of_the_wrong_kind_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match="32 bytes in base64"):
         load_or_make_key(tmp_path / "secret.key", text)
+
+
+def test_a_derived_key_is_the_same_each_time_and_another_for_each_purpose_and_key():
+    box = SecretBox(b"a" * 32)
+    assert box.derived_key("telemetry|1") == SecretBox(b"a" * 32).derived_key("telemetry|1")
+    others = [box.derived_key("telemetry|2"), SecretBox(b"b" * 32).derived_key("telemetry|1"), b"a" * 32]
+    assert box.derived_key("telemetry|1") not in others

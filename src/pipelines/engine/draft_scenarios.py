@@ -96,7 +96,7 @@ async def _matched(platform: Platform, window: Window) -> Json:
     if window.device_id is None:
         return None
     found: JsonObject = {}
-    found |= await platform.database.read(partial(spans.device_matches, window=window))
+    found |= await platform.database.read_for_batch(partial(spans.device_matches, window=window))
     return found
 
 

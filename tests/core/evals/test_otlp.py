@@ -422,7 +422,7 @@ def test_nothing_is_kept_unmasked():
 def test_parts_are_small_enough_for_one_write():
     spans = [
         Span("skill.invoke", TRACE, f"{n + 1:016x}", NOW_NS, NOW_NS, "ok", {"x": "word " * 500}, {})
-        for n in range(600)
+        for n in range(900)
     ]
     *parts, _ = kept_parts(spans, Masking(b"k"), arrived_ns=NOW_NS)
     assert len(parts) >= 3

@@ -21,7 +21,7 @@ from pipelines.core.evals.spans import (
 )
 from pipelines.core.json_text import Json, JsonObject, dumps
 
-PART_ROWS = 250  # some 3 ms of the one writer, whom tool calls wait for
+PART_ROWS = 400  # some 4 ms of the one writer, whom tool calls wait for, and a sync of the disk
 PART_CHARACTERS = 512 * 1024
 MOST_REASONS = 10  # told of the spans that were refused
 _LATEST_NS = 2**63 - 1
