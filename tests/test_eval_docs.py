@@ -20,6 +20,7 @@ from pipelines.core.evals.variation import BUILTIN
 from pipelines.core.statistics import (
     benjamini_hochberg,
     exact_mcnemar,
+    fisher_exact,
     holm,
     pass_hat_k,
     wilson,
