@@ -1,4 +1,4 @@
-"""Spans and drafts on SQLite and on Postgres alike: stored once, found by time and device, removed in time."""
+"""Spans and drafts on SQLite and on Postgres alike: stored once, found by time and device, gone when old."""
 
 from collections.abc import AsyncIterator
 from functools import partial
