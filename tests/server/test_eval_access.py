@@ -211,3 +211,11 @@ async def test_a_contributor_writes_by_key_or_by_token(house: House, org: Org) -
                 assert status < 300 or status == 409, f"{each}: {status} {code}"
     admin = client_of(house.transport, mint(house.settings, role="admin", subject="a", hours=1))
     assert (await send(admin, Operation("put", "/api/v1/eval/reviews/settings"), ids)).status_code == 200
+
+
+async def test_a_token_acts_for_nobody_but_its_holder(house: House, org: Org) -> None:
+    ids = await things_of(house, org)
+    dana = client_of(house.transport, mint(house.settings, role="contributor", subject="dana", hours=1))
+    path = f"/api/v1/eval/reviews/{ids['review_id']}/claim"
+    assert code_of(await dana.post(path, json={"reviewer": "ann"})) == (403, "forbidden")
+    assert (await dana.post(path, json={"reviewer": "dana"})).is_success

@@ -7,7 +7,7 @@ from fastapi.params import Path as PathParam
 
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.evals.review_requests import read_bulk, read_opening, read_reopening, read_reviewer
-from pipelines.core.identity import Identity
+from pipelines.core.identity import Identity, TokenBearer
 from pipelines.core.json_text import JsonObject
 from pipelines.engine import read_reviews, review_evals
 from pipelines.engine.open_review import open_review
@@ -37,7 +37,7 @@ from pipelines.server.review_watch import ReviewWatch
 from pipelines.storage.paging import Filter
 from pipelines.storage.review_marks import MarkKind, marks_of_org
 from pipelines.storage.review_queue import Place, QueueFilter
-from pipelines.wire.errors import InvalidCursor
+from pipelines.wire.errors import Forbidden, InvalidCursor
 
 router = APIRouter(prefix="/api/v1/eval/reviews", tags=["reviews"])
 ReviewId = Annotated[str, PathParam(max_length=64, pattern="^rev_[a-z0-9_]+$")]
@@ -57,8 +57,11 @@ Watch = Annotated[ReviewWatch, Depends(_watch_of)]
 
 
 def reviewer_of(key: Identity, named: str | None) -> str:
-    """Who acts: whom the request names, else whoever the key or token belongs to."""
-    return (named or "").strip() or key.name
+    """Who acts: a token says so itself; a key may be shared, so whom the request names, else the key's name."""
+    name = (named or "").strip()
+    if isinstance(key, TokenBearer) and name not in ("", key.name):
+        raise Forbidden(f"This token is {key.name}'s: it does not act for {name[:80]}.")
+    return name or key.name
 
 
 @router.get("")
