@@ -57,7 +57,7 @@ Watch = Annotated[ReviewWatch, Depends(_watch_of)]
 
 
 def reviewer_of(key: Identity, named: str | None) -> str:
-    """Who acts: a token says so itself; a key may be shared, so whom the request names, else the key's name."""
+    """Who acts: a token says so itself; a key may be shared: whom the request names, else the key's name."""
     name = (named or "").strip()
     if isinstance(key, TokenBearer) and name not in ("", key.name):
         raise Forbidden(f"This token is {key.name}'s: it does not act for {name[:80]}.")
