@@ -37,7 +37,7 @@ async def read_eval_run(platform: Platform, org_id: int, run_id: int) -> JsonObj
     run = await _eval_run(platform, org_id, run_id)
     found = await platform.database.read(partial(_found, org_id=org_id, run_id=run_id))
     moved = await asyncio.to_thread(_shift, found)
-    seed = run.odyssey_seed()
+    seed = run.seed
     whole = run.as_json()
     outcome = found.outcome
     return {
@@ -51,9 +51,9 @@ async def read_eval_run(platform: Platform, org_id: int, run_id: int) -> JsonObj
             "expected_behavior": _expected(found),
         },
         "input": {
-            "user_instruction": seed.get("user_instruction"),
-            "input_context": seed.get("task_input"),
-            "system_prompt_addition": seed.get("system_prompt_addition"),
+            "user_instruction": seed.user_instruction,
+            "input_context": seed.task_input,
+            "system_prompt_addition": seed.system_prompt_addition,
         },
         "injection": _injection(found),
         "observed": outcome.observed if outcome is not None else None,
