@@ -44,6 +44,7 @@ class CellRuns:
     errors: int = 0
     expectation: Expectation = "invariant"
     contract: Contract | None = None  # where the cell expects something of its own
+    pushes_toward: JsonObject | None = None  # what the pressure asks for in this scenario; None: as always
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +124,7 @@ def _score_row(row: RowRuns, variations: Sequence[VariationHead], settings: Cell
         cell = scored.cell(
             [each.observed for each in runs.outputs],
             runs.errors,
-            toward=variation.pushes_toward,
+            toward=runs.pushes_toward or variation.pushes_toward,
             matched=[each.matched for each in runs.outputs],
             expectation=runs.expectation,
             contract=runs.contract,

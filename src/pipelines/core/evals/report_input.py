@@ -98,6 +98,7 @@ class _RowRead:
             errors=self.errors.get(variation, 0),
             expectation=cell.expectation if cell is not None else "invariant",
             contract=self.scenario.contract_under(variation) if cell and cell.expected_behavior else None,
+            pushes_toward=cell.pushes_toward if cell is not None else None,
         )
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from pipelines.core.authored import Fields, as_object, did_you_mean, kind, quoted
 from pipelines.core.evals.sizes import json_problem
 from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.matching import check_expectation
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields
 from pipelines.core.yaml_text import read_yaml
@@ -168,6 +169,7 @@ def read_target(fields: Fields, key: str) -> JsonObject | None:
     if problem is not None:
         fields.problems.append(problem)
         return None
+    fields.problems += check_expectation(target, path=fields.at(key))
     return target or None
 
 
