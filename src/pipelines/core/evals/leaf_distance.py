@@ -19,6 +19,7 @@ from pipelines.core.matching import Actual, Missing
 MOST_ASSIGNED = 24  # objects that differ: 24 × 24 distances and 24³ steps are some 10 ms
 MOST_ORDERED = 5_000  # items of an ordered list
 MOST_DEPTH = 4  # of objects in objects; further down two values are equal or not
+MOST_EXACT = 2**53  # above it a float is no certain whole number
 _PLAIN = frozenset({str, bool, int, float, type(None)})
 FLIPPED_TEXT = 0.5  # a text that decides has changed its decision from here: other words alone reach 0.45
 
@@ -46,8 +47,22 @@ def leaf_distance(leaf: ContractLeaf, left: Actual, right: Actual) -> LeafDistan
 
 
 def canonical(value: Json) -> bytes:
-    """One text for equal values; 1 and 1.0 are told apart, which costs a comparison and changes nothing."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    """One text for equal values: 1 and 1.0 are one number."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    if b"." not in text and b"e" not in text:  # then no number is a float
+        return text
+    return orjson.dumps(_in_whole_numbers(value), option=orjson.OPT_SORT_KEYS)
+
+
+def _in_whole_numbers(value: Json) -> Json:
+    """The same with every 1.0 as 1, as far as a whole number is exact."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= MOST_EXACT else value
+    if isinstance(value, list):
+        return [_in_whole_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _in_whole_numbers(item) for key, item in value.items()}
+    return value
 
 
 # Distances
