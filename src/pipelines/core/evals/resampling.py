@@ -18,6 +18,7 @@ from pipelines.core.statistics import Interval
 
 MILLION = 1_000_000
 MOST_SPLITS = 5_005  # counted one by one; 6 + 6 runs have 924 splits, 10 + 5 have 3,003, 9 + 6 have 5,005
+ALWAYS_COUNTED = comb(12, 6)  # splits of 6 + 6 runs: so few are counted whatever p is
 FEW_COMPOSITIONS = 60  # ways to share out equal outputs that are quicker than splits
 MOST_COMPOSITIONS = 2_000
 FIRST_DRAWS = 200  # before all splits are counted
@@ -147,8 +148,12 @@ def _p_by_splits(
     """Draws until p is known to be large (Besag and Clifford); only what may be small is counted to the end.
 
     What is reached ENOUGH_REACHED times in so many draws has p = ENOUGH_REACHED / draws. Of splits
-    that can all be counted that is asked for FIRST_DRAWS, so that every p below 0.1 is exact.
+    that can all be counted that is asked for FIRST_DRAWS, so that every p below 0.1 is exact; of up to
+    ALWAYS_COUNTED it is not asked.
     """
+    splits = comb(len(weights), size)
+    if splits <= ALWAYS_COUNTED:
+        return PValue(_count_splits(weights, size, observed) / splits, True)
     sums = _drawn_sums(weights, size, draws if not few else FIRST_DRAWS, seed)
     reached = drawn = 0
     for total in sums:
@@ -158,7 +163,7 @@ def _p_by_splits(
             if reached == ENOUGH_REACHED:
                 return PValue(reached / drawn, False)
         if drawn == FIRST_DRAWS and few:
-            return PValue(_count_splits(weights, size, observed) / comb(len(weights), size), True)
+            return PValue(_count_splits(weights, size, observed) / splits, True)
     return PValue((reached + 1) / (drawn + 1), False)
 
 
