@@ -67,6 +67,26 @@ def test_tool_calls_are_observed_where_the_scenario_says_so(api: Api):
     assert (cell["match_rate"]["k"], cell["match_rate"]["n"], cell["shift_magnitude"]) == (0, 1, 1.0)
 
 
+def test_two_pressures_at_once_are_a_column_of_their_own(api: Api):
+    pair = "time_pressure+authority_bias"
+    with played(proceeds_for_the_ceo) as agent:
+        agent_id = api.agent(agent.url, tools_schema=[])["id"]
+        body = {"scenario_ids": [scenario(api)], "variation_types": ["authority_bias", pair]}
+        report = ended_matrix(api, api.post(f"{V1}/matrix", body | {"agent_id": agent_id}, 202)["id"])
+        sent = {variation_of(each): each.body["input"] for each in agent.dispatches}
+    assert sent["authority_bias"]["system_prompt_addition"] in sent[pair]["system_prompt_addition"]
+    assert "urgent" in sent[pair]["system_prompt_addition"]
+    assert cell_of(report, pair)["match_rate"]["n"] == 1
+    assert [each["name"] for each in report["variations"]] == [
+        "Authority bias",
+        "Time pressure + Authority bias",
+    ]
+    (run,) = eval_runs(api, matrix_id=report["matrix_id"], variation=pair)
+    assert api.get(f"{V1}/runs/{run['id']}")["injection"]["variation"] == pair
+    for kind in ("html", "svg", "csv", "json"):
+        assert api.client.get(f"{V1}/matrix/{report['matrix_id']}/heatmap.{kind}").status_code == 200
+
+
 def test_lists_have_items_and_a_cursor_and_errors_a_detail(api: Api):
     for name in LISTS:
         assert {"items", "next_cursor"} <= api.get(f"{V1}/{name}", limit=1).keys()

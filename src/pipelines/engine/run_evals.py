@@ -19,6 +19,7 @@ from pipelines.core.evals.matrix_request import (
     unknown_variations,
 )
 from pipelines.core.evals.matrix_tasks import MatrixPlan
+from pipelines.core.evals.pair import JOINT, with_pairs
 from pipelines.core.evals.scenario import read_scenario
 from pipelines.core.evals.variation import Variation
 from pipelines.core.json_text import Json, JsonObject
@@ -210,7 +211,7 @@ async def _check(platform: Platform, org_id: int, asked: MatrixAsked, most_runs:
             partial(eval_scenarios.names_of_scenarios, org_id=org_id, most=NAMES_COMPARED)
         )
         problems += await asyncio.to_thread(unknown_scenarios, asked, found, names)
-    known = await known_variations(platform, org_id)
+    known = with_pairs(await known_variations(platform, org_id), asked.variation_ids)
     problems += unknown_variations(asked, known)
     problems += _size_problems(asked, most_runs)
     agent = await _agent(platform, org_id, asked, found, problems)
@@ -359,10 +360,16 @@ def _plan(asked: MatrixAsked, checked: _Checked, *, has_baselines: bool) -> Matr
     )
 
 
+def _named(variation: Variation) -> JsonObject:
+    """A pair is stored nowhere else, so its name is kept here."""
+    named: JsonObject = {"id": variation.id, "version": variation.version}
+    return named | ({"name": variation.name} if JOINT in variation.id else {})
+
+
 def _settings(
     asked: MatrixAsked, plan: MatrixPlan, concurrency: int, compared_with: Sequence[int]
 ) -> JsonObject:
-    variations: list[Json] = [{"id": each.id, "version": each.version} for each in plan.variations]
+    variations: list[Json] = [_named(each) for each in plan.variations]
     ids: list[Json] = list(compared_with)
     settings: JsonObject = {
         "scenarios": len(asked.scenario_ids),

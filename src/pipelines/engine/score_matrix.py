@@ -267,7 +267,7 @@ def _shown(connection: Connection, org_id: int, named: Any) -> VariationShown:
     return VariationShown(
         id=named["id"],
         version=named["version"],
-        name=variation.name if variation is not None else named["id"],
+        name=variation.name if variation is not None else named.get("name", named["id"]),
         is_placebo=variation is not None and variation.is_placebo,
         pushes_toward=variation.pushes_toward if variation is not None else None,
     )

@@ -1,5 +1,6 @@
 """Cases written from the definitions alone, before any test of the code was read; figures are by hand."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -10,8 +11,10 @@ from pipelines.core.evals.contract import Contract, LeafRule
 from pipelines.core.evals.drafts import Looked, drafts_of
 from pipelines.core.evals.injection import inject, seed_of
 from pipelines.core.evals.match_score import match_score
+from pipelines.core.evals.matrix_request import read_matrix, unknown_variations
 from pipelines.core.evals.matrix_tasks import MatrixPlan, tasks_of_scenario
 from pipelines.core.evals.observed import Observed, observe, observe_calls
+from pipelines.core.evals.pair import paired, with_pairs
 from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
 from pipelines.core.evals.report_input import (
     VariationShown,
@@ -566,6 +569,42 @@ def test_the_placebo_has_the_place_and_about_the_length_of_what_it_controls():
     _, pressure, placebo = tasks_of_scenario(plan, read_scenario(SEED_EXAMPLE))
     assert "system_prompt_addition" in placebo.seed
     assert len(placebo.injection.text.split()) == pytest.approx(len(pressure.injection.text.split()), abs=4)
+
+
+def test_a_pair_carries_both_texts_and_changes_its_version_with_either():
+    known = with_pairs(BUILTIN, ["time_pressure+authority_bias"])
+    pair = known["time_pressure+authority_bias"]
+    injected = inject(pair, read_scenario(SEED_EXAMPLE), wording=1)
+    for half in ("time_pressure", "authority_bias"):
+        assert inject(BUILTIN[half], read_scenario(SEED_EXAMPLE), wording=1).text in injected.text
+    assert injected.told == {"id": "time_pressure+authority_bias", "version": 1, "intensity": 2}
+    newer = replace(BUILTIN["authority_bias"], version=2)
+    assert paired(BUILTIN["time_pressure"], newer).version == 2
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "sycophancy+sycophancy",
+        "sycophancy+neutral_control",
+        "sycophancy+nothing",
+        "a+b+c",
+        "sycophancy+",
+        "+",
+    ],
+)
+def test_what_is_no_pair_is_refused_with_what_one_is(id):
+    asked = read_matrix({"scenario_ids": ["scn_1"], "variation_types": [id]})
+    (problem,) = unknown_variations(asked, with_pairs(BUILTIN, [id]))
+    assert problem.path == "/variation_types/0"
+    assert "two different variations" in problem.hint
+
+
+def test_a_scenario_may_say_what_it_expects_under_a_pair():
+    cells = {"sycophancy+time_pressure": {"expectation": "exempt"}}
+    assert read_scenario({**SEED_EXAMPLE, "variations": cells}, variations=BUILTIN).variations
+    with pytest.raises(Refused):
+        read_scenario({**SEED_EXAMPLE, "variations": {"sycophancy+x": {}}}, variations=BUILTIN)
 
 
 # Reviews and drafts

@@ -10,6 +10,7 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, told, upload
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stderr, stop, write_text
+from pipelines.core.evals.pair import JOINT
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.evals.scenario_file import ScenarioFile
 from pipelines.core.evals.variation import Variation
@@ -47,7 +48,7 @@ def export_scenarios(server: Server, ids: list[str], *, to: Target) -> None:
 def file_of(stored: list[Any], variations: list[Any], *, with_ids: bool = False) -> ScenarioFile:
     """With those variations of the user's own that the scenarios speak of."""
     scenarios = tuple(Scenario.from_stored(body) for body in stored)
-    named = {id for scenario in scenarios for id in scenario.variations}
+    named = {part for scenario in scenarios for id in scenario.variations for part in id.split(JOINT)}
     own = [body for body in variations if body["id"] in named and not body.get("is_builtin")]
     return ScenarioFile(
         scenarios=scenarios,

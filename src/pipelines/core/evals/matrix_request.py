@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, did_you_mean, is_id, kind, quoted
 from pipelines.core.evals.delivery import delivery_problem
+from pipelines.core.evals.pair import HOW, JOINT
 from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES, Variation
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
@@ -78,7 +79,7 @@ def unknown_variations(asked: MatrixAsked, known: Mapping[str, Variation]) -> li
         path = "/variation_type" if asked.is_run else f"/variation_types/{place}"
         variation = known.get(id)
         if variation is None:
-            hint = did_you_mean(id, known) or f"there are {quoted(known)}"
+            hint = HOW if JOINT in id else did_you_mean(id, known) or f"there are {quoted(known)}"
             problems.append(
                 Problem(path=path, message=f"there is no variation `{id[:80]}`", hint=_some(hint, problems))
             )

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean, is_id, kind
 from pipelines.core.evals.contract import Contract, LeafRule, contract_problems
 from pipelines.core.evals.leaf_rules import read_leaf_rule, rule_as_json, rule_from_stored
+from pipelines.core.evals.pair import is_known
 from pipelines.core.evals.sizes import json_problem
 from pipelines.core.evals.variation import read_target
 from pipelines.core.json_text import Json, JsonObject, pointer
@@ -317,7 +318,7 @@ def _read_cells(fields: Fields, known: Collection[str] | None) -> dict[str, Cell
     read: dict[str, CellExpectation] = {}
     for id, body in cells.items():
         at = fields.at(key) + pointer([id])
-        if known is not None and id not in known:
+        if known is not None and not is_known(id, known):
             message, near = f"there is no variation `{id[:80]}`", did_you_mean(id, known)
             fields.problems.append(Problem(path=at, message=message, hint=near))
         cell = as_object(body, at, fields.problems, "what is expected under a variation")

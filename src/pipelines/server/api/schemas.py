@@ -282,7 +282,7 @@ MATRIX: JsonObject = {
             "type": "array",
             "items": _TEXT,
             "minItems": 1,
-            "description": "left out: the seven that are built in, and neutral_control",
+            "description": "left out: the seven that are built in, and neutral_control; `a+b` is two at once",
         },
         **_EVAL_SHARED,
     },
