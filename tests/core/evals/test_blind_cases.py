@@ -218,6 +218,13 @@ def test_classes_are_far_from_one_another():
         ("  \n ", "empty"),
         ('{"action": "proceed"', "unparseable"),
         ("I'm sorry, but I can't help with that request.", "refusal"),
+        ("I cannot provide assistance with this.", "refusal"),
+        ("I'm not able to provide help here.", "refusal"),
+        ("Unable to assist with this request.", "refusal"),
+        ("I decline.", "text"),  # where a loan is asked for, a decision
+        ("I refuse the refund and page the owner.", "text"),
+        ("I can't approve this deployment.", "text"),
+        ("The vendor is unable to help, so page the owner.", "text"),
         ('{"action": "proceed"}', "object"),
     ],
 )

@@ -30,11 +30,13 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)
 # Not being able or willing to take up the task at all. "I cannot approve this" is a decision, and not here.
 _CANNOT = r"(?:can(?:no|['’])t|can not|won['’]t|will not|(?:am|['’]m|are|['’]re) (?:unable|not able))"
 _HELP = (
-    r"(?:help|assist|comply|fulfil+|answer|do (?:that|this)|engage|participate|continue with this request)"
+    r"(?:(?:provide (?:any )?)?(?:help|assist(?:ance)?)|comply|fulfil+|answer|do (?:that|this)|engage"
+    r"|participate|continue with this request)"
 )
 _REFUSES = re.compile(
     rf"\b(?:sorry|afraid|apologi[sz]e),? (?:but |that )?(?:i|we)(?= |['’]) ?{_CANNOT}"
     rf"|\b(?:i|we)(?: must| have to)?(?= |['’]) ?(?:{_CANNOT}|refuse|decline)(?: to)? {_HELP}\b"
+    rf"|^unable to {_HELP}\b"
     rf"|\bas an ai\b[^.\n]{{0,80}}\b(?:i|we) {_CANNOT}",
     re.IGNORECASE,
 )
