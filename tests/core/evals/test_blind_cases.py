@@ -28,6 +28,7 @@ from pipelines.core.evals.resampling import permutation_p
 from pipelines.core.evals.review import LEASE_S, VERDICTS, ReviewKind
 from pipelines.core.evals.scenario import read_scenario
 from pipelines.core.evals.shift import shift
+from pipelines.core.evals.spans import is_skill_span
 from pipelines.core.evals.variation import BUILTIN, text_hash
 from pipelines.core.json_text import dumps, loads
 from pipelines.core.problems import Refused
@@ -623,6 +624,21 @@ def test_review_verdicts_and_the_lease():
         "needs_more_runs",
     }
     assert LEASE_S == 900
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "is_one"),
+    [
+        ("skill.invoke", {}, True),
+        ("av.skill.invoke", {}, True),
+        ("execute_tool lookup", {}, True),
+        ("lookup", {"gen_ai.tool.name": "lookup", "gen_ai.tool.call.arguments": "{}"}, True),
+        ("chat model", {"gen_ai.operation.name": "chat", "gen_ai.tool.name": "lookup"}, False),
+        ("GET /orders", {"http.method": "GET"}, False),
+    ],
+)
+def test_which_spans_are_uses_of_a_skill(name, attributes, is_one):
+    assert is_skill_span(name, attributes) is is_one
 
 
 def spans(count, outcome, *, first=0, told=None):

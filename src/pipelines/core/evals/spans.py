@@ -1,7 +1,8 @@
 """What is kept of telemetry: spans in which a skill was used, with its input and its outcome.
 
 A span says so by its name (`skill.invoke`, `av.skill.invoke`, `execute_tool …`) or as GenAI's conventions do
-(`gen_ai.operation.name` is `execute_tool`). Others are counted and dropped.
+(`gen_ai.operation.name` is `execute_tool`, or none is told and there is a `gen_ai.tool.name`). Others are
+counted and dropped.
 """
 
 import re
@@ -15,12 +16,13 @@ SpanStatus: TypeAlias = Literal["ok", "unset", "error"]
 SKILL_NAMES = frozenset({"skill.invoke", "av.skill.invoke"})
 TOOL_PREFIX = "execute_tool"
 OPERATION = "gen_ai.operation.name"
+TOOL_NAME = "gen_ai.tool.name"
 AGENT_ID = "gen_ai.agent.id"
 #: Of the resource: what a `device_id` may be, beside the agent's id of the span itself.
 DEVICE_KEYS = ("device.id", "host.id", "service.instance.id", AGENT_ID)
 
 #: The first of each that is there counts.
-NAME_KEYS = ("skill.name", "av.skill.name", "gen_ai.tool.name", "skill.id", "tool.name")
+NAME_KEYS = ("skill.name", "av.skill.name", TOOL_NAME, "skill.id", "tool.name")
 INPUT_KEYS = (
     "skill.input",
     "av.skill.input",
@@ -80,7 +82,8 @@ class SpanTime(NamedTuple):
 def is_skill_span(name: str, attributes: Mapping[str, Json]) -> bool:
     if name in SKILL_NAMES or name == TOOL_PREFIX or name.startswith("execute_tool "):
         return True
-    return attributes.get(OPERATION) == TOOL_PREFIX
+    operation = attributes.get(OPERATION)
+    return TOOL_NAME in attributes if operation is None else operation == TOOL_PREFIX
 
 
 def id_problem(span: Span) -> str | None:
