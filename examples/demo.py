@@ -156,7 +156,7 @@ def call_table(client: httpx2.Client, run: Any, tag: str) -> Table:
             str(row["http_status"] or row["error_code"]),
             short(row["response"]),
             "\n".join(map(change, row["updates"])),
-            f"{row['latency_ms']:.2f}",
+            str(row["latency_ms"]),
         )
     return table
 

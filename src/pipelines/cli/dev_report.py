@@ -67,7 +67,7 @@ class Report:
             Text(_arguments(row["arguments"])),
             Text(source, style=SOURCE_COLOURS.get(source, "dim"), overflow="ellipsis", no_wrap=True),
             Text(str(status or "–"), style="red" if status is None or status >= 400 else ""),
-            f"{row['latency_ms']:.1f} ms",
+            f"{row['latency_ms']} ms",
         )
         self._console.print(line)
         if status is None or status >= 400:

@@ -446,7 +446,7 @@ def _envelope(row: TraceRow, error: OdysseyError | None) -> bytes:
         "tool_name": row.tool_name,
         "response": orjson.Fragment(row.response or "null"),
         "source": row.source,
-        "latency_ms": round(row.latency_ms or 0),  # whole on the wire; the trace has it finer
+        "latency_ms": round(row.latency_ms or 0),
         "matched_rule_index": row.matched_rule_index,
     }
     if row.validation is not None and row.source == Source.ODYSSEY:

@@ -55,7 +55,7 @@ class TraceRow(NamedTuple):
             "http_status": self.http_status,
             "error_code": self.error_code,
             "matched_rule_index": self.matched_rule_index,
-            "latency_ms": self.latency_ms,
+            "latency_ms": None if self.latency_ms is None else round(self.latency_ms),
             "updates": value(self.updates) if self.updates is not None else [],
             "validation": value(self.validation),
             "payload": value(self.payload),
