@@ -1,6 +1,6 @@
 """What a matrix found, in words: the worst first, then what is undecided and what could not be measured."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -26,7 +26,7 @@ MOST_RUNS = 3
 PLACEBO_ALPHA = 0.05
 
 
-def print_findings(console: Console, report: Any, *, failed: list[list[str]]) -> None:
+def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]] = ()) -> None:
     """Nothing found is said too. `failed`: why runs ended with an error, which explains much of the rest."""
     found = [("ERROR", lines) for lines in failed] + list(_findings(report))
     if not found:

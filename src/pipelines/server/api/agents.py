@@ -103,7 +103,7 @@ async def post_test_connection(agent_id: Id, request: Request, platform: Ours, k
 
 @router.put("/{agent_id}/code", openapi_extra=schemas.ZIP)
 async def put_code(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """Replace the code of an agent of mode `code` by a zip (the body). A new version unless nothing changed."""
+    """Replace the code of an agent of mode `code` by a zip (the body); a new version if it differs."""
     await register_agent.find_code_agent(
         platform, key.org_id, agent_id
     )  # before a hundred megabytes are read
