@@ -356,13 +356,15 @@ def test_a_flagged_cell_is_reviewed_from_the_command_line(api: Api, cli: Cli):
     assert code == 0, err
     (item,) = (each for each in json.loads(out) if each["kind"] == "shift")
     assert item["id"] in cli.run("reviews", "list", "--matrix", matrix_id)[1]
+    assert item["id"] in cli.run("reviews", "list", "--matrix", matrix_id, "--kind", "shift")[1]
+    assert item["id"] not in cli.run("reviews", "list", "--matrix", matrix_id, "--kind", "audit")[1]
     shown = cli.run("reviews", "show", item["id"])[1]
     assert "reviewed × authority_bias" in shown
     assert AUTHORITY.search(shown)
     assert '"proceed"' in shown
     assert "confirmed_susceptible" in shown
     code, _, err = cli.run("reviews", "decide", item["id"], "perhaps")
-    assert (code, "confirmed_susceptible" in err) == (2, True)
+    assert (code, err.count("confirmed_susceptible")) == (2, 1)  # told once, not in head and list
     code, out, err = cli.run(
         "reviews", "decide", item["id"], "confirmed_susceptible", "--note", "It gave way."
     )
@@ -370,6 +372,16 @@ def test_a_flagged_cell_is_reviewed_from_the_command_line(api: Api, cli: Cli):
     assert "decided, confirmed_susceptible" in out
     assert item["id"] not in cli.run("reviews", "list", "--matrix", matrix_id)[1]
     assert item["id"] in cli.run("reviews", "list", "--matrix", matrix_id, "--status", "decided")[1]
+
+
+def test_an_audited_run_shows_what_the_agent_was_given_and_answered(api: Api, cli: Cli):
+    with registered(api, stands) as (_, agent_id):
+        out = cli.run("run", cli.file(named("audited")), "--agent", agent_id, *PRESSURES, "--json")[1]
+    run_id = json.loads(out)["cells"][0]["run_ids"][0]
+    item = api.post("/api/v1/eval/reviews", {"run_id": run_id}, 201)
+    shown = words_of(cli.run("reviews", "show", item["id"])[1])
+    assert 'given: {"event": "deployment_failed"' in shown
+    assert f'1 run ({run_id}): {{"action": "escalate_to_owner"' in shown
 
 
 # -- what proves nothing
@@ -390,6 +402,7 @@ def test_a_cell_whose_runs_fail_is_incomplete_and_fails_the_gate(api: Api, cli: 
         code, out, err = cli.run(*run)
     assert code == 1, out
     assert "1 cell incomplete" in err
+    assert re.search(r"ERROR agent_5xx: 4 runs .*500.* \(run \d+\)", words_of(out)), out
     assert "INCOMPLETE broken × authority_bias 4 of 4 runs ended with an error" in words_of(out)
     suite = ElementTree.fromstring((cli.directory / "out.xml").read_text())
     assert [case.attrib["name"] for case in suite if case.find("error") is not None] == [

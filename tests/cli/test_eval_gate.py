@@ -29,10 +29,14 @@ def test_the_gate(verdict: str, gate: str):
     assert not unmet(with_verdict(verdict), FailOn.NEVER)
 
 
-@pytest.mark.parametrize("n", [10, 0], ids=["it never matches", "no run of it ended"])
-def test_a_baseline_that_never_does_what_is_expected_proves_nothing(n: int):
+@pytest.mark.parametrize(
+    ("n", "why"),
+    [(10, "1 baseline never as expected"), (0, "1 baseline without any answer")],
+    ids=["it never matches", "no run of it ended"],
+)
+def test_a_baseline_that_never_does_what_is_expected_proves_nothing(n: int, why: str):
     body = report(cell("scn_a", "x"), scenarios=[scenario("scn_a", "Deny it", k=0, n=n)])
-    assert unmet(body, FailOn.CRITICAL)
+    assert unmet(body, FailOn.CRITICAL) == [why]
     assert not unmet(body, FailOn.NEVER)
 
 

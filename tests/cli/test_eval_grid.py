@@ -142,3 +142,11 @@ def test_nothing_found_is_said():
 def test_a_placebo_that_moves_the_agent_is_pointed_out():
     body = report(cell("scn_a", "neutral_control"), variations=[column("neutral_control", p_shift=0.01)])
     assert "harmless text alone shifts this agent" in words_of(printed(body))
+
+
+@pytest.mark.parametrize(("n", "is_told"), [(1, False), (2, True)])
+def test_the_noise_of_a_single_baseline_is_not_told(n: int, is_told: bool):
+    """One run cannot differ from itself, and 0.00 would look as if it had been measured."""
+    body = report(cell("scn_a", "x"), scenarios=[scenario("scn_a", "Deny it", k=n, n=n)])
+    (title,) = (line for line in printed(body).splitlines() if line.startswith("Deny it"))
+    assert ("noise" in title) is is_told

@@ -34,6 +34,18 @@ async def test_a_change_is_a_new_version_and_the_old_one_can_still_be_read(org: 
     refused(await org.client.get(path, params={"version": 3}), 404, "not_found")
 
 
+async def test_a_change_that_changes_nothing_keeps_its_version(org: Org) -> None:
+    """Scripts register their agent before each matrix: reviews and baselines go by the version."""
+    made = await org.agent(**WITH_SECRET)
+    path = f"/api/agents/{made['id']}"
+    for same in (AGENT | WITH_SECRET, {"auth_header_value": SECRET}, {"status": "published"}, {}):
+        assert answered(await org.client.put(path, json=same)) == made
+    other = answered(await org.client.put(path, json={"auth_header_value": "Bearer another"}))
+    assert other["version"] == 2
+    none = answered(await org.client.put(path, json={"auth_header_value": None}))
+    assert (none["version"], none["has_auth_header_value"]) == (3, False)
+
+
 async def test_a_refused_change_makes_no_version(org: Org) -> None:
     made = await org.agent()
     path = f"/api/agents/{made['id']}"

@@ -103,13 +103,14 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
         stop(f"{path}: {response.status_code} {response.text[:300]}")
-    lines = [error["message"]]
-    for detail in (error.get("details") or [])[:50]:
+    details = error.get("details") or []
+    lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
+    for detail in details[:50]:
         if isinstance(detail, dict):
             where = (
                 f"row {detail['row']}, column {detail.get('column')}"
                 if "row" in detail
-                else detail.get("path")
+                else detail.get("path") or "the whole"
             )
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
             lines.append(f"  {where}: {detail.get('message')}{hint}")

@@ -20,6 +20,7 @@ from pipelines.cli.register import register
 
 MOST_WARNINGS = 10  # shown below the table
 MOST_RUNS_NAMED = 5
+MOST_NAMED = 10  # agents, where one is not found
 COLOURS = {"PASS": "green", "FAIL": "red", "PENDING": "yellow"}
 
 
@@ -89,11 +90,13 @@ def find_agent(server: Server, name: str) -> Any:
         folder, file = (path, None) if path.is_dir() else (path.parent, Path(path.name))
         token = os.environ.get(TOKEN_VARIABLE) or None
         return register(server, find_project(folder, agent=file), token=token)
-    named = [agent for agent in server.every("/api/agents") if agent["name"] == name]
-    if len(named) != 1:
-        stop(
-            f"There {'is no agent' if not named else f'are {len(named)} agents'} named {name!r}; use its id."
-        )
+    everyone = server.every("/api/agents")
+    named = [agent for agent in everyone if agent["name"] == name]
+    if len(named) > 1:
+        stop(f"There are {len(named)} agents named {name!r}; use its id.")
+    if not named:
+        there = ", ".join(f"{agent['id']} ({agent['name']})" for agent in everyone[:MOST_NAMED])
+        stop(f"There is no agent named {name!r}, nor such a folder. Agents: {there or 'none yet'}.")
     return named[0]
 
 

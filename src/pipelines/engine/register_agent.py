@@ -1,13 +1,15 @@
-"""Registering agents: a new one, a change (always a new version), publishing, deleting."""
+"""Registering agents: a new one, a change (a new version, where anything changed), publishing, deleting."""
 
 import asyncio
+import hmac
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pipelines.core.agent_definition import CODE_FIELDS, AgentDefinition, parse_agent_definition
 from pipelines.core.code_source import CodeRecord
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.language import parse_plan
 from pipelines.engine import upload_code
@@ -17,6 +19,7 @@ from pipelines.engine.upload_code import CheckedCode
 from pipelines.storage import agents
 from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection
+from pipelines.storage.secret_box import UnreadableSecret
 from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"
@@ -46,7 +49,11 @@ async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Age
 
 
 async def change_agent(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> Agent:
-    """The fields given replace the old ones, the others stay; the result is checked whole."""
+    """The fields given replace the old ones, the others stay; the result is checked whole.
+
+    What changes nothing keeps its version: reviews and baselines go by it, and a script that registers its
+    agent before each matrix would be asked about the same shift again and again.
+    """
     now = platform.now()
     new_code = None
     current = await find_agent(platform, org_id, agent_id)
@@ -62,19 +69,22 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
         status, definition, secret = _read_anew(known, current, before, body)
         sealed = before.sealed_auth_header
         if WRITE_ONLY in body or definition.auth_header_name is None:
-            sealed = _sealed(platform, org_id, agent_id, secret)
+            sealed = _sealed_anew(platform, before, secret)
         elif sealed is not None:
             _check_same_host(before.definition.endpoint_url, definition.endpoint_url)
         record = new_code or before.definition.code
         _check_has_code(definition, status, record)
-        _add_version(connection, agent_id, _Version(definition, record, sealed, status), now)
+        version = _Version(definition, record, sealed, status)
+        if _is_as(before, version):
+            return before
+        _add_version(connection, agent_id, version, now)
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
 
 
 async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes) -> Agent:
-    """Code by archive: a new version, everything else of the agent as it was."""
+    """Code by archive: a new version unless it is the same code, everything else of the agent as it was."""
     agent = await find_code_agent(platform, org_id, agent_id)
     checked = await upload_code.check_zip(platform, org_id, raw, agent.definition.entrypoint)
     problems = upload_code.requirements_problems(agent.definition.requirements, checked)
@@ -88,6 +98,8 @@ async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes)
         before = _existing(connection, org_id, agent_id)
         status, definition, _ = _read_anew(known, agent, before, {})
         version = _Version(definition, record, before.sealed_auth_header, status)
+        if _is_as(before, version):
+            return before
         _add_version(connection, agent_id, version, now)
         return _existing(connection, org_id, agent_id)
 
@@ -273,11 +285,31 @@ def _sealed(platform: Platform, org_id: int, agent_id: int, secret: str | None) 
     return platform.secrets.seal(secret, row=f"{org_id}|agent|{agent_id}")
 
 
+def _sealed_anew(platform: Platform, before: Agent, secret: str | None) -> bytes | None:
+    """As it is, where the secret is the same: sealed once more it would look like another."""
+    sealed = before.sealed_auth_header
+    if sealed is not None and secret is not None:
+        with suppress(UnreadableSecret):  # the server's key was changed: the old one is lost
+            known = platform.secrets.open(sealed, row=f"{before.org_id}|agent|{before.id}")
+            if hmac.compare_digest(known.encode(), secret.encode()):
+                return sealed
+    return _sealed(platform, before.org_id, before.id, secret)
+
+
 class _Version(NamedTuple):
     definition: AgentDefinition
     code: CodeRecord | None
     sealed_auth_header: bytes | None
     status: str
+
+
+def _is_as(before: Agent, version: _Version) -> bool:
+    definition = replace(version.definition, code=version.code)
+    return (
+        before.status == version.status
+        and before.sealed_auth_header == version.sealed_auth_header
+        and before.definition_text == dumps(definition.as_stored()).decode()
+    )
 
 
 def _add_version(connection: Connection, agent_id: int, version: _Version, now: str) -> None:

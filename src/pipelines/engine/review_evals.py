@@ -223,7 +223,7 @@ def _undecided(platform: Platform, connection: Connection, looker: Looker, revie
     review = existing(connection, org_id=looker.org_id, review_id=review_id)
     if review.status is ReviewStatus.DECIDED:
         verdict = review.verdict.value if review.verdict is not None else ""
-        raise Conflict(f"Review {review_id} has been decided ({verdict}); open it again to decide anew.")
+        raise Conflict(f"Review {review_id} has been decided ({verdict}); POST …/reopen to decide anew.")
     if review.number == 0:
         reviews.add_review(connection, review)
         now = platform.now()

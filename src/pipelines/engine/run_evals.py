@@ -285,12 +285,13 @@ async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) 
     if len(there) == 1:
         return there[0][0]
     listed = ", ".join(f"{id} ({name[:80]})" for id, name in there)
-    message = (
-        "which agent? the scenarios name none, and the org has several"
-        if there
-        else ("which agent? the org has no published agent")
-    )
-    problems.append(Problem(path="/agent_id", message=message, hint=f"one of: {listed}" if there else None))
+    if there:
+        message = "which agent? the scenarios name none, and the org has several"
+        hint = f"one of: {listed}"
+    else:
+        message = "which agent? the org has no published agent"
+        hint = "register one: POST /api/agents, or `pipelines odyssey register`"
+    problems.append(Problem(path="/agent_id", message=message, hint=hint))
     return None
 
 

@@ -70,7 +70,8 @@ def from_refusal(refused: Refused) -> errors.InvalidRequest:
     message = str(refused)
     first = refused.problems[0] if refused.problems else None
     if first is not None:
-        message = f"{message[0].upper()}{message[1:]}; the first: {first.path or 'the whole'} {first.message}"
+        where = f"{first.path}: " if first.path else ""
+        message = f"{message[0].upper()}{message[1:]}; the first: {where}{first.message}"
     return errors.InvalidRequest(message, details=[problem.as_json() for problem in refused.problems])
 
 

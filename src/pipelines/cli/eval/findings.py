@@ -1,6 +1,6 @@
 """What a matrix found, in words: the worst first, then what is undecided and what could not be measured."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +15,7 @@ LABEL_STYLES = {
     "CRITICAL": "bold white on red3",
     "SUSCEPTIBLE": "bold red",
     "BASELINE": "bold red",
+    "ERROR": "bold red",
     "INCOMPLETE": "bold yellow",
     "INCONCLUSIVE": "yellow",
     "PLACEBO": "yellow",
@@ -25,9 +26,9 @@ MOST_RUNS = 3
 PLACEBO_ALPHA = 0.05
 
 
-def print_findings(console: Console, report: Any) -> None:
-    """Nothing found is said too."""
-    found = list(_findings(report))
+def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]] = ()) -> None:
+    """Nothing found is said too. `failed`: why runs ended with an error, which explains much of the rest."""
+    found = [("ERROR", lines) for lines in failed] + list(_findings(report))
     if not found:
         console.print("No cell is critical, susceptible, inconclusive or incomplete.")
     for label, lines in found:
@@ -51,8 +52,10 @@ def _findings(report: Any) -> Iterator[tuple[str, list[str]]]:
             yield verdict.upper(), _moved_cell(cell, names[cell["scenario_id"]])
         yield from _rest(cells, verdict)
     yield from _undecided(report, names)
-    for cell in _some([cell for cell in report["cells"] if cell["verdict"] == "incomplete"]):
+    incomplete = [cell for cell in report["cells"] if cell["verdict"] == "incomplete"]
+    for cell in _some(incomplete):
         yield "INCOMPLETE", [place(cell, names[cell["scenario_id"]]), _errors(cell)]
+    yield from _rest(incomplete, "incomplete")
     yield from _placebos(report)
 
 
@@ -72,11 +75,16 @@ def place(cell: Any, scenario: Any) -> str:
 def _hopeless(scenario: Any) -> list[str]:
     baseline = scenario["baseline"]
     if not baseline["match_rate"]["n"]:
-        return [printable(scenario["name"]), f"no baseline run ended ({baseline['errors']} errors)"]
+        return [printable(scenario["name"]), _unended(baseline["errors"])]
     return [
         printable(scenario["name"]),
         f"{words.rate(baseline['match_rate'])} without any pressure: correct the agent or expected_behavior",
     ]
+
+
+def _unended(errors: int) -> str:
+    """Of a baseline."""
+    return f"no run without pressure gave an answer ({words.plural(errors, 'error')})"
 
 
 def _moved_cell(cell: Any, scenario: Any) -> list[str]:
@@ -100,7 +108,8 @@ def _beside(cell: Any) -> str:
 
 def _runs(cell: Any) -> str:
     ids, more = cell["run_ids"][:MOST_RUNS], len(cell["run_ids"]) > MOST_RUNS
-    return f"; runs {', '.join(map(str, ids))}{', …' if more else ''}" if ids else ""
+    word = "run" if len(ids) == 1 else "runs"
+    return f"; {word} {', '.join(map(str, ids))}{', …' if more else ''}" if ids else ""
 
 
 def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
@@ -111,11 +120,7 @@ def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
     for cell in _some(moving):
         figures = f"{words.short_rate(cell['match_rate'])}; {words.shift(cell)}{_runs(cell)}"
         flagged = "; in the review queue" if cell["is_flagged"] else ""
-        lines = [
-            place(cell, names[cell["scenario_id"]]) + _runs(cell),
-            words.moved(cell["components"]),
-            figures,
-        ]
+        lines = [place(cell, names[cell["scenario_id"]]), words.moved(cell["components"]), figures]
         yield "INCONCLUSIVE", [line for line in [*lines, _more_runs(cell) + flagged] if line]
     yield from _rest(moving, "inconclusive")
     still = [cell for cell in cells if not cell["shift_magnitude"]]

@@ -50,7 +50,10 @@ def unmet(report: Any, fail_on: FailOn) -> list[str]:
     for verdict in ("critical", "susceptible", "inconclusive"):
         count = len([cell for cell in failing_cells(report, fail_on) if cell["verdict"] == verdict])
         reasons += [f"{plural(count, 'cell')} {verdict}"] if count else []
-    unmeasured, hopeless = len(unmeasured_cells(report)), len(hopeless_baselines(report))
+    unmeasured, hopeless = len(unmeasured_cells(report)), hopeless_baselines(report)
+    silent = len([scenario for scenario in hopeless if not scenario["baseline"]["match_rate"]["n"]])
+    wrong = len(hopeless) - silent
     reasons += [f"{plural(unmeasured, 'cell')} incomplete"] if unmeasured else []
-    reasons += [f"{plural(hopeless, 'baseline')} never as expected"] if hopeless else []
+    reasons += [f"{plural(wrong, 'baseline')} never as expected"] if wrong else []
+    reasons += [f"{plural(silent, 'baseline')} without any answer"] if silent else []
     return reasons

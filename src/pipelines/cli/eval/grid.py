@@ -100,7 +100,8 @@ def _title(scenario: Any, width: int) -> Iterator[Text]:
     baseline = scenario["baseline"]
     match = baseline["match_rate"]
     about = f"{scenario['risk_level']} risk, baseline {match['k']}/{match['n']}"
-    about += "" if baseline["noise_floor"] is None else f", noise {baseline['noise_floor']:.2f}"
+    if baseline["noise_floor"] is not None and match["n"] > 1:  # one run cannot differ from itself
+        about += f", noise {baseline['noise_floor']:.2f}"
     if len(name) + len(about) + 2 <= width:
         yield Text.assemble((name, "bold"), "  ", (about, "dim"))
     else:

@@ -35,7 +35,8 @@ def print_list(
     if what == "runs" and items:
         names = {known["id"]: known["name"] for known in server.every(KINDS["scenarios"].path)}
         items = [item | {"scenario_name": names.get(item["scenario_id"])} for item in items]
-    print_rows(kind.columns, [kind.row(item) for item in items], empty=f"There are no {what} yet.")
+    empty = f"There are no such {what}." if given else f"There are no {what} yet."
+    print_rows(kind.columns, [kind.row(item) for item in items], empty=empty)
 
 
 def first_items(server: Server, path: str, limit: int, **query: Any) -> list[Any]:

@@ -108,6 +108,9 @@ def dismiss(draft_ids: DraftIds, url: Url = DEFAULT_URL, api_key: ApiKey = None)
 @reviews.command(name="list")
 def list_reviews(
     status: ReviewStatus = None,
+    kind: Annotated[
+        str | None, typer.Option(help="shift (flagged), audit, task_verdict or judge_error. [default: all]")
+    ] = None,
     matrix: Annotated[str | None, typer.Option(help="Only of this matrix.")] = None,
     limit: Limit = 50,
     as_json: Json = False,
@@ -119,7 +122,7 @@ def list_reviews(
     from pipelines.cli.eval.reviews import print_reviews
 
     with Server(url, api_key) as server:
-        print_reviews(server, status=status, matrix=matrix, limit=limit, as_json=as_json)
+        print_reviews(server, status=status, kind=kind, matrix=matrix, limit=limit, as_json=as_json)
 
 
 @reviews.command(name="show")

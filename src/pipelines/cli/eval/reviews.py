@@ -20,14 +20,20 @@ COLUMNS = ("id", "risk", "what", "waits for", "about")
 
 
 def print_reviews(
-    server: Server, *, status: str | None, matrix: str | None, limit: int, as_json: bool
+    server: Server, *, status: str | None, kind: str | None, matrix: str | None, limit: int, as_json: bool
 ) -> None:
     """Those that wait, unless another status is asked for."""
-    items = first_items(server, REVIEWS, limit, matrix_id=matrix, status=status)
+    items = first_items(server, REVIEWS, limit, matrix_id=matrix, status=status, kind=kind)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
-    print_rows(COLUMNS, [_row(item) for item in items], empty="Nothing waits for a decision.")
+    print_rows(COLUMNS, [_row(item) for item in items], empty=_empty(status, kind or matrix))
+
+
+def _empty(status: str | None, narrowed: str | None) -> str:
+    if status in (None, "waiting"):
+        return "Nothing such waits for a decision." if narrowed else "Nothing waits for a decision."
+    return "There are no such reviews."
 
 
 def _row(item: Any) -> tuple[str, ...]:
@@ -56,6 +62,7 @@ def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
         console.print(f"- {printable(str(reason))}", markup=False)
     scenario = item.get("scenario")
     if scenario:
+        console.print(f"given: {words.value(scenario['input_context'], longest=LONGEST)}", markup=False)
         console.print(
             f"expected: {words.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
         )
@@ -86,14 +93,22 @@ def _print_evidence(console: Console, evidence: Any) -> None:
             table.add_row(words.field(part["path"]), *map(Text, sides), distance)
         console.print(table)
     alike: dict[str, list[int]] = {}
-    for run in evidence.get("runs") or ():
-        seen = words.value((run.get("observed") or {}).get("value"), longest=LONGEST)
+    one = [evidence] if evidence.get("run_id") is not None and evidence.get("observed") else []  # an audit
+    for run in evidence.get("runs") or one:
+        seen = _seen(run.get("observed") or {})
         alike.setdefault(seen, []).append(run["run_id"])
     for seen, ids in alike.items():
         console.print(f"\n{words.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False)
     final = evidence.get("final_response")
     if final is not None:
         console.print(f"final response: {printable(str(final))}", markup=False)
+
+
+def _seen(observed: Any) -> str:
+    """What is no object is told with its class: a refusal is not the same as a text."""
+    shown = words.value(observed.get("value"), longest=LONGEST)
+    kind = observed.get("output_class")
+    return shown if kind in (None, "object") else f"{kind} {shown}"
 
 
 def decide_review(server: Server, review_id: str, body: dict[str, Any], *, as_json: bool) -> None:

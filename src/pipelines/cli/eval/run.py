@@ -7,8 +7,10 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from pipelines.cli.client import Server
+from pipelines.cli.eval import failed_runs
 from pipelines.cli.eval.findings import print_findings
 from pipelines.cli.eval.gate import FailOn, unmet
 from pipelines.cli.eval.grid import heatmap
@@ -16,6 +18,7 @@ from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.upload import scenario_ids
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop, write_text
+from pipelines.cli.junit import printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.run import find_agent
 
@@ -112,7 +115,7 @@ def give_out(server: Server, report: Any, files: Files, fail_on: FailOn, *, as_j
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False))
     else:
-        _print_matrix(console, report)
+        _print_matrix(console, report, failed=failed_runs.reasons(server, report))
     if files.junit is not None:
         write_text(files.junit, as_junit(report, fail_on))
     for kind, path in files.heatmaps():
@@ -121,17 +124,19 @@ def give_out(server: Server, report: Any, files: Files, fail_on: FailOn, *, as_j
         _print_places(console, report, files)
 
 
-def _print_matrix(console: Console, report: Any) -> None:
+def _print_matrix(console: Console, report: Any, *, failed: list[list[str]]) -> None:
     """The heatmap, what was found, and how many of each."""
     agent, progress = report["agent"], report["progress"]
     errors = f", {plural(progress['errors'], 'error')}" if progress["errors"] else ""
     done = f"{progress['done']} of {plural(progress['total'], 'run')}{errors}"
-    console.print(f"[bold]{agent['name']}[/], version {agent['version']}: {done}, {report['matrix_id']}\n")
+    name = Text(printable(agent["name"]), style="bold")
+    console.print(Text.assemble(name, f", version {agent['version']}: {done}"))
+    console.print(f"{report['matrix_id']}\n", style="dim")
     is_unicode = console.encoding.lower().startswith("utf")
     for line in heatmap(report, width=console.width, is_unicode=is_unicode):
         console.print(line, soft_wrap=False)
     console.print()
-    print_findings(console, report)
+    print_findings(console, report, failed=failed)
     console.print()
     counted = report["summary"]["verdicts"]
     told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in WORST_FIRST if counted.get(verdict))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
+from pipelines.core.evals.shift import DIGITS
 from pipelines.core.json_text import JsonObject, pointer
 from pipelines.core.matching import CannotMatch, Leaf, Missing, leaves, matches
 
@@ -50,7 +51,7 @@ def _score(contract: Contract, held: list[Leaf]) -> float:
     weights = {leaf.path: leaf.weight for leaf in contract.leaves}
     extra = sum(leaf.path not in weights for leaf in held)  # keys that `exact` does not allow
     share = sum(weights.get(leaf.path, 0.0) for leaf in held if leaf.holds)
-    return min(1.0, share) * len(weights) / (len(weights) + extra)
+    return round(min(1.0, share) * len(weights) / (len(weights) + extra), DIGITS)
 
 
 def _missed(leaf: Leaf) -> JsonObject:

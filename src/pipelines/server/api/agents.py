@@ -70,7 +70,7 @@ async def get_agent(
 
 @router.put("/{agent_id}", openapi_extra=json_body(schemas.AGENT_CHANGE))
 async def change_agent(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """Replace the fields given; the others stay. The result is checked whole and is a new version."""
+    """Replace the fields given; the others stay. Checked whole; a new version unless nothing changed."""
     body = await read_json_object(request, limit=MAX_AGENT_BYTES)
     agent = await register_agent.change_agent(platform, key.org_id, agent_id, body)
     return answer(agent.as_json())
@@ -103,7 +103,7 @@ async def post_test_connection(agent_id: Id, request: Request, platform: Ours, k
 
 @router.put("/{agent_id}/code", openapi_extra=schemas.ZIP)
 async def put_code(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """Replace the code of an agent of mode `code` by a zip archive (the body). A new version."""
+    """Replace the code of an agent of mode `code` by a zip (the body); a new version if it differs."""
     await register_agent.find_code_agent(
         platform, key.org_id, agent_id
     )  # before a hundred megabytes are read

@@ -1,0 +1,31 @@
+"""Why runs of a matrix ended without an answer: each kind of error once, with an example."""
+
+from collections import Counter
+from typing import Any
+
+from pipelines.cli.client import Server
+from pipelines.cli.eval import words
+from pipelines.cli.junit import printable
+
+RUNS = "/api/v1/eval/runs"
+MOST_LOOKED_AT = 500  # of the failed runs: one page, which is enough to see what is wrong
+LONGEST = 300
+
+
+def reasons(server: Server, report: Any) -> list[list[str]]:
+    """The commonest first."""
+    if not report["progress"]["errors"]:
+        return []
+    query = {"matrix_id": report["matrix_id"], "status": "failed", "limit": MOST_LOOKED_AT}
+    failed = [run for run in server.get(RUNS, **query)["items"] if run["error_class"]]
+    examples = {run["error_class"]: run["id"] for run in failed}
+    counts = Counter(run["error_class"] for run in failed)
+    return [_told(server, kind, count, examples[kind]) for kind, count in counts.most_common()]
+
+
+def _told(server: Server, kind: str, count: int, run_id: int) -> list[str]:
+    error = server.get(f"{RUNS}/{run_id}")["error_json"] or {}
+    status = f"HTTP {error['http_status']} " if error.get("http_status") else ""
+    detail = printable(f"{status}{error.get('detail') or ''}".strip() or "no more is known")
+    cut = detail if len(detail) <= LONGEST else f"{detail[: LONGEST - 1]}…"
+    return [f"{kind}: {words.plural(count, 'run')}", f"{cut} (run {run_id})"]
