@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import httpx2
+import pytest
 
 from nodes import REFUND_TASK, Api, House, eventually
 from played_agents import holds, played, refunds
@@ -81,6 +82,7 @@ def test_killed_while_a_batch_is_opened(own_house: House):
         assert api.ended(api.start_batch(agent.url))["counts"]["by_verdict"] == {"PASS": 1}
 
 
+@pytest.mark.slow
 def test_killed_while_a_batch_is_cancelled_and_while_it_is_resumed(own_house: House):
     api = own_house.open()
     total = TASKS * REPEATS

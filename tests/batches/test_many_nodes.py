@@ -202,6 +202,7 @@ def test_a_worker_that_slept_too_long_finds_its_work_with_others(shared: Range):
     assert code in (0, -signal.SIGTERM), errors
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_hands_its_work_over_at_once(postgres: Cluster, tmp_path: Path):
     """It says that it goes, so nobody waits for its silence."""
     patient = {"PIPELINES_WORKER_SILENT_S": "15"}  # a beat each three seconds

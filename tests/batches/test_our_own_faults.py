@@ -17,6 +17,7 @@ from played_agents import PlayedAgent, does_nothing, played, refunds
 SECRET = "topsecret-4711"
 
 
+@pytest.mark.slow
 def test_a_secret_that_another_key_has_sealed_fails_the_run(own_house: ServerHouse):
     with played(refunds) as agent:
         api = own_house.open()

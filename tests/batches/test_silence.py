@@ -31,6 +31,7 @@ def assert_whole(api: Api, agent: PlayedAgent, *batches: int) -> None:
     assert set(agent.runs_seen.values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_lone_server_whose_writer_is_held_interrupts_nothing(tmp_path: Path) -> None:
     """Its beats would wait as long as all other changes: it takes nobody for gone, least of all itself."""
     with (

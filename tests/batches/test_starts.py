@@ -19,6 +19,7 @@ def refused_start(*flags: str) -> str:
     return errors
 
 
+@pytest.mark.slow
 def test_a_second_server_on_one_database_is_refused_by_whatever_name_it_comes(
     own_house: House, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_log_that_a_kill_left_is_read_without_a_word(own_house: House) -> None
     assert own_house.stop() == (0, "")
 
 
+@pytest.mark.slow
 def test_a_log_of_garbage_beside_the_database_is_told_and_kept(own_house: House) -> None:
     own_house.open().agent("http://127.0.0.1:9/")
     own_house.kill()

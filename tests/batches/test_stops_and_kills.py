@@ -110,6 +110,7 @@ def test_somebody_who_watches_does_not_keep_a_server_from_stopping(own_house: Ho
     assert not watching.is_alive()
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_says_so_as_soon_as_the_server_is_back(own_house: House):
     """Not only when its shard is taken up: who resumes at once gets a new attempt at once."""
     api = own_house.open()
@@ -123,6 +124,7 @@ def test_what_was_cut_off_says_so_as_soon_as_the_server_is_back(own_house: House
         assert_resumed_whole(api, batch_id, agent, seen)
 
 
+@pytest.mark.slow
 def test_killed_between_the_reply_and_the_verdict(own_house: House):
     """As near as the outside comes: the kill follows the last byte of the reply."""
     api = own_house.open()
@@ -148,6 +150,7 @@ def test_killed_between_the_reply_and_the_verdict(own_house: House):
     assert [row["tool_name"] for row in api.trace(first["id"])] == ["refund_order"]
 
 
+@pytest.mark.slow
 def test_killed_in_the_second_turn_of_a_conversation(own_house: House):
     """The agent has seen the first turn: the run is cut off, and its new attempt starts anew."""
     api = own_house.open()
@@ -198,6 +201,7 @@ def test_killed_right_after_the_end(own_house: House):
         assert len(agent.runs_seen) == TASKS
 
 
+@pytest.mark.slow
 def test_killed_after_storing_and_before_queueing(own_house: House):
     """The two are in two databases: what is stored and not known to be queued is queued again."""
     api = own_house.open()

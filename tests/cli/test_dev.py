@@ -37,6 +37,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
 def test_an_edit_is_seen_and_what_is_broken_can_be_mended(desk: Path, tmp_path: Path):
     """No server is there, so it brings its own; at the end nothing of it is left."""
     (tmp_path / "tmp").mkdir()

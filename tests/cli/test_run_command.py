@@ -259,6 +259,7 @@ def test_ctrl_c_cancels_the_batch_and_says_how_to_go_on(api: Api, cli: Cli):
     assert not set(sent) & {run["id"] for run in printed["runs"]}
 
 
+@pytest.mark.slow
 def test_resuming_after_the_server_was_killed_gives_the_whole(tmp_path: Path):
     with house_in(tmp_path / "house", {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house, played(holds) as agent:
         api = house.open()

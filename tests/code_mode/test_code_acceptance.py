@@ -53,6 +53,7 @@ def registered(api, **changes):
     return api.post("/api/agents", DEFINITION | {"name": "Uploaded"} | changes, 201)
 
 
+@pytest.mark.slow
 def test_each_way_to_upload_gives_the_verdicts_of_the_http_agent(api, tmp_path):
     text = CODE_AGENT.read_text()
     with http_agent() as url:

@@ -4,6 +4,7 @@ import sqlite3
 import time
 from pathlib import Path
 
+import pytest
 from code_desk import code_agent
 
 from nodes import REFUND_TASK, Api, eventually, house_in
@@ -30,6 +31,7 @@ def code_batch(api: Api, body: str, tasks: int) -> int:
     return api.batch_of(agent["id"], dataset["id"])
 
 
+@pytest.mark.slow
 def test_a_small_batch_does_not_wait_for_another_orgs_many_slow_runs(tmp_path: Path) -> None:
     with house_in(tmp_path / "house", {"PIPELINES_UNSAFE_CODE": "yes"}) as house:
         api = house.open()

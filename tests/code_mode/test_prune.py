@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from code_desk import code_agent, run_of
 
 from nodes import REFUND_TASK, Api, House, clean_environment, eventually, house_in
@@ -42,6 +43,7 @@ def add_orphan(house: House) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 def test_it_says_what_it_would_free_frees_it_and_the_code_runs_again(house_of_code: House, api: Api) -> None:
     agent = api.post("/api/agents", code_agent("return 'done'"), 201)
     assert run_of(api, agent["id"])["final_response"] == "done"
@@ -85,6 +87,7 @@ def test_the_folder_of_a_run_under_way_stays(house_of_code: House, api: Api) -> 
     assert api.only_run(batch_id)["final_response"] == "still there"
 
 
+@pytest.mark.slow
 def test_a_server_prunes_when_it_starts(tmp_path: Path) -> None:
     with house_in(tmp_path / "house") as house:
         house.open()

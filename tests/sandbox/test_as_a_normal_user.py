@@ -13,6 +13,7 @@ from boxes import Boxes
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="this user is a normal one already")
 def test_the_attacks_fail_for_a_normal_user_too(boxes: Boxes) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -100,6 +100,7 @@ async def check_ledger(run: DrivenRun, rows: list[Row]) -> None:
     assert ledger["flags"] == ["warehouse_outage"]
 
 
+@pytest.mark.slow
 async def test_two_hundred_runs_of_twenty_parallel_calls_go_alike_twice(tmp_path: Path) -> None:
     async with open_house(tmp_path, synchronous="normal") as house:
         agent = await house.owner.agent()

@@ -86,7 +86,7 @@ def outcome_of(case: Case) -> str:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.integers(0, 2**48))
 def test_a_random_plan_ends_the_same_interpreted_and_emitted(seed):
     outcome_of(random_case(Random(seed)))
