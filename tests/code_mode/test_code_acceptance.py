@@ -122,6 +122,7 @@ def sandboxes_of(code_hash: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_takes_its_sandboxes_along_and_repeats_nothing(tmp_path):
     body = f"""
         call(proxy_url, run_token, "add_note", order_id="4521", text="begun in {tmp_path.name}")

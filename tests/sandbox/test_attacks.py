@@ -574,7 +574,8 @@ def test_handles_sent_to_the_host_are_dropped(boxes: Boxes) -> None:
     """
     before = len(os.listdir("/proc/self/fd"))
     assert boxes.value(code) == "forged"  # it may lie, but only about its own result
-    assert len(os.listdir("/proc/self/fd")) == before
+    # Others in this process may open one meanwhile; a hundred were sent.
+    assert len(os.listdir("/proc/self/fd")) < before + 10
 
 
 def test_replaced_modules_do_not_stop_the_driver(boxes: Boxes) -> None:

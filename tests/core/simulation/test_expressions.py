@@ -317,10 +317,10 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_expressions_are_refused_or_stopped_soon(text):
-    before = time.process_time()
+    before = time.thread_time()  # threads that other tests have left are none of its business
     with pytest.raises((Refused, Stopped)) as stopped:
         value(text)
-    assert time.process_time() - before < 1
+    assert time.thread_time() - before < 1
     assert str(stopped.value)
 
 
