@@ -132,6 +132,7 @@ async def _has_rows(run: DrivenRun, count: int) -> bool:
     return len(await run.trace()) >= count
 
 
+@pytest.mark.slow
 async def test_a_stop_in_the_middle_of_a_late_call_does_not_wait_for_it(tmp_path: Path) -> None:
     with running(tmp_path / "data") as server:
         async with visiting(server) as org:

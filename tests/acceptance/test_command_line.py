@@ -140,6 +140,7 @@ def test_a_signal_stops_the_server_cleanly(tmp_path: Path, how: signal.Signals) 
     assert server.errors.read_text() == ""
 
 
+@pytest.mark.slow
 def test_a_request_that_never_ends_does_not_keep_the_server(tmp_path: Path) -> None:
     server = Server(tmp_path / "data")
     host, port = server.url.removeprefix("http://").split(":")

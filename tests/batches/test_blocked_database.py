@@ -132,6 +132,7 @@ def test_a_batch_goes_on_by_itself_when_the_network_does(blockable: Blockable) -
         assert len(agent.runs_seen) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_batch", [False, True])
 def test_it_stops_in_time_while_nothing_comes_through(blockable: Blockable, has_batch: bool) -> None:
     run = ManualRun(blockable.api)
@@ -152,6 +153,7 @@ def test_it_stops_in_time_while_nothing_comes_through(blockable: Blockable, has_
             assert call.exception() is not None or call.result() != 200
 
 
+@pytest.mark.slow
 def test_a_slow_statement_is_waited_for_and_a_dead_one_is_not(postgres: Cluster) -> None:
     database = postgres.new_database().rpartition("/")[2]
     with relay_to(postgres.port) as relay:

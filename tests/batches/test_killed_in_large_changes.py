@@ -45,6 +45,7 @@ def in_the_middle(house: House, question: str, whole: int) -> None:
     assert 0 < count < whole
 
 
+@pytest.mark.slow
 def test_killed_in_an_upload(own_house: House):
     api = own_house.open()
     rows = [REFUND_TASK | {"task_input": {"text": f"{number} " + "x" * 900_000}} for number in range(30)]

@@ -3,6 +3,8 @@
 import sqlite3
 from contextlib import closing
 
+import pytest
+
 from nodes import REFUND_TASK, Api, House, eventually
 from played_agents import does_nothing, holds, played
 
@@ -33,6 +35,7 @@ def test_a_run_that_has_not_started_has_no_time_yet(api: Api) -> None:
         api.ended(batch_id)
 
 
+@pytest.mark.slow
 def test_a_run_stored_with_its_tasks_date_keeps_it(own_house: House) -> None:
     """As versions before did: what was pending then is not given another today."""
     api = own_house.open()

@@ -71,6 +71,7 @@ def test_batches_whose_queue_is_lost_are_queued_again_at_the_start(own_house: Ho
     assert (own_house.directory / "durable.db.broken-1").exists() == is_told
 
 
+@pytest.mark.slow
 def test_a_queue_that_is_whole_is_kept_after_a_kill(own_house: House) -> None:
     with played(holds) as agent:
         batch_id = held_and_killed(own_house, agent)
@@ -81,6 +82,7 @@ def test_a_queue_that_is_whole_is_kept_after_a_kill(own_house: House) -> None:
     assert not list(own_house.directory.glob("*.broken-*"))
 
 
+@pytest.mark.slow
 def test_a_log_that_a_kill_left_is_read_without_a_word(own_house: House) -> None:
     own_house.open().agent("http://127.0.0.1:9/")
     own_house.kill()

@@ -89,6 +89,7 @@ def test_stopped_while_agents_hold_dispatches(own_house: House, number: int):
         assert_resumed_whole(api, batch_id, agent, seen)
 
 
+@pytest.mark.slow
 def test_somebody_who_watches_does_not_keep_a_server_from_stopping(own_house: House):
     api = own_house.open()
 
@@ -186,6 +187,7 @@ def test_killed_in_the_second_turn_of_a_conversation(own_house: House):
         ]
 
 
+@pytest.mark.slow
 def test_killed_right_after_the_end(own_house: House):
     api = own_house.open()
     with played(refunds) as agent:

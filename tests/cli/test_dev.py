@@ -94,6 +94,7 @@ HOLD = """    order = ORDER.search(asked)
 """
 
 
+@pytest.mark.slow
 def test_children_do_not_outlive_a_command_that_was_killed(desk: Path, tmp_path: Path):
     none = {"PIPELINES_URL": "http://127.0.0.1:9", "TMPDIR": str(tmp_path)}
     with typed("odyssey", "dev", "--task", "2", cwd=desk, **none) as terminal:

@@ -48,6 +48,7 @@ def stocked(tmp_path_factory):
 GREET = "import greeting\nreturn greeting.WORD"
 
 
+@pytest.mark.slow
 def test_requirements_of_the_agent_and_of_its_tree(stocked):
     assert run_code(stocked, GREET, requirements="greeting==1.0")["final_response"] == "one"
     files = {"agent.py": source_of(GREET), "requirements.txt": "# the newest\ngreeting\n"}
