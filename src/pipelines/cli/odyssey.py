@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from pipelines import __version__
+from pipelines.wire.names import ENV_RUN_TOKEN
 
 app = typer.Typer(
     help="Make an agent, try it and register it; see what its simulated tools do.",
@@ -78,6 +79,30 @@ def record(
     from pipelines.cli.record import write_recording
 
     write_recording(run_ids, directory, Server(url, api_key))
+
+
+McpClient = Literal["claude-code", "cursor", "codex", "vscode"]
+
+
+@app.command("mcp-config")
+def mcp_config(
+    client: Annotated[McpClient, typer.Option(help="Whose configuration.")],
+    run: Annotated[int | None, typer.Option(help="The run whose tools it should find.")] = None,
+    agent: Annotated[int | None, typer.Option(help="With --task: open a run of this agent.")] = None,
+    task: Annotated[int | None, typer.Option(help="The id of the task that is run.")] = None,
+    stdio: Annotated[bool, typer.Option("--stdio", help="Through pipelines-mcp-shim, not HTTP.")] = False,
+    name: Annotated[str, typer.Option(help="What the client calls these tools.")] = "odyssey",
+    token_env: Annotated[str, typer.Option(help="Variable with the run's token.")] = ENV_RUN_TOKEN,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print what to put where so that an MCP client uses the simulated tools of a run."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.mcp_config import Wanted, print_config
+
+    wanted = Wanted(client=client, name=name, token_env=token_env, is_stdio=stdio)
+    with Server(url, api_key) as server:
+        print_config(server, url, wanted, run_id=run, agent=agent, task=task)
 
 
 @app.command()

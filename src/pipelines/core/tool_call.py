@@ -55,6 +55,7 @@ class ToolCall(NamedTuple):
     actor_id: str | None
     idempotency_key: str | None
     started: float  # time.perf_counter() when the request came in
+    client: str | None = None  # what the program calls itself that asked, where the protocol tells
 
 
 class Received(NamedTuple):
@@ -402,6 +403,7 @@ def row_of(
             None,
             arrival.number if arrival is not None else None,
             is_valid,
+            call.client,
         ),
     )
 

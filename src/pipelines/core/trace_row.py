@@ -35,6 +35,7 @@ class TraceRow(NamedTuple):
     payload: str | None  # of a trace event: what the agent sent
     call_number: int | None  # among the calls that reached the failure rules; None for what did not
     is_valid: int | None  # 0 where the reply failed its check, 1 or ON_SECOND_TRY where not; None: none was
+    client: str | None = None  # the MCP client that called, as it calls itself
 
     def as_json(self) -> JsonObject:
         """What a reader of the trace gets."""
@@ -62,6 +63,7 @@ class TraceRow(NamedTuple):
             "actor_id": self.actor_id,
             "idempotency_key": self.idempotency_key,
             "occurred_at": self.occurred_at,
+            "client": self.client,
         }
 
 

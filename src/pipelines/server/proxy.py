@@ -3,6 +3,7 @@
     POST {base}/tools/{tool}         one tool call
     GET  {base}/tools                the run's tools
     POST {base}/traces/{event_type}  what the agent reports about itself
+    POST {base}/mcp                  the same tools for MCP clients (see `mcp`)
 
 `base` is /api/odyssey-proxy, or /api/odyssey-proxy/runs/{jti} as handed out with a run.
 """
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.failure_rules import WireFault
 from pipelines.core.json_text import dumps
+from pipelines.core.mcp_messages import header_values
 from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.answer_tool_call import MAX_REDOS, ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
@@ -21,6 +23,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.record_trace_event import record_trace_event
 from pipelines.server.access_log import RUN
 from pipelines.server.http_protocol import CONNECTION, OneWriteProtocol
+from pipelines.server.mcp import Faulted, McpEndpoint
 from pipelines.server.proxy_messages import (
     SentHeaders,
     Target,
@@ -84,6 +87,11 @@ class Proxy:
         self._now = platform.now
         self._rate_limit = rate_limit
         self.tally = Tally()
+        self._mcp = McpEndpoint(
+            self._answered,
+            wait_before_call=lambda live: self.wait_before_call(live, time.perf_counter()),
+            is_active=self._is_active,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -97,8 +105,10 @@ class Proxy:
             scope[RUN] = live.id
             check_target(target, live, method=scope["method"], path=scope["path"])
             asked = _Asked(scope, receive, send, headers, token_hash, target, started)
-            if target.name is None:
-                if not live.is_active or self.live_runs.steady() >= live.ends_at:
+            if target.section == "mcp":
+                await self._mcp_message(live, asked)
+            elif target.name is None:
+                if not self._is_active(live):
                     raise RunNotActive
                 await _send(send, _tools_of(live))
             elif target.section == "tools":
@@ -159,12 +169,30 @@ class Proxy:
         actor_id, key = asked.headers.actor_id, asked.headers.idempotency_key
         assert asked.target.name is not None
         call = ToolCall(asked.target.name, body, actor_id, key, asked.started)
-        reply = await self.answerer.answer_later(live, call)
-        self.tally.answered(reply.source, asked.started)
+        reply = await self._answered(live, call)
         if reply.fault is not None:
             await _fail(asked, reply.fault, reply)
         else:
             await _send(asked.send, reply_with(reply))
+
+    def _is_active(self, live: LiveRun) -> bool:
+        return live.is_active and self.live_runs.steady() < live.ends_at
+
+    async def _answered(self, live: LiveRun, call: ToolCall) -> Reply:
+        reply = await self.answerer.answer_later(live, call)
+        self.tally.answered(reply.source, call.started)
+        return reply
+
+    async def _mcp_message(self, live: LiveRun, asked: _Asked) -> None:
+        body = await _read_body(asked.receive)
+        await self.live_runs.turns.wait(live.org_id)
+        if live.is_forgotten:  # while its body was read
+            live = await self.loaded(asked.token_hash)
+        sent = header_values(asked.scope["headers"])
+        try:
+            await _send(asked.send, await self._mcp.answer(live, body, sent, asked.headers, asked.started))
+        except Faulted as faulted:
+            await _fail(asked, faulted.fault, faulted.reply)
 
     async def _trace_event(self, live: LiveRun, asked: _Asked) -> None:
         wait_s = wait_before(live.recent_events, asked.started, self._rate_limit * EVENTS_PER_CALL)

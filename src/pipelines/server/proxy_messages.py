@@ -33,7 +33,7 @@ Pair = tuple[bytes, bytes]
 
 class Target(NamedTuple):
     jti: str | None
-    section: str  # tools, traces
+    section: str  # tools, traces, mcp
     name: str | None
 
 
@@ -84,8 +84,8 @@ def hash_of(token: bytes) -> str:
 def check_target(target: Target, live: LiveRun, *, method: str, path: str) -> None:
     if target.jti is not None and target.jti != live.jti:
         raise InvalidRunToken("This token belongs to another run than the URL names.")
-    if target.section not in ("tools", "traces"):
-        raise NotFound("The proxy has tools/{tool_name} and traces/{event_type}.")
+    if target.section not in ("tools", "traces", "mcp") or (target.section == "mcp" and target.name):
+        raise NotFound("The proxy has tools/{tool_name}, traces/{event_type} and mcp.")
     wanted = "GET" if target.name is None and target.section == "tools" else "POST"
     if method != wanted or (target.name is None and target.section == "traces"):
         raise MethodNotAllowed(f"{path[:200]} does not take {method}.")

@@ -533,6 +533,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         );
         """,
     ),
+    (
+        "0011_clients",
+        """
+        -- The MCP client that called a tool, as it calls itself.
+        ALTER TABLE trace_rows ADD COLUMN client TEXT;
+        """,
+    ),
 )
 
 
