@@ -116,7 +116,7 @@ def run_command(
     url: odyssey.Url = odyssey.DEFAULT_URL,
     api_key: odyssey.ApiKey = None,
 ) -> None:
-    """Send tasks to an agent and judge what it does. Exit code: 0 gate met, 1 not met, 2 wrong usage."""
+    """Send tasks to an agent and judge what it does. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.client import Server
     from pipelines.cli.run import Wanted, run_tasks
 

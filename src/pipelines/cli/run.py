@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pipelines.cli.junit import as_junit, printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
+from pipelines.core.gate import ExitCode, is_not_run, tally
 
 MOST_WARNINGS = 10  # shown below the table
 MOST_RUNS_NAMED = 5
@@ -59,8 +61,8 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
     if was_cancelled:
         stderr.print(f"Cancelled. Go on with: pipelines run --resume {batch['id']}")
         raise typer.Exit(INTERRUPTED)
-    if not gate_is_met(runs, wanted.fail_under):
-        raise typer.Exit(1)
+    if code := gate_code(runs, wanted.fail_under):
+        raise typer.Exit(int(code))
 
 
 def _opened(batch: Any) -> Opened:
@@ -183,12 +185,23 @@ def why(run: Any) -> str:
     return str((run["judgement"] or {}).get("reasoning", ""))
 
 
-def gate_is_met(runs: list[Any], fail_under: float) -> bool:
-    """Undecided runs are for people and count for neither side; a failed run counts against the agent."""
-    decided = [run for run in runs if run["verdict"] != "PENDING" or run["judge_error"]]
-    if not decided:
+def gate_code(runs: list[Any], fail_under: float) -> ExitCode:
+    """The exit code of a batch, with a word on standard error where it is not the agent that failed."""
+    counts = tally(runs)
+    code = counts.exit_code(fail_under)
+    if not counts.passed and not counts.failed and not counts.not_run:
         stderr.print("No run could be decided, so nothing is proved: give the tasks an oracle.")
-        return fail_under == 0
-    passed = len([run for run in decided if run["verdict"] == "PASS"])
-    # Divided, not multiplied: 7 of 100 is as near to 0.07 as a float comes, 0.07 * 100 is more than 7.
-    return passed / len(decided) >= fail_under
+    if counts.not_run:
+        stderr.print(told_not_run(runs), markup=False, soft_wrap=True)
+    return code
+
+
+def told_not_run(runs: list[Any]) -> str:
+    """How many runs could not be run, and why: `3 of 12 runs could not be run: agent_unreachable (3).`"""
+    kinds = Counter(_kind(run) for run in runs if is_not_run(run))
+    why = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+    return f"{kinds.total()} of {len(runs)} runs could not be run: {why}."
+
+
+def _kind(run: Any) -> str:
+    return "not judged" if run.get("judge_error") else str(run.get("error_class") or "cancelled")

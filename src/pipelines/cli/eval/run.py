@@ -12,7 +12,7 @@ from rich.text import Text
 from pipelines.cli.client import Server
 from pipelines.cli.eval import failed_runs
 from pipelines.cli.eval.findings import print_findings
-from pipelines.cli.eval.gate import FailOn, unmet
+from pipelines.cli.eval.gate import FailOn, exit_code, unmeasured, unmet
 from pipelines.cli.eval.grid import heatmap
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.upload import scenario_ids
@@ -21,6 +21,7 @@ from pipelines.cli.files import stop, write_text
 from pipelines.cli.junit import printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.run import find_agent
+from pipelines.core.gate import ExitCode
 
 MATRIX = "/api/v1/eval/matrix"
 WORST_FIRST = ("critical", "susceptible", "inconclusive", "incomplete", "exempt", "robust")
@@ -74,10 +75,12 @@ def run_matrix(server: Server, wanted: Wanted) -> None:
     give_out(server, report, wanted.files, wanted.fail_on, as_json=wanted.as_json)
     if was_cancelled or report["status"] == "cancelled":
         stderr.print(f"Cancelled. Go on with: pipelines eval run --resume {opened.name}", soft_wrap=True)
-        raise typer.Exit(INTERRUPTED if was_cancelled else 1)
-    if reasons := unmet(report, wanted.fail_on):
-        stderr.print(f"Gate --fail-on {wanted.fail_on}: not met, {', '.join(reasons)}.", soft_wrap=True)
-        raise typer.Exit(1)
+        raise typer.Exit(INTERRUPTED if was_cancelled else ExitCode.COULD_NOT_RUN)
+    if code := exit_code(report, wanted.fail_on, failed_runs.classes(server, report)):
+        reasons = unmet(report, wanted.fail_on) or unmeasured(report)
+        said = "not met" if code is ExitCode.NOT_MET else "not known, since runs could not be run"
+        stderr.print(f"Gate --fail-on {wanted.fail_on}: {said}, {', '.join(reasons)}.", soft_wrap=True)
+        raise typer.Exit(int(code))
 
 
 def _asked(server: Server, wanted: Wanted) -> dict[str, Any]:
