@@ -15,9 +15,17 @@ stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 SHOWN = 50
 
 
+class Stopped(typer.Exit):
+    """The end of a command, and what was said about it."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(int(code))
+        self.message = message
+
+
 def stop(message: str, code: ExitCode = ExitCode.USAGE) -> NoReturn:
     stderr.print(message, style="red", markup=False)
-    raise typer.Exit(int(code))
+    raise Stopped(message, code)
 
 
 def stop_with(problems: list[Problem], where: str) -> NoReturn:

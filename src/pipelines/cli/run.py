@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -37,9 +37,26 @@ class Wanted:
     fail_under: float
     junit: Path | None
     as_json: bool
+    tags: tuple[str, ...] = ()
+
+
+class Ran(NamedTuple):
+    batch: Any
+    runs: list[Any]
+    was_cancelled: bool
 
 
 def run_tasks(server: Server, wanted: Wanted) -> None:
+    ran = run_once(server, wanted)
+    if ran.was_cancelled:
+        stderr.print(f"Cancelled. Go on with: pipelines run --resume {ran.batch['id']}")
+        raise typer.Exit(INTERRUPTED)
+    if code := gate_code(ran.runs, wanted.fail_under):
+        raise typer.Exit(int(code))
+
+
+def run_once(server: Server, wanted: Wanted) -> Ran:
+    """A batch from its opening to what is printed of it."""
     if wanted.junit is not None:
         write_text(wanted.junit, "")  # better now than after an hour of runs
     if wanted.resume is not None:
@@ -58,11 +75,7 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
         typer.echo(json.dumps({"batch": batch, "runs": runs}))
     else:
         _print(batch, runs)
-    if was_cancelled:
-        stderr.print(f"Cancelled. Go on with: pipelines run --resume {batch['id']}")
-        raise typer.Exit(INTERRUPTED)
-    if code := gate_code(runs, wanted.fail_under):
-        raise typer.Exit(int(code))
+    return Ran(batch, runs, was_cancelled)
 
 
 def _opened(batch: Any) -> Opened:
@@ -75,6 +88,8 @@ def _asked(server: Server, wanted: Wanted) -> Any:
         stop("Give --agent and --dataset, or --resume BATCH.")
     agent = find_agent(server, wanted.agent)
     body = {"agent_id": agent["id"], "dataset_id": _dataset(server, wanted.dataset, agent["id"])}
+    if wanted.tags:
+        body = {"agent_id": agent["id"], "task_ids": _tagged(server, body["dataset_id"], wanted.tags)}
     body |= {"repeats": wanted.repeats}
     body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
     if wanted.fault_seed is not None:
@@ -115,6 +130,16 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
     for warning in uploaded["warnings"]:
         stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])
+
+
+def _tagged(server: Server, dataset_id: int, tags: tuple[str, ...]) -> list[int]:
+    tasks = [
+        server.get(f"/api/tasks/{each['id']}") for each in server.every(f"/api/datasets/{dataset_id}/tasks")
+    ]
+    chosen = [task["id"] for task in tasks if set(tags) & set(task["odyssey_seed"].get("tags") or ())]
+    if not chosen:
+        stop(f"No task of dataset {dataset_id} has the tag {' or '.join(tags)}.")
+    return chosen
 
 
 def is_number(text: str) -> bool:
