@@ -21,7 +21,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite what `init` would write.")] = False,
     directory: Annotated[Path, typer.Option("--dir", help="The repository.")] = Path(),
 ) -> None:
-    """Write pipelines.yaml (if there is none) and a workflow that runs it and compares with the main branch."""
+    """Write pipelines.yaml (if there is none) and a workflow that runs it and compares with main."""
     from pipelines.cli.ci_init import write_workflows
 
     write_workflows(directory, github=github, gitlab=gitlab, install=install, is_forced=force)

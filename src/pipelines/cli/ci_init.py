@@ -11,7 +11,7 @@ from pipelines.cli.files import stop
 from pipelines.cli.project import AGENT_FILE, TASKS_FILE
 from pipelines.cli.suites import FILE
 from pipelines.core.json_text import JsonObject
-from pipelines.core.yaml_text import entries_as_yaml
+from pipelines.core.yaml_text import as_yaml
 
 TEMPLATES = Path(__file__).parent / "workflows"
 PACKAGE, WHEEL = "pipelines-odyssey", "pipelines_odyssey-*.whl"
@@ -22,8 +22,7 @@ GITHUB_FILE, GITLAB_FILE = ".github/workflows/odyssey.yml", ".gitlab-ci.yml"
 GITLAB_BESIDE = ".gitlab/odyssey.yml"  # where there is a .gitlab-ci.yml already, which is not ours to change
 NOT_KNOWN = (
     "echo 'Fill in how Odyssey is installed: it is on no package index yet. Commit its wheel and install that"
-    " (pip install vendor/pipelines_odyssey-….whl), or add its repository as a submodule (pip install ./odyssey).'"
-    " >&2; exit 3"
+    " or add its repository as a submodule and install its folder.' >&2; exit 3"
 )
 
 
@@ -87,7 +86,7 @@ def _suites(top: Path) -> str:
     folders = _agent_folders(top)
     if not folders:
         stop(
-            f"There is no {AGENT_FILE} here: make an agent with `pipelines odyssey init`, or write {FILE} yourself."
+            f"There is no {AGENT_FILE} here: make an agent with `pipelines odyssey init`, or write a {FILE}."
         )
     agents: JsonObject = {}
     suites: JsonObject = {}
@@ -106,9 +105,23 @@ def _suites(top: Path) -> str:
         stop(
             f"The agents here have neither {TASKS_FILE} nor {SCENARIOS} beside them: there is nothing to run."
         )
-    return "# What `pipelines run` runs. Every field: docs/reference/suites.md\n" + entries_as_yaml(
-        {"agents": agents, "suites": suites}
+    return (
+        "\n".join(
+            ["# What `pipelines run` runs. Every field: docs/reference/suites.md", *_block("agents", agents)]
+        )
+        + "\n\n"
+        + "\n".join(_block("suites", suites))
+        + "\n"
     )
+
+
+def _block(key: str, entries: JsonObject) -> list[str]:
+    """A line per field, as people write it and change it."""
+    lines = [f"{key}:"]
+    for name, fields in entries.items():
+        lines.append("  " + as_yaml({name: None}).removesuffix(" null\n"))
+        lines += ["    " + line for line in as_yaml(fields).splitlines()]
+    return lines
 
 
 def _agent_folders(top: Path) -> list[Path]:
@@ -126,20 +139,13 @@ def _agent_folders(top: Path) -> list[Path]:
 
 
 def _install_lines(top: Path, install: str | None) -> list[str]:
-    """The repository's own requirements, then Odyssey as the repository has it."""
-    lines = ["python -m pip install --upgrade pip"]
-    for name in ("requirements.txt", "requirements-dev.txt"):
-        lines += [f"python -m pip install -r {name}"] if (top / name).is_file() else []
-    for folder in _agent_folders(top):
-        needed = (folder / "requirements.txt").relative_to(top).as_posix()
-        if folder != top and (folder / "requirements.txt").is_file():
-            lines.append(_without_us(needed))
-    return [*lines, install or _own_package(top) or NOT_KNOWN]
-
-
-def _without_us(requirements: str) -> str:
-    """What `odyssey init` writes names our package, which no index has yet."""
-    return f"grep -v '^{PACKAGE}' {shlex.quote(requirements)} | python -m pip install -r /dev/stdin"
+    """Odyssey as the repository has it, first: requirements that name it are then met. Then the rest."""
+    lines = [install or _own_package(top) or NOT_KNOWN]
+    for folder in dict.fromkeys([top, *_agent_folders(top)]):
+        needed = folder / "requirements.txt"
+        if needed.is_file():
+            lines.append(f"python -m pip install -r {shlex.quote(needed.relative_to(top).as_posix())}")
+    return lines
 
 
 def _own_package(top: Path) -> str | None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import typer
-from click.core import ParameterSource
 
 from pipelines.cli.files import stop
 
@@ -30,9 +29,7 @@ def run_chosen(
         stop(f"Give --agent and --dataset, or --resume BATCH; or write a {FILE} (`pipelines ci init`).")
     settled = [f"--{name.replace('_', '-')}" for name in given if name in OF_SUITES]
     if settled:
-        stop(
-            f"{', '.join(settled)}: a suite says this in {path.name}. Give both --agent and --dataset instead."
-        )
+        stop(f"{', '.join(settled)}: a suite says this in {path.name}. Or give both --agent and --dataset.")
     wanted = Wanted(
         names=tuple(names),
         url=context.params["url"] if "url" in given else None,
@@ -48,4 +45,4 @@ def run_chosen(
 def _is_given(context: typer.Context, name: str) -> bool:
     """Whether somebody chose it: a default that does not answer is no reason to give up."""
     source = context.get_parameter_source(name)
-    return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")

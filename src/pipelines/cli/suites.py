@@ -1,4 +1,4 @@
-"""`pipelines run [SUITE…]`: the suites of the nearest pipelines.yaml, with a server and agents of their own."""
+"""`pipelines run [SUITE…]`: the suites of the nearest pipelines.yaml, on a server started for them."""
 
 import os
 import sys

@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,23 @@ def attempt(item: pytest.Function, task: OdysseyTask, number: int) -> Attempt:
     )
 
 
+def called_with(item: pytest.Function, found: Attempt) -> Attempt:
+    """A repeat that a server ran, after the test has looked at it: what it raises fails that repeat."""
+    try:
+        _call(item, {"odyssey_result": found})
+    except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # the test is the user's: any
+        says = _said(error)
+        return replace(
+            found, verdict="FAIL", failure_mode=type(error).__name__, reasoning=says, broke=_story(error)
+        )
+    return found
+
+
 def _called(item: pytest.Function, run: InProcessRun) -> object:
-    own = {"odyssey_run": run, "odyssey_envelope": run.envelope}
+    return _call(item, {"odyssey_run": run, "odyssey_envelope": run.envelope})
+
+
+def _call(item: pytest.Function, own: Mapping[str, object]) -> object:
     arguments = {name: own.get(name, item.funcargs[name]) for name in item._fixtureinfo.argnames}
     result = item.obj(**arguments)
     if not isinstance(result, Awaitable):
@@ -87,13 +102,17 @@ def _ended(
     return Attempt(
         verdict=verdict,
         failure_mode=str(mode) if mode is not None else None,
-        reasoning=f"The test raised {type(error).__name__}: {error}" if error is not None else says,
+        reasoning=_said(error) if error is not None else says,
         final_response=answer if isinstance(answer, str) else None,
         calls=run.calls,
         before=before,
         after=run.ledger,
         broke=_story(error) if error is not None else "",
     )
+
+
+def _said(error: BaseException) -> str:
+    return f"The test raised {type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 def _story(error: BaseException) -> str:

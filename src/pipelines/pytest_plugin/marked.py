@@ -41,7 +41,7 @@ def read_mark(definition: pytest.Item) -> Marked:
     for mark in reversed(list(definition.iter_markers(MARK))):
         if len(mark.args) > 1:
             problems.append("only the dataset may stand without a name")
-        given |= ({"dataset": mark.args[0]} if mark.args else {}) | mark.kwargs
+        given |= ({"dataset": mark.args[0]} if mark.args else {}) | dict(mark.kwargs)
     for name in given:
         if name not in KNOWN:
             hint = did_you_mean(name, KNOWN) or f"known are {quoted(KNOWN)}"
@@ -72,7 +72,9 @@ class _Reader:
             min_pass = min(min_pass, repeats)
         elif min_pass > repeats:
             self._problems.append(f"`min_pass` is {min_pass}, but there are {repeats} repeats")
-        return dataset and Marked(
+        if dataset is None:
+            return None
+        return Marked(
             dataset=dataset,
             agent=self._agent(dataset),
             tools=self._tools(),
@@ -86,7 +88,7 @@ class _Reader:
             url=self._given.get("url"),
         )
 
-    def _place(self, given: Any) -> Path:
+    def _place(self, given: str | Path) -> Path:
         """Beside the test's file, else as seen from the root directory."""
         beside, root = self._definition.path.parent / given, self._definition.config.rootpath / given
         return beside if beside.exists() or not root.exists() else root
