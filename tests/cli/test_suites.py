@@ -1,4 +1,4 @@
-"""`pipelines run` with a pipelines.yaml, `pipelines ci init` and what its workflows do, as far as no forge is needed."""
+"""`pipelines run` with a pipelines.yaml, `pipelines ci init`, and its workflows without their forge."""
 
 import json
 import os
@@ -49,9 +49,9 @@ def suites(repository: Path, text: str) -> None:
 def spoil(repository: Path) -> None:
     """The agent says that it has done what it has not."""
     agent = repository / "desk" / "agent.py"
-    body = agent.read_text()
-    assert 'proxy_call("refund_order"' in body
-    agent.write_text(body.replace('proxy_call("refund_order"', 'dict("" and "refund_order"'))
+    body, called = agent.read_text(), "proxy_call(step.tool, step.arguments)"
+    assert called in body
+    agent.write_text(body.replace(called, f'{{"status": "refunded"}} if "refund" in step.tool else {called}'))
 
 
 def free_port() -> int:
@@ -101,7 +101,7 @@ def test_a_pull_request_from_nothing_to_red_and_back(repository: Path):
     wheel = repository / "vendor" / "pipelines_odyssey-0.1.0-py3-none-any.whl"
     wheel.parent.mkdir()
     wheel.touch()
-    code, out, err = command("ci", "init", "--github", cwd=repository)
+    code, _, err = command("ci", "init", "--github", cwd=repository)
     assert code == 0, err
     workflow = repository / ".github" / "workflows" / "odyssey.yml"
     assert f"pip install {wheel.relative_to(repository)}" in steps(workflow)["Install"]
@@ -138,7 +138,7 @@ def test_a_pull_request_from_nothing_to_red_and_back(repository: Path):
         code, said = shell(script, repository, **env)
         assert code == 0, said
     told = (repository / "forge" / "comment.md").read_text()
-    assert "2 regressed, 0 fixed of 4 compared" in told
+    assert "3 regressed, 0 fixed of 4 compared" in told
     assert (repository / "forge" / "log").read_text().split() == ["posted", "changed"]
     assert "**failed**" in (repository / "summary.md").read_text()
 
@@ -192,7 +192,6 @@ TWO = """
 agents:
   desk: {{folder: desk}}
   away: {{folder: desk, serve: "false"}}
-  started: {{folder: copy, serve: "{python} -m pipelines.cli.child serve app:app {port} 2"}}
 suites:
   good: {{agent: desk, dataset: desk/tasks.csv, tags: [{tag}]}}
   broken: {{agent: away, dataset: desk/tasks.csv}}
@@ -203,7 +202,7 @@ def test_a_suite_whose_agent_does_not_start_costs_only_itself(repository: Path):
     tasks = (repository / "desk" / "tasks.csv").read_text()
     tag = "completion"
     assert tag in tasks
-    suites(repository, TWO.format(python=sys.executable, port=free_port(), tag=tag))
+    suites(repository, TWO.format(tag=tag))
     below = repository / "desk"
     code, out, err = command("run", "--junit", "j.xml", "--results", "r.json", "--json", cwd=below)
     assert code == 3, err
@@ -225,13 +224,11 @@ def test_a_suite_whose_agent_does_not_start_costs_only_itself(repository: Path):
 def test_a_command_is_started_waited_for_and_ended(repository: Path):
     """Its registration says where it listens; the folder's app is not served beside it."""
     port = free_port()
-    program = "import os, app; from wsgiref.simple_server import make_server as m;"
-    program += f" m('127.0.0.1', {port}, app.app).serve_forever()"
     body: Any = json.loads((repository / "desk" / "agent.json").read_text())
     body["endpoint_url"] = f"http://127.0.0.1:{port}/dispatch"
     (repository / "desk" / "agent.json").write_text(json.dumps(body))
-    (repository / "desk" / "start.py").write_text(program)
-    served = f"agents: {{desk: {{folder: desk, serve: {sys.executable} start.py}}}}\n"
+    started = f"{sys.executable} -m uvicorn app:app --port {port} --log-level warning"
+    served = f"agents: {{desk: {{folder: desk, serve: {started}}}}}\n"
     suites(repository, served + "suites: {all: {dataset: desk/tasks.csv, repeats: 2, min_pass: 1}}\n")
     code, _, err = command("run", "--results", "r.json", cwd=repository)
     assert code == 0, err
