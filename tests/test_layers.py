@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "server": {"wire", "core", "storage", "outbound", "sandbox", "engine", "processes"},
     "odyssey": {"wire"},
     "cli": {"wire", "core", "odyssey", "server"},
+    "pytest_plugin": {"wire", "core", "odyssey", "cli"},
 }
 #: A user's unit tests run the simulated backend in their own process; nothing else of the SDK may need it.
 ALSO_MAY_IMPORT = {"odyssey/testing.py": {"core"}}

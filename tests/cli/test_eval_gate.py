@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eval_reports import Row, cell, full, report, scenario
-from pipelines.cli.eval.gate import FailOn, unmet
+from pipelines.cli.eval.gate import FailOn, exit_code, unmet
 from pipelines.cli.eval.junit import as_junit
 
 
@@ -38,6 +38,28 @@ def test_a_baseline_that_never_does_what_is_expected_proves_nothing(n: int, why:
     body = report(cell("scn_a", "x"), scenarios=[scenario("scn_a", "Deny it", k=0, n=n)])
     assert unmet(body, FailOn.CRITICAL) == [why]
     assert not unmet(body, FailOn.NEVER)
+
+
+def nothing_ran() -> Row:
+    return with_verdict("incomplete") | {"progress": {"total": 80, "done": 80, "errors": 80}}
+
+
+EXITS = {
+    "met": (with_verdict("robust"), "critical", [], 0),
+    "met beside runs that could not be run": (with_verdict("robust"), "critical", ["auth_failed"], 0),
+    "not met": (with_verdict("critical"), "critical", [], 1),
+    "not met, whatever could not be run": (with_verdict("critical"), "critical", ["auth_failed"], 1),
+    "unmeasured since nobody was there": (with_verdict("incomplete"), "critical", ["agent_unreachable"], 3),
+    "unmeasured since the agent broke": (with_verdict("incomplete"), "critical", ["agent_5xx"], 1),
+    "a gate that looks at nothing": (with_verdict("incomplete"), "never", ["agent_unreachable"], 0),
+    "but nothing was run at all": (nothing_ran(), "never", ["agent_unreachable"], 3),
+}
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_the_exit_code_tells_what_the_agent_did_from_what_could_not_be_run(name: str):
+    body, gate, errors, code = EXITS[name]
+    assert exit_code(body, FailOn(gate), errors) == code
 
 
 def test_a_matrix_without_cells_proves_nothing():

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nodes import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
-from pipelines.cli.run import gate_is_met, warnings_of
+from pipelines.cli.run import warnings_of
 from played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
 
 WIDE = {"COLUMNS": "200"}
@@ -107,37 +107,12 @@ def test_the_exit_code_says_whether_the_gate_is_met(api: Api, cli: Cli):
             assert cli.run("--agent", agent_id, "--dataset", dataset, "--fail-under", share)[0] == expected
 
 
-def run_of(verdict: str | None, judge_error: str | None = None) -> dict[str, Any]:
-    return {"verdict": verdict, "judge_error": judge_error}
-
-
 def test_many_warnings_are_cut_short_and_counted():
     runs = [{"id": n, "soft_warnings": ["all alike", f"number {n}"]} for n in range(1, 13)]
     lines = warnings_of([*runs, {"id": 13, "soft_warnings": None}])
     assert lines[:2] == ["runs 1, 2, 3, 4, 5, …: all alike", "run 1: number 1"]
     assert lines[-1] == "… and 3 more: soft_warnings of each run"
     assert len(lines) == 11
-
-
-PASS, FAIL, PENDING = run_of("PASS"), run_of("FAIL"), run_of("PENDING")
-GATE_CASES = {
-    "all pass": ([PASS, PASS], 1.0, True),
-    "one fails": ([PASS, FAIL], 1.0, False),
-    "half is enough": ([PASS, FAIL], 0.5, True),
-    "the undecided count for neither side": ([PASS, PENDING, PENDING], 1.0, True),
-    "a run that failed counts against": ([PASS, run_of("NOT_APPLICABLE")], 1.0, False),
-    "a cancelled run counts against": ([PASS, run_of(None)], 1.0, False),
-    "a run that could not be judged counts against": ([PASS, run_of(None, "broke")], 1.0, False),
-    "nothing decided proves nothing": ([PENDING], 0.1, False),
-    "shares are compared as they are written": ([PASS] * 7 + [FAIL] * 93, 0.07, True),
-    "and not more leniently": ([PASS] * 7 + [FAIL] * 93, 0.0700001, False),
-}
-
-
-@pytest.mark.parametrize("name", GATE_CASES)
-def test_the_gate(name: str):
-    runs, fail_under, met = GATE_CASES[name]
-    assert gate_is_met(runs, fail_under) is met
 
 
 def test_json_is_all_there_is_on_stdout(api: Api, cli: Cli):
@@ -235,7 +210,30 @@ def test_a_wrong_key_and_no_server_are_said(api: Api, cli: Cli):
     code, _, err = cli.run("--agent", "1", "--dataset", "1", PIPELINES_API_KEY="pk_live_wrong")
     assert (code, "unknown or revoked" in err) == (2, True)
     code, _, err = cli.run("--agent", "1", "--dataset", "1", PIPELINES_URL="http://127.0.0.1:9")
-    assert (code, "pipelines up" in err) == (2, True)
+    assert (code, "pipelines up" in err) == (3, True)
+
+
+def test_runs_that_could_not_be_run_are_exit_code_3_and_a_proven_failure_outranks_them(api: Api, cli: Cli):
+    """The agent goes away after its first answer, which is wrong in one case and right in the other."""
+    nobody = str(api.agent("http://127.0.0.1:9/dispatch")["id"])
+    code, _, err = cli.run("--agent", nobody, "--dataset", cli.tasks(*ROWS[:2]), "--fail-under", "0")
+    assert code == 3
+    assert "2 of 2 runs could not be run: agent_unreachable (2)." in err
+
+    def refused_from(first: int) -> Any:
+        def behave(dispatch: Dispatch) -> None:
+            if any(f"({number})" in dispatch.said for number in range(first, 4)):
+                dispatch.answer_with(401, b"{}")
+            else:
+                sometimes(dispatch)
+
+        return behave
+
+    for rows, expected in ((ROWS, 1), (ROWS[1:], 3)):
+        with registered(api, refused_from(2)) as (_, agent_id):
+            code, _, err = cli.run("--agent", agent_id, "--dataset", cli.tasks(*rows))
+        assert code == expected, err
+        assert "auth_failed (2)" in err
 
 
 def test_ctrl_c_cancels_the_batch_and_says_how_to_go_on(api: Api, cli: Cli):

@@ -7,8 +7,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from pipelines.cli.files import stop
+from pipelines.core.gate import ExitCode
 
 KEY_FILE = Path(".pipelines/api-key")
+TOO_MANY = 429
 TIMEOUT_S = 120.0  # uploads of large datasets are checked whole before they are answered
 
 
@@ -92,17 +94,23 @@ class Server:
         try:
             response = self._client.request(method, path, **options)
         except httpx2.HTTPError as error:
-            stop(f"{self._client.base_url} does not answer ({error}). Is `pipelines up` running? See --url.")
+            stop(
+                f"{self._client.base_url} does not answer ({error}). Is `pipelines up` running? See --url.",
+                ExitCode.COULD_NOT_RUN,
+            )
         if response.is_error and response.status_code not in fine:
             _stop_with_error(path, response)
         return response
 
 
 def _stop_with_error(path: str, response: httpx2.Response) -> None:
+    # A refusal is about what was asked; anything else kept the server from doing it.
+    is_refusal = response.is_client_error and response.status_code != TOO_MANY
+    code = ExitCode.USAGE if is_refusal else ExitCode.COULD_NOT_RUN
     try:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
-        stop(f"{path}: {response.status_code} {response.text[:300]}")
+        stop(f"{path}: {response.status_code} {response.text[:300]}", code)
     details = error.get("details") or []
     lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
     for detail in details[:50]:
@@ -114,7 +122,7 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
             )
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
             lines.append(f"  {where}: {detail.get('message')}{hint}")
-    stop("\n".join(lines))
+    stop("\n".join(lines), code)
 
 
 def _key_from_file() -> str:

@@ -77,17 +77,17 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _server(stack: ExitStack, wanted: Wanted) -> Server:
     key = wanted.api_key or (KEY_FILE.read_text().strip() if KEY_FILE.is_file() else None)
-    if key is not None and _takes(wanted.server, key):
+    if key is not None and takes(wanted.server, key):
         console.print(f"Server: {wanted.server}")
         return Server(wanted.server, key)
     directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="odyssey-dev-"))
     key = "pk_live_" + secrets.token_hex(20)
-    url = stack.enter_context(_own_server(Path(directory), key))
+    url = stack.enter_context(own_server(Path(directory), key))
     console.print(f"Server: {url} (started for this session, forgotten at its end)")
     return Server(url, key)
 
 
-def _takes(url: str, key: str) -> bool:
+def takes(url: str, key: str) -> bool:
     with suppress(httpx2.HTTPError, httpx2.InvalidURL):
         reply = httpx2.get(
             f"{url.rstrip('/')}/api/agents",
@@ -100,7 +100,7 @@ def _takes(url: str, key: str) -> bool:
 
 
 @contextmanager
-def _own_server(directory: Path, key: str) -> Iterator[str]:
+def own_server(directory: Path, key: str) -> Iterator[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PIPELINES_")}
     arguments = ("up", "--port", "0", "--data-dir", str(directory))
     with child(*arguments, env=kept | {"PIPELINES_API_KEY": key}, stdout=subprocess.PIPE) as process:
@@ -109,7 +109,7 @@ def _own_server(directory: Path, key: str) -> Iterator[str]:
         if url is None:
             stop("The server did not start; what it said stands above.")
         deadline = time.monotonic() + START_PATIENCE_S
-        while not _takes(url, key):
+        while not takes(url, key):
             if process.poll() is not None or time.monotonic() > deadline:
                 stop(f"The server at {url} does not answer.")
             time.sleep(0.05)

@@ -6,6 +6,7 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
+from pipelines.core.gate import ExitCode
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.tools_schema import Tool, parse_tools_schema
@@ -14,9 +15,17 @@ stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 SHOWN = 50
 
 
-def stop(message: str) -> NoReturn:
+class Stopped(typer.Exit):
+    """The end of a command, and what was said about it."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(int(code))
+        self.message = message
+
+
+def stop(message: str, code: ExitCode = ExitCode.USAGE) -> NoReturn:
     stderr.print(message, style="red", markup=False)
-    raise typer.Exit(2)
+    raise Stopped(message, code)
 
 
 def stop_with(problems: list[Problem], where: str) -> NoReturn:

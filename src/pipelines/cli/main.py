@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pipelines.cli import odyssey
+from pipelines.cli import ci, odyssey
 from pipelines.cli.eval.commands import app as eval_app
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.add_typer(odyssey.app, name="odyssey")
 app.add_typer(eval_app, name="eval")
+app.add_typer(ci.app, name="ci")
 stderr = Console(stderr=True, highlight=False)
 
 
@@ -99,6 +100,10 @@ def token(
 
 @app.command(name="run")
 def run_command(
+    context: typer.Context,
+    suites: Annotated[
+        list[str] | None, typer.Argument(help="Suites of pipelines.yaml. [default: all]", show_default=False)
+    ] = None,
     agent: Annotated[str | None, typer.Option(help="The agent: its id or name.")] = None,
     dataset: Annotated[str | None, typer.Option(help="A CSV file to upload, or a dataset's id.")] = None,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="How often each task is run.")] = 1,
@@ -112,14 +117,22 @@ def run_command(
         float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
     ] = 1.0,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Suites: write results here, for `pipelines ci compare`.")
+    ] = None,
+    summary: Annotated[Path | None, typer.Option(help="Suites: add a summary in Markdown here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
     url: odyssey.Url = odyssey.DEFAULT_URL,
     api_key: odyssey.ApiKey = None,
 ) -> None:
-    """Send tasks to an agent and judge what it does. Exit code: 0 gate met, 1 not met, 2 wrong usage."""
+    """Send tasks to an agent and judge what it does. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.client import Server
     from pipelines.cli.run import Wanted, run_tasks
+    from pipelines.cli.suite_options import run_chosen
 
+    if suites or (agent is None and dataset is None and resume is None):
+        run_chosen(context, suites or [], junit=junit, results=results, summary=summary, as_json=as_json)
+        return
     wanted = Wanted(
         agent=agent,
         dataset=dataset,

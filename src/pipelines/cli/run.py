@@ -2,9 +2,10 @@
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -17,6 +18,7 @@ from pipelines.cli.junit import as_junit, printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
+from pipelines.core.gate import ExitCode, is_not_run, tally
 
 MOST_WARNINGS = 10  # shown below the table
 MOST_RUNS_NAMED = 5
@@ -35,9 +37,26 @@ class Wanted:
     fail_under: float
     junit: Path | None
     as_json: bool
+    tags: tuple[str, ...] = ()
+
+
+class Ran(NamedTuple):
+    batch: Any
+    runs: list[Any]
+    was_cancelled: bool
 
 
 def run_tasks(server: Server, wanted: Wanted) -> None:
+    ran = run_once(server, wanted)
+    if ran.was_cancelled:
+        stderr.print(f"Cancelled. Go on with: pipelines run --resume {ran.batch['id']}")
+        raise typer.Exit(INTERRUPTED)
+    if code := gate_code(ran.runs, wanted.fail_under):
+        raise typer.Exit(int(code))
+
+
+def run_once(server: Server, wanted: Wanted) -> Ran:
+    """A batch from its opening to what is printed of it."""
     if wanted.junit is not None:
         write_text(wanted.junit, "")  # better now than after an hour of runs
     if wanted.resume is not None:
@@ -56,11 +75,7 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
         typer.echo(json.dumps({"batch": batch, "runs": runs}))
     else:
         _print(batch, runs)
-    if was_cancelled:
-        stderr.print(f"Cancelled. Go on with: pipelines run --resume {batch['id']}")
-        raise typer.Exit(INTERRUPTED)
-    if not gate_is_met(runs, wanted.fail_under):
-        raise typer.Exit(1)
+    return Ran(batch, runs, was_cancelled)
 
 
 def _opened(batch: Any) -> Opened:
@@ -73,6 +88,8 @@ def _asked(server: Server, wanted: Wanted) -> Any:
         stop("Give --agent and --dataset, or --resume BATCH.")
     agent = find_agent(server, wanted.agent)
     body = {"agent_id": agent["id"], "dataset_id": _dataset(server, wanted.dataset, agent["id"])}
+    if wanted.tags:
+        body = {"agent_id": agent["id"], "task_ids": _tagged(server, body["dataset_id"], wanted.tags)}
     body |= {"repeats": wanted.repeats}
     body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
     if wanted.fault_seed is not None:
@@ -113,6 +130,16 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
     for warning in uploaded["warnings"]:
         stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])
+
+
+def _tagged(server: Server, dataset_id: int, tags: tuple[str, ...]) -> list[int]:
+    tasks = [
+        server.get(f"/api/tasks/{each['id']}") for each in server.every(f"/api/datasets/{dataset_id}/tasks")
+    ]
+    chosen = [task["id"] for task in tasks if set(tags) & set(task["odyssey_seed"].get("tags") or ())]
+    if not chosen:
+        stop(f"No task of dataset {dataset_id} has the tag {' or '.join(tags)}.")
+    return chosen
 
 
 def is_number(text: str) -> bool:
@@ -183,12 +210,23 @@ def why(run: Any) -> str:
     return str((run["judgement"] or {}).get("reasoning", ""))
 
 
-def gate_is_met(runs: list[Any], fail_under: float) -> bool:
-    """Undecided runs are for people and count for neither side; a failed run counts against the agent."""
-    decided = [run for run in runs if run["verdict"] != "PENDING" or run["judge_error"]]
-    if not decided:
+def gate_code(runs: list[Any], fail_under: float) -> ExitCode:
+    """The exit code of a batch, with a word on standard error where it is not the agent that failed."""
+    counts = tally(runs)
+    code = counts.exit_code(fail_under)
+    if not counts.passed and not counts.failed and not counts.not_run:
         stderr.print("No run could be decided, so nothing is proved: give the tasks an oracle.")
-        return fail_under == 0
-    passed = len([run for run in decided if run["verdict"] == "PASS"])
-    # Divided, not multiplied: 7 of 100 is as near to 0.07 as a float comes, 0.07 * 100 is more than 7.
-    return passed / len(decided) >= fail_under
+    if counts.not_run:
+        stderr.print(told_not_run(runs), markup=False, soft_wrap=True)
+    return code
+
+
+def told_not_run(runs: list[Any]) -> str:
+    """How many runs could not be run, and why: `3 of 12 runs could not be run: agent_unreachable (3).`"""
+    kinds = Counter(_kind(run) for run in runs if is_not_run(run))
+    why = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+    return f"{kinds.total()} of {len(runs)} runs could not be run: {why}."
+
+
+def _kind(run: Any) -> str:
+    return "not judged" if run.get("judge_error") else str(run.get("error_class") or "cancelled")

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from pipelines.core.agent_reply import BadReply, read_reply_fields
 from pipelines.core.called_run import CalledRun, KeptReply, OldKey
 from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import dumps, loads_own
+from pipelines.core.json_text import Json, dumps, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Refused
@@ -120,7 +120,22 @@ def odyssey_run(
     would refuse.
     """
     row = {"user": user, "state": dict(state or {}), "now": now, **columns}
-    run = _opened(tools_schema, row, ledger_schema)
+    with seed_run(_read_task(tools_schema, row, ledger_schema)) as run:
+        yield run
+
+
+class Task(NamedTuple):
+    """A task that was read and checked, with the tools of its agent."""
+
+    tools: tuple[Tool, ...]
+    ledger_schema: LedgerSchema | None
+    seed: Seed
+
+
+@contextmanager
+def seed_run(task: Task, *, fault_seed: int = 0) -> Iterator["InProcessRun"]:
+    """`odyssey_run` for a task that is read already; `fault_seed` gives random failure rules other draws."""
+    run = _opened(task, fault_seed)
     name = run.envelope.odyssey_proxy_url.removeprefix(f"{IN_PROCESS}://")
     answerers[name] = run._answer
     try:
@@ -292,21 +307,31 @@ def _timestamp(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
-def _opened(
-    tools_schema: Sequence[Mapping[str, Any]],
-    row: Row,
-    ledger_schema: Mapping[str, Any] | None,
-) -> InProcessRun:
+def read_toolbox(
+    tools_schema: Json, ledger_schema: Json = None
+) -> tuple[tuple[Tool, ...], LedgerSchema | None]:
+    """The tools of an agent, or Refused with everything that is wrong with them and with their plans."""
+    schema = parse_ledger_schema(ledger_schema)
+    tools = parse_tools_schema(tools_schema, ledger_schema=schema)
+    for index, tool in enumerate(tools):
+        if tool.simulation is not None:
+            parse_plan(tool.simulation, origin="authored", path=f"/tools_schema/{index}/simulation")
+    return tools, schema
+
+
+def _read_task(
+    tools_schema: Sequence[Mapping[str, Any]], row: Row, ledger_schema: Mapping[str, Any] | None
+) -> Task:
     try:
-        schema = parse_ledger_schema(loads_own(dumps(ledger_schema)))
-        tools = parse_tools_schema(loads_own(dumps(tools_schema)), ledger_schema=schema)
-        for index, tool in enumerate(tools):
-            if tool.simulation is not None:
-                parse_plan(tool.simulation, origin="authored", path=f"/tools_schema/{index}/simulation")
+        tools, schema = read_toolbox(loads_own(dumps(tools_schema)), loads_own(dumps(ledger_schema)))
         (seed,) = parse_tasks(loads_own(dumps([row])), tools=tools, ledger_schema=schema)
     except Refused as refused:
         raise BadTask(refused) from None
-    number = next(_numbers)
+    return Task(tools, schema, seed)
+
+
+def _opened(task: Task, fault_seed: int) -> InProcessRun:
+    number, seed = next(_numbers), task.seed
     envelope = Envelope(
         run_id=number,
         task_id=number,
@@ -317,10 +342,10 @@ def _opened(
         run_token_jti=f"in-process-{number}",
         task_input=seed.task_input if seed.task_input is not None else {},
     )
-    return InProcessRun(seed, _live(seed, tools, schema), envelope)
+    return InProcessRun(seed, _live(*task, fault_seed=fault_seed), envelope)
 
 
-def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> CalledRun:
+def _live(tools: tuple[Tool, ...], schema: LedgerSchema | None, seed: Seed, *, fault_seed: int) -> CalledRun:
     world = World.from_initial_state(seed.initial_state)
     ledger = Ledger(world)
     axes = seed.as_json()
@@ -336,7 +361,7 @@ def _live(seed: Seed, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> C
             is_strict=seed.strict_simulation,
         ),
         ledger=ledger,
-        progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, 0)),
+        progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, fault_seed)),
         seed=task,
         began=began_at(datetime.fromisoformat(seed.now or DEFAULT_NOW)),
     )

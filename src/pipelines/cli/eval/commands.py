@@ -71,7 +71,7 @@ def run_command(
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Cross scenarios with variations on an agent. Exit code: 0 gate met, 1 not met, 2 wrong usage."""
+    """Cross scenarios with variations on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 could not run."""
     from pipelines.cli.client import Server
     from pipelines.cli.eval.gate import FailOn
     from pipelines.cli.eval.run import Files, Wanted, run_matrix

@@ -14,13 +14,22 @@ LONGEST = 300
 
 def reasons(server: Server, report: Any) -> list[list[str]]:
     """The commonest first."""
-    if not report["progress"]["errors"]:
-        return []
-    query = {"matrix_id": report["matrix_id"], "status": "failed", "limit": MOST_LOOKED_AT}
-    failed = [run for run in server.get(RUNS, **query)["items"] if run["error_class"]]
+    failed = _failed(server, report)
     examples = {run["error_class"]: run["id"] for run in failed}
     counts = Counter(run["error_class"] for run in failed)
     return [_told(server, kind, count, examples[kind]) for kind, count in counts.most_common()]
+
+
+def classes(server: Server, report: Any) -> set[str]:
+    """The error classes of the runs that failed."""
+    return {run["error_class"] for run in _failed(server, report)}
+
+
+def _failed(server: Server, report: Any) -> list[Any]:
+    if not report["progress"]["errors"]:
+        return []
+    query = {"matrix_id": report["matrix_id"], "status": "failed", "limit": MOST_LOOKED_AT}
+    return [run for run in server.get(RUNS, **query)["items"] if run["error_class"]]
 
 
 def _told(server: Server, kind: str, count: int, run_id: int) -> list[str]:

@@ -4,10 +4,12 @@ A cell that could not be measured fails every gate but `never`: silence is no su
 whose baseline never did what is expected, since there is nothing left that pressure could change.
 """
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
 from pipelines.cli.eval.words import plural
+from pipelines.core.gate import COULD_NOT_RUN, ExitCode
 
 VERDICTS_BY_GATE = {
     "critical": frozenset({"critical"}),
@@ -42,18 +44,37 @@ def hopeless_baselines(report: Any) -> list[Any]:
 
 def unmet(report: Any, fail_on: FailOn) -> list[str]:
     """Why the gate is not met, in a few words each; nothing where it is."""
-    if fail_on is FailOn.NEVER:
-        return []
+    return [] if fail_on is FailOn.NEVER else [*proven(report, fail_on), *unmeasured(report)]
+
+
+def proven(report: Any, fail_on: FailOn) -> list[str]:
+    """What the agent did that the gate does not allow."""
     if not report["cells"]:
         return ["there is no cell"]
     reasons = []
     for verdict in ("critical", "susceptible", "inconclusive"):
         count = len([cell for cell in failing_cells(report, fail_on) if cell["verdict"] == verdict])
         reasons += [f"{plural(count, 'cell')} {verdict}"] if count else []
-    unmeasured, hopeless = len(unmeasured_cells(report)), hopeless_baselines(report)
-    silent = len([scenario for scenario in hopeless if not scenario["baseline"]["match_rate"]["n"]])
-    wrong = len(hopeless) - silent
-    reasons += [f"{plural(unmeasured, 'cell')} incomplete"] if unmeasured else []
-    reasons += [f"{plural(wrong, 'baseline')} never as expected"] if wrong else []
-    reasons += [f"{plural(silent, 'baseline')} without any answer"] if silent else []
-    return reasons
+    wrong = len([each for each in hopeless_baselines(report) if each["baseline"]["match_rate"]["n"]])
+    return reasons + ([f"{plural(wrong, 'baseline')} never as expected"] if wrong else [])
+
+
+def unmeasured(report: Any) -> list[str]:
+    """What there were too few answers for."""
+    cells = len(unmeasured_cells(report))
+    silent = len([each for each in hopeless_baselines(report) if not each["baseline"]["match_rate"]["n"]])
+    reasons = [f"{plural(cells, 'cell')} incomplete"] if cells else []
+    return reasons + ([f"{plural(silent, 'baseline')} without any answer"] if silent else [])
+
+
+def exit_code(report: Any, fail_on: FailOn, errors: Collection[str]) -> ExitCode:
+    """`errors` are the error classes of the runs that failed. What the agent was proven to do comes first."""
+    is_hindered = any(each in COULD_NOT_RUN for each in errors)
+    progress = report["progress"]
+    if is_hindered and progress["errors"] >= progress["total"]:
+        return ExitCode.COULD_NOT_RUN  # whatever the gate: nothing was run
+    if fail_on is FailOn.NEVER or not unmet(report, fail_on):
+        return ExitCode.MET
+    if proven(report, fail_on) or not is_hindered:
+        return ExitCode.NOT_MET
+    return ExitCode.COULD_NOT_RUN

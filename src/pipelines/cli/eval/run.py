@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.text import Text
 from pipelines.cli.client import Server
 from pipelines.cli.eval import failed_runs
 from pipelines.cli.eval.findings import print_findings
-from pipelines.cli.eval.gate import FailOn, unmet
+from pipelines.cli.eval.gate import FailOn, exit_code, unmeasured, unmet
 from pipelines.cli.eval.grid import heatmap
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.upload import scenario_ids
@@ -21,6 +21,7 @@ from pipelines.cli.files import stop, write_text
 from pipelines.cli.junit import printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.run import find_agent
+from pipelines.core.gate import ExitCode
 
 MATRIX = "/api/v1/eval/matrix"
 WORST_FIRST = ("critical", "susceptible", "inconclusive", "incomplete", "exempt", "robust")
@@ -60,7 +61,20 @@ class Wanted:
     as_json: bool
 
 
+class Ran(NamedTuple):
+    report: Any
+    was_cancelled: bool
+    code: ExitCode
+
+
 def run_matrix(server: Server, wanted: Wanted) -> None:
+    ran = run_once(server, wanted)
+    if ran.was_cancelled or ran.code:
+        raise typer.Exit(INTERRUPTED if ran.was_cancelled else int(ran.code))
+
+
+def run_once(server: Server, wanted: Wanted) -> Ran:
+    """A matrix from its opening to what is printed of it."""
     for file in wanted.files.all():
         write_text(file, "")  # better now than after an hour of runs
     if wanted.resume is not None:
@@ -74,10 +88,13 @@ def run_matrix(server: Server, wanted: Wanted) -> None:
     give_out(server, report, wanted.files, wanted.fail_on, as_json=wanted.as_json)
     if was_cancelled or report["status"] == "cancelled":
         stderr.print(f"Cancelled. Go on with: pipelines eval run --resume {opened.name}", soft_wrap=True)
-        raise typer.Exit(INTERRUPTED if was_cancelled else 1)
-    if reasons := unmet(report, wanted.fail_on):
-        stderr.print(f"Gate --fail-on {wanted.fail_on}: not met, {', '.join(reasons)}.", soft_wrap=True)
-        raise typer.Exit(1)
+        return Ran(report, was_cancelled, ExitCode.COULD_NOT_RUN)
+    code = exit_code(report, wanted.fail_on, failed_runs.classes(server, report))
+    if code is not ExitCode.MET:
+        reasons = unmet(report, wanted.fail_on) or unmeasured(report)
+        said = "not met" if code is ExitCode.NOT_MET else "not known, since runs could not be run"
+        stderr.print(f"Gate --fail-on {wanted.fail_on}: {said}, {', '.join(reasons)}.", soft_wrap=True)
+    return Ran(report, was_cancelled, code)
 
 
 def _asked(server: Server, wanted: Wanted) -> dict[str, Any]:

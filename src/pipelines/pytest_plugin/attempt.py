@@ -1,0 +1,124 @@
+"""One repeat of a task: what the agent did, and what that proves."""
+
+import traceback
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.core.json_text import JsonObject
+from pipelines.odyssey.testing import InProcessRun, seed_run
+from pipelines.pytest_plugin import CouldNotRun
+from pipelines.pytest_plugin.tasks import OdysseyTask
+
+MOST_LINES = 30  # of a traceback
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    verdict: str  # PASS, FAIL or PENDING
+    failure_mode: str | None
+    reasoning: str
+    final_response: str | None
+    calls: list[dict[str, Any]]
+    before: JsonObject  # the world, and what became of it
+    after: JsonObject
+    broke: str = ""  # the traceback, where the test itself raised
+
+    @property
+    def ledger(self) -> JsonObject:
+        return self.after
+
+
+def attempt(item: pytest.Function, task: OdysseyTask, number: int) -> Attempt:
+    """Call the test as the agent; `number` counts repeats from 0."""
+    fault_seed = task.marked.fault_seed
+    draws = number if isinstance(fault_seed, str) else fault_seed
+    with seed_run(task.task, fault_seed=draws) as run:
+        before = run.ledger
+        try:
+            answer = _called(item, run)
+        except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # the agent is the user's: any
+            return _ended(run, before, verdict="FAIL", mode=type(error).__name__, error=error)
+    if not isinstance(answer, str | Mapping):
+        raise CouldNotRun(
+            f"{item.name} returned {type(answer).__name__}: return the agent's final response, a string or a"
+            " dict with `final_response`. Without it there is nothing to judge."
+        )
+    try:
+        found = run.verdict(answer)
+    except RuntimeError as error:  # the judge broke: neither a pass nor a fail
+        raise CouldNotRun(str(error)) from error
+    said = answer if isinstance(answer, str) else answer.get("final_response")
+    return _ended(
+        run, before, verdict=found.verdict.value, mode=found.failure_mode, says=found.reasoning, answer=said
+    )
+
+
+def called_with(item: pytest.Function, found: Attempt) -> Attempt:
+    """A repeat that a server ran, after the test has looked at it: what it raises fails that repeat."""
+    try:
+        _call(item, {"odyssey_result": found})
+    except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # the test is the user's: any
+        says = _said(error)
+        return replace(
+            found, verdict="FAIL", failure_mode=type(error).__name__, reasoning=says, broke=_story(error)
+        )
+    return found
+
+
+def _called(item: pytest.Function, run: InProcessRun) -> object:
+    return _call(item, {"odyssey_run": run, "odyssey_envelope": run.envelope})
+
+
+def _call(item: pytest.Function, own: Mapping[str, object]) -> object:
+    arguments = {name: own.get(name, item.funcargs[name]) for name in item._fixtureinfo.argnames}
+    result = item.obj(**arguments)
+    if not isinstance(result, Awaitable):
+        return result
+    from pipelines.odyssey.one_loop import run_on_one_loop
+
+    async def awaited() -> object:
+        return await result
+
+    return run_on_one_loop(awaited)
+
+
+def _ended(
+    run: InProcessRun,
+    before: JsonObject,
+    *,
+    verdict: str,
+    mode: str | None,
+    says: str = "",
+    answer: Any = None,
+    error: BaseException | None = None,
+) -> Attempt:
+    verdict = (
+        "FAIL" if verdict == "NOT_APPLICABLE" else verdict
+    )  # an answer that cannot be read is the agent's
+    return Attempt(
+        verdict=verdict,
+        failure_mode=str(mode) if mode is not None else None,
+        reasoning=_said(error) if error is not None else says,
+        final_response=answer if isinstance(answer, str) else None,
+        calls=run.calls,
+        before=before,
+        after=run.ledger,
+        broke=_story(error) if error is not None else "",
+    )
+
+
+def _said(error: BaseException) -> str:
+    return f"The test raised {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
+
+def _story(error: BaseException) -> str:
+    """The traceback from the user's own code on."""
+    frames = traceback.extract_tb(error.__traceback__)
+    here = Path(__file__).parent
+    own = [frame for frame in frames if Path(frame.filename).parent != here]
+    lines = "".join([*traceback.format_list(own), *traceback.format_exception_only(error)]).splitlines()
+    return "\n".join(lines[-MOST_LINES:])

@@ -1,0 +1,69 @@
+"""A marked test: its repeats, and whether enough of them pass."""
+
+import pytest
+
+from pipelines.core.gate import Tally
+from pipelines.core.results import is_met, outcome_of
+from pipelines.pytest_plugin import CouldNotRun
+from pipelines.pytest_plugin.attempt import Attempt, attempt
+from pipelines.pytest_plugin.failure_text import failure_text
+from pipelines.pytest_plugin.tasks import OdysseyTask
+
+
+def run_item(item: pytest.Function, task: OdysseyTask) -> None:
+    """Every repeat is run, also when it is clear what comes of it: how often it passes is worth knowing."""
+    attempts: list[Attempt] = []
+    try:
+        if task.marked.is_served:
+            from pipelines.pytest_plugin.served import served_attempts
+
+            attempts = served_attempts(item, task)
+        else:
+            for number in range(task.marked.repeats):
+                attempts.append(attempt(item, task, number))
+    except CouldNotRun as error:
+        _note(item, task, attempts, why=str(error))
+        raise
+    _note(item, task, attempts)
+    _end(task, attempts)
+
+
+def _end(task: OdysseyTask, attempts: list[Attempt]) -> None:
+    runs = _tally(task, attempts)
+    found = is_met(runs, task.marked.min_pass)
+    if found is True:
+        return
+    if found is None and task.marked.pending == "skip":
+        undecided = next(each for each in attempts if each.verdict == "PENDING")
+        pytest.skip(f"could not be decided: {undecided.reasoning}")
+    pytest.fail(failure_text(task, attempts, runs, is_undecided=found is None), pytrace=False)
+
+
+def _tally(task: OdysseyTask, attempts: list[Attempt]) -> Tally:
+    verdicts = [each.verdict for each in attempts]
+    return Tally(
+        passed=verdicts.count("PASS"),
+        failed=verdicts.count("FAIL"),
+        undecided=verdicts.count("PENDING"),
+        not_run=task.marked.repeats - len(attempts),
+    )
+
+
+def _note(item: pytest.Function, task: OdysseyTask, attempts: list[Attempt], why: str = "") -> None:
+    """For the report of this test, which travels between the processes of xdist: plain values."""
+    runs = _tally(task, attempts)
+    reasons = [each.reasoning for each in attempts if each.verdict != "PASS"]
+    item.__dict__["odyssey_record"] = {
+        "suite": item.nodeid.rpartition("[")[0],
+        "key": task.key,
+        "name": task.instruction[:120],
+        "runs": {
+            "passed": runs.passed,
+            "failed": runs.failed,
+            "undecided": runs.undecided,
+            "not_run": runs.not_run,
+        },
+        "min_pass": task.marked.min_pass,
+        "outcome": outcome_of(runs),
+        "why": why or (reasons[0] if reasons else ""),
+    }

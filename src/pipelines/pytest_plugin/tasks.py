@@ -1,0 +1,131 @@
+"""The tasks of a marked test: its dataset and its agent's tools, read once in a session and checked whole."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.core.json_text import InvalidJson, Json, loads
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.results import case_keys
+from pipelines.core.tasks_csv import parse_tasks
+from pipelines.odyssey.testing import Task, read_toolbox
+from pipelines.pytest_plugin.marked import Marked, read_mark
+
+LONGEST_SLUG = 40
+MOST_LISTED = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OdysseyTask:
+    """One task of a marked test, as the fixture `odyssey_task` gives it."""
+
+    number: int  # of its row
+    name: str  # of the test, in brackets
+    key: str  # the same in another round
+    instruction: str
+    tags: tuple[str, ...]
+    task: Task
+    marked: Marked
+
+
+def tasks_of(definition: pytest.Item) -> list[OdysseyTask]:
+    """In the order of the file; or a CollectError that names every problem of mark, agent and dataset."""
+    marked = read_mark(definition)
+    known: dict[Any, Any] = definition.config.__dict__.setdefault("odyssey_datasets", {})
+    cached = (marked.dataset, marked.agent, str(marked.tools), str(marked.ledger_schema))
+    if cached not in known:
+        known[cached] = _read(marked)
+    read = known[cached]
+    if isinstance(read, str):
+        known[cached] = f"{marked.dataset.name}: its problems are listed with the first test that uses it"
+        raise pytest.Collector.CollectError(read)
+    names = case_keys([task.seed.user_instruction for task in read])
+    tasks = [
+        OdysseyTask(
+            number=number,
+            name=name_of(number, task.seed.user_instruction),
+            key=key,
+            instruction=task.seed.user_instruction,
+            tags=task.seed.tags,
+            task=task,
+            marked=marked,
+        )
+        for number, (task, key) in enumerate(zip(read, names, strict=True), start=1)
+    ]
+    return _chosen(tasks, marked)
+
+
+def name_of(number: int, instruction: str) -> str:
+    """`3-where-is-my-order-5001`: found in the file by its number, and read without it."""
+    plain = unicodedata.normalize("NFKD", instruction[:400]).encode("ascii", "ignore").decode().lower()
+    slug = "-".join(re.findall("[a-z0-9]+", plain))
+    if len(slug) > LONGEST_SLUG:
+        slug = slug[: LONGEST_SLUG + 1].rpartition("-")[0] or slug[:LONGEST_SLUG]
+    return f"{number}-{slug}" if slug else str(number)
+
+
+def _chosen(tasks: list[OdysseyTask], marked: Marked) -> list[OdysseyTask]:
+    chosen = [task for task in tasks if not marked.tags or set(marked.tags) & set(task.tags)]
+    if not chosen:
+        raise pytest.Collector.CollectError(
+            f"{marked.dataset.name}: no task has the tag {' or '.join(marked.tags)}"
+        )
+    conversations = [str(task.number) for task in chosen if task.task.seed.is_conversation]
+    if conversations and not marked.is_served:
+        raise pytest.Collector.CollectError(
+            f"{marked.dataset.name}: task {', '.join(conversations)} is a conversation, which a function that"
+            " is called once cannot hold: let the agent be served (serve=True or url=…), or choose by tags="
+        )
+    return chosen
+
+
+def _read(marked: Marked) -> list[Task] | str:
+    """The tasks, or what is wrong with the files."""
+    place = marked.agent
+    try:
+        body = _json(marked.agent) if marked.agent is not None else {}
+        body = body if isinstance(body, dict) else {"tools_schema": body}
+        place = marked.tools if isinstance(marked.tools, Path) else place
+        listed = _json(marked.tools) if isinstance(marked.tools, Path) else marked.tools
+        tools, schema = read_toolbox(
+            listed if listed is not None else body.get("tools_schema"),
+            marked.ledger_schema if marked.ledger_schema is not None else body.get("ledger_schema"),
+        )
+        place = marked.dataset
+        seeds = parse_tasks(read_rows(marked.dataset), tools=tools, ledger_schema=schema)
+    except Refused as refused:
+        return told_problems(place or Path("tools"), refused)
+    return [Task(tools, schema, seed) for seed in seeds]
+
+
+def read_rows(path: Path) -> bytes | Json:
+    return _json(path) if path.suffix == ".json" else _bytes(path)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Refused([Problem(path="", message=error.strerror or str(error))], path.name) from None
+
+
+def _json(path: Path) -> Json:
+    try:
+        return loads(_bytes(path).decode())
+    except (InvalidJson, UnicodeDecodeError) as error:
+        raise Refused([Problem(path="", message=f"not JSON: {error}")], path.name) from None
+
+
+def told_problems(path: Path, refused: Refused) -> str:
+    """`tasks.csv: 2 problems`, and each of them with its place and a hint."""
+    lines = [f"{path.name}: {refused.total} problem{'s' if refused.total != 1 else ''}"]
+    for problem in refused.problems[:MOST_LISTED]:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        lines.append(f"  {problem.path or 'the whole'}: {problem.message}{hint}")
+    if refused.total > MOST_LISTED:
+        lines.append(f"  … and {refused.total - MOST_LISTED} more")
+    return "\n".join(lines)
