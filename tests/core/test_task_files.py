@@ -1,6 +1,7 @@
-"""Task files as people have them: what is taken, with which notes, and what is refused with which one message.
+"""Task files as people have them: what is taken, with which notes, and what is refused with which message.
 
-The cases were written before the code: files as spreadsheets of several languages, editors and scripts save them.
+The cases were written before the code: files as spreadsheets of several languages, editors and scripts
+save them.
 """
 
 import json
@@ -46,7 +47,11 @@ TAKEN = {
     "Excel, English: CSV UTF-8": (b"\xef\xbb\xbfuser,state\r\nHi.," + CELL.encode() + b"\r\n", STATE, []),
     "Excel, English: CSV (no mark)": (f"user,state\r\nHi.,{CELL}\r\n", STATE, []),
     "Excel, German: CSV UTF-8": (f"\ufeffuser;state\r\nHi.;{CELL}\r\n", STATE, [SEMICOLONS]),
-    "Excel, French: a cell with commas is bare": ("user;tags\r\nHi.;a\r\n", HI | {"tags": ["a"]}, [SEMICOLONS]),
+    "Excel, French: a cell with commas is bare": (
+        "user;tags\r\nHi.;a,b\r\n",
+        HI | {"tags": ["a", "b"]},
+        [SEMICOLONS],
+    ),
     "Excel, German: JSON bare, its commas are no separators": (
         f"user;state\nHi.;{BARE}\n",
         BARE_STATE,
@@ -70,12 +75,19 @@ TAKEN = {
     "LibreOffice: semicolons, quoted": (f'"user";"state"\n"Hi.";{CELL}\n', STATE, [SEMICOLONS]),
     "Numbers: CSV with trailing commas": ("user,tags,,,\nHi.,a,,,\n,,,,\n,,,,\n", HI | {"tags": ["a"]}, []),
     "rows longer than the header by empty cells": ("user,tags\nHi.,a,,\n", HI | {"tags": ["a"]}, []),
-    "vertical bars": ("user|tags\nHi.|a\n", HI | {"tags": ["a"]}, ["The columns are separated by vertical bars."]),
+    "vertical bars": (
+        "user|tags\nHi.|a\n",
+        HI | {"tags": ["a"]},
+        ["The columns are separated by vertical bars."],
+    ),
     "an old Mac's line ends": ("user,tags\rHi.,a\r", HI | {"tags": ["a"]}, []),
     "blank lines around": ("\r\n\r\nuser\r\n\r\nHi.\r\n\r\n", HI, []),
-    "Windows text in UTF-8": ("user\n" + HELLO["user_instruction"].replace(",", "") + "\n",
-                              {"user_instruction": "Grüß Gott 5 € – “now”."}, []),
-    "smart quotes in a text": ("user\n\"Grüß Gott, 5 € – “now”.\"\n", HELLO, []),
+    "Windows text in UTF-8": (
+        "user\n" + HELLO["user_instruction"].replace(",", "") + "\n",
+        {"user_instruction": "Grüß Gott 5 € – “now”."},
+        [],
+    ),
+    "smart quotes in a text": ('user\n"Grüß Gott, 5 € – “now”."\n', HELLO, []),
     "title case": ("User,Tags\nHi.,a\n", HI | {"tags": ["a"]}, [read_as("User"), read_as("Tags")]),
     "title case with spaces, quoted": (
         '"User","Expected Outcome"\n"Hi.","Refusal"\n',
@@ -83,12 +95,21 @@ TAKEN = {
         [read_as("User"), read_as("Expected Outcome")],
     ),
     "capitals": ("USER\nHi.\n", HI, [read_as("USER")]),
-    "hyphens": ("user,expected-outcome\nHi.,refusal\n", HI | {"expected_outcome": "refusal"},
-                [read_as("expected-outcome")]),
-    "camel case": ("user,expectedOutcome\nHi.,refusal\n", HI | {"expected_outcome": "refusal"},
-                   [read_as("expectedOutcome")]),
-    "a hard space in a name": ("user,expected\u00a0outcome\nHi.,refusal\n", HI | {"expected_outcome": "refusal"},
-                               ["The column `expected\u00a0outcome` is read as `expected_outcome`."]),
+    "hyphens": (
+        "user,expected-outcome\nHi.,refusal\n",
+        HI | {"expected_outcome": "refusal"},
+        [read_as("expected-outcome")],
+    ),
+    "camel case": (
+        "user,expectedOutcome\nHi.,refusal\n",
+        HI | {"expected_outcome": "refusal"},
+        [read_as("expectedOutcome")],
+    ),
+    "a hard space in a name": (
+        "user,expected\u00a0outcome\nHi.,refusal\n",
+        HI | {"expected_outcome": "refusal"},
+        ["The column `expected\u00a0outcome` is read as `expected_outcome`."],
+    ),
     "axis names": (
         f"user_instruction,initial_state\nHi.,{CELL}\n",
         STATE,
@@ -99,12 +120,23 @@ TAKEN = {
         STATE,
         [SEMICOLONS, read_as("User Instruction"), read_as("Initial State")],
     ),
-    "line breaks in a cell": ('user;tags\r\n"Hi.\r\nThere.";a\r\n',
-                              {"user_instruction": "Hi.\r\nThere.", "tags": ["a"]}, [SEMICOLONS]),
-    "a semicolon in a comma file": ("user,tags\nHi; there.,a\n", {"user_instruction": "Hi; there.", "tags": ["a"]}, []),
-    "a tab in a comma file": ("user,tags\nHi\tthere.,a\n", {"user_instruction": "Hi\tthere.", "tags": ["a"]}, []),
+    "line breaks in a cell": (
+        'user;tags\r\n"Hi.\r\nThere.";a\r\n',
+        {"user_instruction": "Hi.\r\nThere.", "tags": ["a"]},
+        [SEMICOLONS],
+    ),
+    "a semicolon in a comma file": (
+        "user,tags\nHi; there.,a\n",
+        {"user_instruction": "Hi; there.", "tags": ["a"]},
+        [],
+    ),
+    "a tab in a comma file": (
+        "user,tags\nHi\tthere.,a\n",
+        {"user_instruction": "Hi\tthere.", "tags": ["a"]},
+        [],
+    ),
     "no line end at the end": ("user;tags\nHi.;a", HI | {"tags": ["a"]}, [SEMICOLONS]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("data", "axes", "notes"), TAKEN.values(), ids=TAKEN)
@@ -126,13 +158,28 @@ OTHER_FORMATS = {
     "YAML with rows": ("t.yml", "rows:\n- user: Hi.\n  tags: [a]\n", HI | {"tags": ["a"]}, []),
     "YAML, UTF-16": ("t.yml", "- user: Hi.\n".encode("utf-16"), HI, [UTF_16]),
     "YAML, axis names": ("t.yaml", "- User Instruction: Hi.\n", HI, [read_as("User Instruction")]),
-    "YAML, block text": ("t.yaml", "- user: |\n    Hi.\n    There.\n", {"user_instruction": "Hi.\nThere.\n"}, []),
+    "YAML, block text": (
+        "t.yaml",
+        "- user: |\n    Hi.\n    There.\n",
+        {"user_instruction": "Hi.\nThere.\n"},
+        [],
+    ),
     "JSON": ("t.json", json.dumps([{"user": "Hi.", "state": ORDER}]), STATE, []),
     "JSON with a mark": ("t.json", b"\xef\xbb\xbf" + json.dumps([{"user": "Hi."}]).encode(), HI, []),
-    "JSON as exported": ("t.json", json.dumps({"name": "x", "rows": [{"user": "Hi.", "state": ORDER}]}), STATE, []),
+    "JSON as exported": (
+        "t.json",
+        json.dumps({"name": "x", "rows": [{"user": "Hi.", "state": ORDER}]}),
+        STATE,
+        [],
+    ),
     "JSONL": ("t.jsonl", json.dumps({"user": "Hi.", "state": ORDER}) + "\n", STATE, []),
     "JSONL, CRLF, blank lines": ("T.JSONL", '\r\n{"user": "Hi."}\r\n\r\n', HI, []),
-    "JSONL, a line separator in a text": ("t.jsonl", '{"user": "a\u2028b"}', {"user_instruction": "a\u2028b"}, []),
+    "JSONL, a line separator in a text": (
+        "t.jsonl",
+        '{"user": "a\u2028b"}',
+        {"user_instruction": "a\u2028b"},
+        [],
+    ),
     "NDJSON": ("t.ndjson", '{"user": "Hi."}', HI, []),
     "TSV by name": ("t.tsv", "user\ttags\nHi.\ta\n", HI | {"tags": ["a"]}, [TABS]),
     "no extension": ("tasks", "user\nHi.\n", HI, []),
@@ -159,7 +206,11 @@ NO_TABLE = {
     "a PDF": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj, <<a, b>>\n", "a PDF", "CSV"),
     "an Excel workbook": (ZIP + b"[Content_Types].xml" + PNG, "an Excel workbook", "CSV UTF-8"),
     "an Excel workbook of 1997": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "Excel", "CSV UTF-8"),
-    "a LibreOffice sheet": (ZIP + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "LibreOffice", "CSV"),
+    "a LibreOffice sheet": (
+        ZIP + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+        "LibreOffice",
+        "CSV",
+    ),
     "a Numbers document": (ZIP + b"Index/Document.iwa", "Numbers", "CSV"),
     "a zip": (ZIP + b"notes.txt", "a zip archive", "CSV"),
     "gzip": (b"\x1f\x8b\x08\0\0\0\0\0", "gzip", "unpack"),
@@ -189,7 +240,7 @@ NO_TABLE = {
     "a separator that is none": ("sep=x\nuserxtags\n", "sep=x", "sep=;"),
     "a header in two ways": ("user;x,user\na;b,c\n", "two ways", "sep="),
     "a header alone": ("user;state\n", "there are no rows", None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("data", "says", "do"), NO_TABLE.values(), ids=NO_TABLE)
@@ -202,8 +253,8 @@ def test_a_file_that_is_no_table_gets_one_message(data, says, do):
 
 def test_both_readings_of_an_ambiguous_header_are_shown():
     (problem,) = refusal("user;x,user\na;b,c\n").problems
-    assert "commas" in problem.message and "`user;x`" in problem.message
-    assert "semicolons" in problem.message and "`x,user`" in problem.message
+    assert "with commas as `user;x`, `user`" in problem.message
+    assert "with semicolons as `user`, `x,user`" in problem.message
 
 
 CLASHES = {
@@ -221,7 +272,9 @@ def test_two_names_of_one_column_are_refused_once(data, says):
 
 
 def test_two_names_of_one_column_in_json_are_refused_with_their_place():
-    (problem,) = refusal(json.dumps([{"user": "a"}, {"user": "a", "user_instruction": "b"}]), "t.json").problems
+    (problem,) = refusal(
+        json.dumps([{"user": "a"}, {"user": "a", "user_instruction": "b"}]), "t.json"
+    ).problems
     assert (problem.row, problem.path) == (2, "/1/user_instruction")
     assert "`user`" in problem.message
     assert taken(json.dumps([{"user": "a", "user_instruction": None}]), "t.json").seeds
@@ -238,18 +291,38 @@ PLACES = {
     "the first task is in row 2": ("t.csv", "user,max_turns\na,x\n", (2, "row 2, column max_turns")),
     "empty rows count": ("t.csv", "user,max_turns\n,\n,\na,x\n", (4, "row 4, column max_turns")),
     "rows above the header count": ("t.csv", "\n\nuser,max_turns\na,x\n", (4, "row 4, column max_turns")),
-    "the separator's line is no row": ("t.csv", "sep=;\nuser;max_turns\na;x\n", (2, "row 2, column max_turns")),
-    "a cell of three lines is one row": ("t.csv", 'user,max_turns\n"a\nb\nc",1\nd,x\n', (3, "row 3, column max_turns")),
+    "the separator's line is no row": (
+        "t.csv",
+        "sep=;\nuser;max_turns\na;x\n",
+        (2, "row 2, column max_turns"),
+    ),
+    "a cell of three lines is one row": (
+        "t.csv",
+        'user,max_turns\n"a\nb\nc",1\nd,x\n',
+        (3, "row 3, column max_turns"),
+    ),
     "the author's own heading": ("t.csv", "User;Max Turns\na;x\n", (2, "row 2, column Max Turns")),
     "a cell that never ends": ("t.csv", 'user,tags\na,b\n"c,d\n', (3, "row 3")),
     "too many cells": ("t.csv", "user,tags\na,b\nc,d,e\n", (3, "row 3")),
-    "a line of JSONL": ("t.jsonl", '{"user": "a"}\n\n{"user": "a", "max_turns": "x"}\n', (3, "line 3: /max_turns")),
+    "a line of JSONL": (
+        "t.jsonl",
+        '{"user": "a"}\n\n{"user": "a", "max_turns": "x"}\n',
+        (3, "line 3: /max_turns"),
+    ),
     "a broken line of JSONL": ("t.jsonl", '{"user": "a"}\n{"user": \n', (2, "line 2")),
     "an entry of JSON": ("t.json", '[{"user": "a"}, {"user": "a", "max_turns": "x"}]', (2, "/1/max_turns")),
-    "an entry of YAML": ("t.yaml", "- user: a\n- user: b\n  Max turns: x\n", (2, "line 3, column 3: /1/Max turns")),
+    "an entry of YAML": (
+        "t.yaml",
+        "- user: a\n- user: b\n  Max turns: x\n",
+        (2, "line 3, column 3: /1/Max turns"),
+    ),
     "inside a cell": ("t.csv", 'user,state\na,"{""order"": 1}"\n', (2, "row 2, column state, at /order")),
-    "inside an entry of JSONL": ("t.jsonl", '{"user": "a", "state": {"order": 1}}', (1, "line 1: /state/order")),
-}  # fmt: skip
+    "inside an entry of JSONL": (
+        "t.jsonl",
+        '{"user": "a", "state": {"order": 1}}',
+        (1, "line 1: /state/order"),
+    ),
+}
 
 
 @pytest.mark.parametrize(("name", "data", "place"), PLACES.values(), ids=PLACES)
@@ -328,12 +401,14 @@ def test_no_two_columns_are_spelled_alike():
 cells = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 
 
-@given(st.lists(cells.filter(str.strip), min_size=1, max_size=4), st.sampled_from([",", ";", "\t", "|"]),
-       st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]), st.sampled_from(["\n", "\r\n"]))  # fmt: skip
+@given(
+    st.lists(cells.filter(str.strip), min_size=1, max_size=4),
+    st.sampled_from([",", ";", "\t", "|"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
 def test_what_is_quoted_comes_back_under_every_separator_and_encoding(texts, separator, encoding, end):
-    lines = [f"user{separator}tags"] + [
-        '"' + text.replace('"', '""') + f'"{separator}x' for text in texts
-    ]
+    lines = [f"user{separator}tags"] + ['"' + text.replace('"', '""') + f'"{separator}x' for text in texts]
     read = taken(end.join(lines).encode(encoding))
     assert [seed.user_instruction for seed in read.seeds] == texts
 

@@ -107,11 +107,7 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
     lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
     for detail in details[:50]:
         if isinstance(detail, dict):
-            where = (
-                f"row {detail['row']}, column {detail.get('column')}"
-                if "row" in detail
-                else detail.get("path") or "the whole"
-            )
+            where = detail.get("path") or "the whole"
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
             lines.append(f"  {where}: {detail.get('message')}{hint}")
     stop("\n".join(lines))

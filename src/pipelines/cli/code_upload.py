@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pipelines
-from pipelines.cli.project import Project
+from pipelines.cli.project import TASKS_FILES, Project
 from pipelines.core.code_source import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES
 from pipelines.core.code_tree import CodeFile, packed
 from pipelines.core.code_zip import MAX_FILES as MAX_ZIP_FILES
@@ -81,8 +81,8 @@ def _own_files(project: Project) -> Iterator[Path]:
 
 
 def _is_about_it(path: Path, top: Path) -> bool:
-    """Files about the agent rather than of it; a CSV beside agent.json is taken to hold tasks."""
-    is_tasks = path.suffix == ".csv" and path.parent == top
+    """Files about the agent rather than of it; a table beside agent.json is taken to hold tasks."""
+    is_tasks = path.parent == top and (path.suffix in (".csv", ".tsv") or path.name in TASKS_FILES)
     return path.name.startswith("test_") or path.name in ("conftest.py", "README.md") or is_tasks
 
 

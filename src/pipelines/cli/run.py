@@ -17,6 +17,7 @@ from pipelines.cli.junit import as_junit, printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
+from pipelines.cli.task_file import print_notes
 
 MOST_WARNINGS = 10  # shown below the table
 MOST_RUNS_NAMED = 5
@@ -101,7 +102,7 @@ def find_agent(server: Server, name: str) -> Any:
 
 
 def _dataset(server: Server, given: str, agent_id: int) -> int:
-    """A CSV file is uploaded; a number is the id of a dataset that is there."""
+    """A file is uploaded; a number is the id of a dataset that is there."""
     if is_number(given):
         return int(given)
     path = Path(given)
@@ -110,6 +111,7 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
         files={"file": (path.name, read_bytes(path))},
         data={"name": path.name, "agent_id": str(agent_id)},
     )
+    print_notes(uploaded["notes"])
     for warning in uploaded["warnings"]:
         stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])

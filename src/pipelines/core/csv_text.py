@@ -17,8 +17,8 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 @cache
 def _cell(separator: str) -> re.Pattern[str]:
-    # A quoted cell, or an unquoted one in which a quote is a character like any other. The possessive `*+` keeps
-    # a quote that is never closed from costing more than one pass.
+    # A quoted cell, or an unquoted one in which a quote is a character like any other. The possessive `*+`
+    # keeps a quote that is never closed from costing more than one pass.
     return re.compile(rf'"((?:[^"]++|"")*+)"|([^{re.escape(separator)}\r\n]*)')
 
 

@@ -1,4 +1,4 @@
-"""What was taken otherwise than it stands in a file: a sentence each, told once, with the rows it is about."""
+"""What was taken otherwise than it stands in a file: a sentence each, once, with the rows it is about."""
 
 from itertools import groupby
 

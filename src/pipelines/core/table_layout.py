@@ -1,11 +1,11 @@
 """How a table is written: its separator, and where its header stands.
 
-The separator is the one under which the header names our columns. It is never counted or guessed: a header that
-can be read in two ways is refused with both.
+The separator is the one under which the header names our columns. It is never counted or guessed: a header
+that can be read in two ways is refused with both.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,7 +13,7 @@ from pipelines.core.authored import did_you_mean, quoted
 from pipelines.core.csv_text import COMMA, records_of
 from pipelines.core.file_text import refused
 from pipelines.core.problems import Refused
-from pipelines.core.task_columns import BY_NAME, REQUIRED, column_of
+from pipelines.core.task_columns import BY_NAME, REQUIRED, Column, column_of
 
 SEPARATORS: Mapping[str, str] = {COMMA: "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 FIRST_LINE = "the first line names the columns; `user` is required"
@@ -64,9 +64,7 @@ def _headers(text: str, separators: Sequence[str]) -> dict[str, Layout]:
             for row, record in enumerate(records_of(text, separator), start=1):
                 header = tuple(name.strip() for name in record)
                 if any(name.strip("".join(SEPARATORS)) for name in header):
-                    found[separator] = Layout(
-                        text=text, separator=separator, header=header, header_row=row
-                    )
+                    found[separator] = Layout(text=text, separator=separator, header=header, header_row=row)
                     break
         except Refused as refusal:  # a quote that does not fit this separator
             broken.append(refusal)
@@ -78,7 +76,7 @@ def _headers(text: str, separators: Sequence[str]) -> dict[str, Layout]:
 def _fitting(read: Mapping[str, Layout]) -> list[Layout]:
     """Those whose every name is ours; else those that have `user`; else those that have any of ours."""
     known = {s: [column_of(name) for name in layout.header if name] for s, layout in read.items()}
-    rules = (
+    rules: tuple[Callable[[list[Column | None]], bool], ...] = (
         lambda columns: all(columns),
         lambda columns: REQUIRED in columns,
         lambda columns: any(columns),

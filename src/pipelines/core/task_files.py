@@ -10,6 +10,7 @@ from pipelines.core.task_table import read_table
 from pipelines.core.yaml_text import read_yaml
 
 Format: TypeAlias = Literal["table", "yaml", "json", "jsonl"]
+TABLE: Format = "table"
 #: How a file's name ends; any other is a table's.
 FORMATS: dict[str, Format] = {
     ".yaml": "yaml",
@@ -113,4 +114,3 @@ def _is_json(text: str) -> bool:
 def read_source(source: bytes | Json, format: Format) -> Upload:
     """A file's bytes, or rows that came as JSON."""
     return read_file(source, format) if isinstance(source, bytes) else rows_from_json(source)
-

@@ -39,7 +39,7 @@ class Upload:
 def rows_from_json(
     rows: Json, *, path: str = "/rows", at: Callable[[int], tuple[int, str]] | None = None, word: str = "task"
 ) -> Upload:
-    """From objects with the columns' names and JSON values. `at` tells a row's number and label by its index."""
+    """From objects with the columns' names and JSON values. `at`: a row's number and label by its index."""
     if not isinstance(rows, list):
         message = f"`rows` must be a JSON array of objects, not {kind(rows)}"
         raise Refused([Problem(path=path, message=message)], "the upload")

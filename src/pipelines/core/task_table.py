@@ -1,7 +1,7 @@
 """Tables of tasks: a header of column names, and a task in every row under it.
 
-Rows are numbered as a spreadsheet shows them: the header is row 1, empty rows count, and a cell with line breaks
-is still one row.
+Rows are numbered as a spreadsheet shows them: the header is row 1, empty rows count, and a cell with line
+breaks is still one row.
 """
 
 from collections import Counter
@@ -96,9 +96,7 @@ def _header_problems(header: tuple[str, ...], columns: list[Column | None]) -> I
             yield clash(f"column {names[-1]}", column_name, names)
     if REQUIRED.name not in by_column:
         message = f"the column `{REQUIRED.name}` is missing"
-        yield Problem(
-            path=f"column {REQUIRED.name}", column=REQUIRED.name, message=message, hint=FIRST_LINE
-        )
+        yield Problem(path=f"column {REQUIRED.name}", column=REQUIRED.name, message=message, hint=FIRST_LINE)
 
 
 def _ragged(number: int, cells: list[str], header: tuple[str, ...]) -> Problem:

@@ -81,9 +81,7 @@ def read_tasks(
     return ReadTasks(seeds=tuple(seeds), rows=rows, notes=upload.notes.texts())
 
 
-def _seed(
-    row: Row, upload: Upload, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None
-) -> Seed:
+def _seed(row: Row, upload: Upload, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None) -> Seed:
     axes, inferred = with_modes(row.axes)
     seed = parse_seed(axes, tools=tools, ledger_schema=ledger_schema)
     if problems := cannot_run(row.axes, seed):
