@@ -174,7 +174,8 @@ def _oracle_findings(
     without = [str(row) for row, seed in zip(read.rows, seeds, strict=True) if not _has_oracle(seed)]
     if without:
         shown = ", ".join(without[:20]) + (", …" if len(without) > 20 else "")
-        seen = f"nothing decides row{'s' if len(without) > 1 else ''} {shown}: their verdict will be PENDING"
+        rows, whose = ("rows", "their verdicts") if len(without) > 1 else ("row", "its verdict")
+        seen = f"nothing decides {rows} {shown}: {whose} will be PENDING"
         yield doubt(TASKS, seen, "say what is right: expected_state, expected_calls or expected_outcome")
 
 
