@@ -27,9 +27,8 @@ def print_lint(tasks: Path, tools: Path | None, *, as_json: bool) -> None:
         for problem in found:
             hint = f" ({problem.hint})" if problem.hint else ""
             typer.echo(f"row {problem.row}, {problem.column}: {problem.message}{hint}")
-        typer.echo(
-            f"{len(seeds)} task{'s' if len(seeds) != 1 else ''}, {len(found)} warning{'s' if len(found) != 1 else ''}"
-        )
+        tasks_read = f"{len(seeds)} task{'s' if len(seeds) != 1 else ''}"
+        typer.echo(f"{tasks_read}, {len(found)} warning{'s' if len(found) != 1 else ''}")
     raise typer.Exit(1 if oracles else 0)  # a guess is to be known of, and may be fine
 
 

@@ -68,16 +68,19 @@ def fidelity(
 
 @app.command()
 def record(
-    run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools were driven for real.")],
+    run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools a real backend answered.")],
     directory: Annotated[Path, typer.Option("--dir", help="Where to write the recording.")],
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Also what the simulator answered, marked as that.")
+    ] = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Turn stored runs into a recording that `fidelity` can measure."""
+    """Turn stored runs into a recording that `fidelity` can measure. Simulated runs are refused."""
     from pipelines.cli.client import Server
     from pipelines.cli.record import write_recording
 
-    write_recording(run_ids, directory, Server(url, api_key))
+    write_recording(run_ids, directory, Server(url, api_key), may_be_simulated=simulated)
 
 
 @app.command()
