@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from pipelines.cli.files import stop
+from pipelines.core.problems import said_of
 
 KEY_FILE = Path(".pipelines/api-key")
 TIMEOUT_S = 120.0  # uploads of large datasets are checked whole before they are answered
@@ -107,9 +108,9 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
     lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
     for detail in details[:50]:
         if isinstance(detail, dict):
-            where = detail.get("path") or "the whole"
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
-            lines.append(f"  {where}: {detail.get('message')}{hint}")
+            said = said_of(str(detail.get("path") or ""), str(detail.get("message")))
+            lines.append(f"  {said}{hint}")
     stop("\n".join(lines))
 
 

@@ -59,7 +59,9 @@ def code_of(project: Project) -> Code | None:
         return None
     files = {path.relative_to(project.directory).as_posix(): path for path in _own_files(project)}
     if len(files) > MAX_ZIP_FILES:
-        raise CannotUpload(f"there are {len(files):,} files, at most {MAX_ZIP_FILES:,} may be: {_AWAY}")
+        raise CannotUpload(
+            f"there are {len(files):,} files, and at most {MAX_ZIP_FILES:,} are allowed: {_AWAY}"
+        )
     if sum(path.stat().st_size for path in files.values()) > MAX_UNPACKED_BYTES:
         raise CannotUpload(f"the files are over {MAX_UNPACKED_BYTES // MEBIBYTE} MB: {_AWAY}")
     if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_asks_for_sdk, files.values())):

@@ -25,6 +25,7 @@ from pipelines.cli.project import Project, token_from_environment
 from pipelines.cli.register import register
 from pipelines.cli.task_file import print_notes
 from pipelines.cli.watch import Watch
+from pipelines.core.problems import said_of
 
 START_PATIENCE_S = 60.0
 POLL_S = 0.15
@@ -137,7 +138,7 @@ def _round(server: Server, wanted: Wanted, watch: Watch) -> bool:
     """Serve, register, run, and wait for the next change with the agent still there."""
     project = wanted.read_project()
     if project.unreadable is not None and not wanted.once:  # in the middle of an edit, most likely
-        console.print(f"\n[red]{escape(f'{project.agent}: {project.unreadable}')}[/]")
+        console.print(f"\n[red]{escape(said_of(str(project.agent), project.unreadable))}[/]")
         _wait(watch)
         return False
     try:

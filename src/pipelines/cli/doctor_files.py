@@ -12,7 +12,7 @@ from pipelines.cli.project import Project
 from pipelines.core.agent_definition import parse_agent_definition
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.problems import Problem, Refused, said_of
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.guesses import guess_of
@@ -62,7 +62,7 @@ def agent_findings(project: Project) -> Iterator[Finding]:
         yield doubt(AGENT, "there is no agent.json, so no tools are checked", "name it: --agent FILE")
         return
     if project.unreadable is not None:
-        yield wrong(AGENT, f"{path.name}: {project.unreadable}")
+        yield wrong(AGENT, said_of(path.name, project.unreadable))
         return
     is_tools_only = set(body) == {"tools_schema"}
     problems = _tools_problems(project) if is_tools_only else _definition_problems(project)

@@ -107,9 +107,9 @@ def read_any_json(path: Path) -> Json:
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None
     except UnicodeDecodeError:
-        raise Unreadable("not UTF-8 text") from None
+        raise Unreadable("is not UTF-8 text") from None
     except InvalidJson as error:
-        raise Unreadable(str(error)) from None
+        raise Unreadable(error.predicate) from None
 
 
 def token_from_environment(variable: str) -> tuple[str, bool]:

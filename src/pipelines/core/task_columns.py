@@ -135,7 +135,7 @@ def _read_json(text: str) -> Json:
     try:
         return loads(text.strip())
     except InvalidJson as error:
-        raise BadCell(str(error), _json_hint(text.strip())) from None
+        raise BadCell(error.predicate, _json_hint(text.strip())) from None
 
 
 def _json_hint(text: str) -> str | None:

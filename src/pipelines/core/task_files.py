@@ -62,7 +62,7 @@ def _read_json(text: str) -> Upload:
         hint = None
         if text.lstrip().startswith("{") and "\n" in text.strip() and _is_json(text.strip().split("\n")[0]):
             hint = "with a task on each line, name the file .jsonl"
-        raise refused(str(error), hint) from None
+        raise refused(error.predicate, hint) from None
     rows, path = _listed(value, "a JSON array of tasks", 'put the tasks into an array: [{"user": "…"}]')
     return rows_from_json(rows, path=path)
 
@@ -93,7 +93,7 @@ def _read_lines(text: str) -> Upload:
             rows.append(loads(line.strip()))
             numbers.append(number)
         except InvalidJson as error:
-            problems.append(Problem(path=f"line {number}", row=number, message=str(error)))
+            problems.append(Problem(path=f"line {number}", row=number, message=error.predicate))
     if not rows and len(problems) > 1:
         raise refused("no line of the file is JSON", _FIRST)
     upload = rows_from_json(
