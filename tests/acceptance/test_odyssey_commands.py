@@ -54,6 +54,15 @@ def test_printed_plans_are_a_file_that_fidelity_takes_back(recording: Path, tmp_
     assert measured.returncode == 0, measured.stderr
     report = json.loads(measured.stdout)
     assert (report["calls"], report["fm_all"], report["cm_writes_free"]) == (2, 1.0, 1.0)
+    assert report["compared_with"] == {
+        "recording": str(recording),
+        "tasks": 1,
+        "calls": 2,
+        "sources": {"not said": 2},
+        "simulated_calls": 0,
+        "first_at": None,
+        "last_at": None,
+    }
 
 
 def test_fidelity_names_the_worst_tool_and_where_it_differs(recording: Path, tmp_path: Path) -> None:
@@ -61,7 +70,7 @@ def test_fidelity_names_the_worst_tool_and_where_it_differs(recording: Path, tmp
     plans.write_text("get_order:\n  - return: {status: \"'lost'\"}\n")
     shown = run_command("odyssey", "fidelity", str(recording), "--plans", str(plans))
     assert shown.returncode == 0, shown.stderr
-    assert "get_order: 1 calls, FM 0.0%" in shown.stdout
+    assert "get_order: 1 call, FM 0.0%" in shown.stdout
     assert "lost" in shown.stdout
 
 
@@ -88,12 +97,21 @@ def test_a_run_becomes_a_recording_that_measures_the_same(tmp_path: Path) -> Non
         for tool in ("get_order", "refund_order", "get_order"):
             httpx2.post(f"{run['odyssey_proxy_url']}/tools/{tool}", json={"order_id": "1"}, headers=token)
         folder = tmp_path / "recorded"
-        recorded = run_command(
-            "odyssey", "record", str(run["id"]), "--dir", str(folder), "--url", server.url, "--api-key", KEY
-        )
+        asked = ("odyssey", "record", str(run["id"]), "--dir", str(folder))
+        where = ("--url", server.url, "--api-key", KEY)
+        refused = run_command(*asked, *where)
+        assert refused.returncode == 2
+        assert "no recording of a real backend" in refused.stderr
+        assert f"Run {run['id']}: the simulator answered 3 of 3 calls." in refused.stderr
+        assert not folder.exists()
+        recorded = run_command(*asked, "--simulated", *where)
         assert recorded.returncode == 0, recorded.stderr
-        assert "3 calls of 1 runs" in recorded.stdout
+        assert "3 calls of 1 run in" in recorded.stdout
+    shown = " ".join(run_command("odyssey", "fidelity", str(folder)).stdout.split())
+    assert f"the recording {folder}: 3 calls of 1 task, made on {run['created_at'][:10]}." in shown
+    assert "This compares the simulator with itself" in shown
     report = json.loads(run_command("odyssey", "fidelity", str(folder), "--json").stdout)
+    assert report["compared_with"]["sources"] == {"odyssey": 3}
     assert (report["calls"], report["fm_all"], report["cm_all_free"]) == (3, 1.0, 1.0)
 
 

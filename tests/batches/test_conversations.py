@@ -171,13 +171,11 @@ def test_warnings_of_later_turns_name_their_turn(api: Api):
     assert [warning.split(":")[0] for warning in run["soft_warnings"]] == ["metadata was dropped", "turn 2"]
 
 
-def test_a_persona_is_refused_and_the_task_is_named(api: Api):
+def test_a_persona_is_refused_when_it_is_uploaded(api: Api):
     persona = REFUND_TASK | {"turn_mode": "model_as_user", "user_simulator_persona": "impatient"}
-    agent_id = api.agent("http://127.0.0.1:9/dispatch")["id"]
-    dataset = api.dataset(REFUND_TASK, persona, agent_id=agent_id)
-    body = {"agent_id": agent_id, "dataset_id": dataset["id"]}
-    error = refused(api.client.post("/api/runs", json=body), 422, "invalid_request")
+    body = {"name": "x", "rows": [REFUND_TASK, persona]}
+    error = refused(api.client.post("/api/datasets", json=body), 422, "invalid_request")
     (problem,) = error["details"]
-    assert str(dataset["task_ids"][1]) in problem["path"]
+    assert problem["row"] == 2
     assert "persona" in problem["message"]
     assert "scripted" in problem["hint"]

@@ -115,7 +115,7 @@ def test_children_do_not_outlive_a_command_that_was_killed(desk: Path, tmp_path:
         (["--task", "4", "--task", "2"], 0, "2 of 2 pass"),
         (["--task", "9"], 2, "there is no task 9"),
         (["--dataset", "none.csv"], 2, "none.csv"),
-        (["--dataset", "bad.csv"], 2, "row 1"),
+        (["--dataset", "bad.csv"], 2, "row 2"),
         (["--app", "agent:nothing"], 1, "agent has no `nothing`"),
         (["--app", "agent"], 2, "module:attribute"),
         (["--agent", "none.json"], 2, "none.json"),

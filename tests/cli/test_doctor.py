@@ -200,7 +200,7 @@ WRONG_FILES = {
         "plans",
         "retrun",
     ),
-    "a CSV that is none": ({"tasks_csv": 'user,state\nDo it.,"{not json"\n'}, "tasks", "row 1"),
+    "a CSV that is none": ({"tasks_csv": 'user,state\nDo it.,"{not json"\n'}, "tasks", "row 2"),
     "an unknown column": ({"tasks_csv": "user,colour\nDo it.,red\n"}, "tasks", "colour"),
     "an undeclared tool": (
         {"tasks_csv": csv_of([TASKS[0] | {"expected_calls": {"must": [{"tool": "fly"}]}}])},
@@ -235,7 +235,7 @@ def test_doubts_are_warnings_and_no_reason_to_stop(folder: Folder):
     assert seen.code == 0
     assert "AGENT_TOKEN is not set" in seen.of("auth token", "warning")["seen"]
     assert "no auth header" in seen.of("agent file", "warning")["seen"]
-    assert "row 1" in seen.of("tasks", "warning")["seen"]
+    assert "row 2" in seen.of("tasks", "warning")["seen"]
     assert "Wibble" in seen.of("plans", "warning")["seen"]
 
 

@@ -24,8 +24,8 @@ BROKEN = "Refund it.,{not json,\n"
 @pytest.mark.parametrize(
     ("rows", "code", "said"),
     [
-        (GOOD, 0, "1 tasks, 0 warnings"),
-        (GOOD + EMPTY, 1, "row 2"),
+        (GOOD, 0, "1 task, 0 warnings"),
+        (GOOD + EMPTY, 1, "row 3"),
         (GOOD + BROKEN, 2, "state"),
     ],
     ids=["proves something", "a do-nothing agent passes", "cannot be read"],
@@ -45,7 +45,26 @@ def test_json_lists_the_warnings(tmp_path: Path):
     result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--json"])
     assert result.exit_code == 1
     (warning,) = json.loads(result.stdout)["warnings"]
-    assert warning["row"] == 2
+    assert warning["row"] == 3
+
+
+@pytest.mark.parametrize("name", ["tasks.yaml", "tasks.json", "tasks.jsonl"])
+def test_every_format_is_read_and_its_notes_are_told_once(tmp_path: Path, name: str):
+    row = {"User": "Refund it.", "state": STATE, "expected_state": {"order.4521.status": "refunded"}}
+    tasks = tmp_path / name
+    tasks.write_text(json.dumps(row) if name.endswith("l") and "json" in name else json.dumps([row]))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks)])
+    assert result.exit_code == 0, result.output
+    assert result.output.count("Note: The column `User` is read as `user`.") == 1
+
+
+def test_a_workbook_gets_one_message(tmp_path: Path):
+    tasks = tmp_path / "tasks.xlsx"
+    tasks.write_bytes(b"PK\x03\x04[Content_Types].xml" + bytes(2_000))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks)])
+    assert result.exit_code == 2
+    assert "1 problem\n" in result.output
+    assert "an Excel workbook" in result.output
 
 
 def test_a_file_that_is_not_there_is_exit_code_2(tmp_path: Path):

@@ -187,7 +187,7 @@ WRONG = {
     "no agent of that name": (["--agent", "nobody", "--dataset", "tasks.csv"], "no agent named 'nobody'"),
     "no such dataset": (["--agent", "{agent}", "--dataset", "999999"], "no dataset 999999"),
     "no such file": (["--agent", "{agent}", "--dataset", "none.csv"], "none.csv"),
-    "a file that is none": (["--agent", "{agent}", "--dataset", "bad.csv"], "row 1"),
+    "a file that is none": (["--agent", "{agent}", "--dataset", "bad.csv"], "row 2"),
     "no such batch": (["--resume", "999999"], "no batch 999999"),
     "too few repeats": (["--agent", "1", "--dataset", "1", "--repeats", "0"], "--repeats"),
     "a share over one": (["--agent", "1", "--dataset", "1", "--fail-under", "1.5"], "--fail-under"),

@@ -43,9 +43,9 @@ def test_a_task_that_proves_nothing_is_named_by_its_row(api: Api, cli: Cli):
         _, out, err = cli.run("--agent", agent_id, "--dataset", cli.tasks(ROWS[1], empty, ROWS[3]))
     warned = [line for line in err.splitlines() if line.startswith("row ")]
     assert len(warned) == 1
-    assert warned[0].startswith("row 2: ")
+    assert warned[0].startswith("row 3: ")
     assert "does nothing" in warned[0]
-    assert "row 2" not in out
+    assert "row 3" not in out
 
 
 class Screen:

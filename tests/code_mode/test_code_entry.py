@@ -66,7 +66,7 @@ def test_what_could_not_be_called_is_refused_with_its_line(source):
 
 
 def test_text_in_another_encoding():
-    assert told("x = 1\n# gr\xfc\xdfe".encode("latin-1")) == ["`agent.py`, line 2: not UTF-8 text"]
+    assert told("x = 1\n# gr\xfc\xdfe".encode("latin-1")) == ["`agent.py`, line 2 is not UTF-8 text"]
 
 
 def test_another_function_can_be_named():

@@ -158,7 +158,7 @@ def test_a_repository_that_is_too_large(served, monkeypatch):
     root, server = served
     repository(root / "large", {"agent.py": "x", "noise.bin": os.urandom(300_000)})
     monkeypatch.setattr(fetch_git, "MAX_TREE_BYTES", 200_000)
-    assert "MB may be" in refused(f"{server.url}/large")[0]
+    assert "MB are allowed" in refused(f"{server.url}/large")[0]
     monkeypatch.setattr(fetch_git, "MAX_FETCHED_BYTES", 50 * 512)  # one file may not grow past it either
     assert refused(f"{server.url}/large")[0].startswith("/code/url")
 

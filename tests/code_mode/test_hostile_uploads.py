@@ -46,7 +46,7 @@ def link(name: str, target: str) -> tuple[zipfile.ZipInfo, bytes]:
 HOSTILE = {
     "a bomb": (
         lambda: bomb(600),
-        [{"path": "", "message": "unpacks to 600 MB; at most 500 MB may be"}],
+        [{"path": "", "message": "unpacks to 600 MB; at most 500 MB are allowed"}],
     ),
     "a link": (
         lambda: archive_of(link("lib/prices.py", "/etc/passwd")),

@@ -106,7 +106,7 @@ AXES = {
     "tags": "refunds, smoke",
 }
 ROWS = [
-    {"user": "Hello.", "state": STATE, "failure_rules": RULES, "max_turns": "3", "tags": ["a"]},
+    {"user": "Hello.", "state": STATE, "failure_rules": RULES, "max_turns": "1", "tags": ["a"]},
     {"user": "Again.", "state": '{"order": {}}', "turn_mode": "single_shot"},
 ]
 AGENT = {

@@ -485,12 +485,11 @@ def nested(levels: int) -> Any:
     return json.loads("[" * levels + "]" * levels)
 
 
-@pytest.mark.parametrize("column", ["task_input", "workspace_seed", "failure_rules", "state"])
+@pytest.mark.parametrize("column", ["task_input", "failure_rules", "state"])
 async def test_a_cell_as_deep_as_is_allowed_can_be_read_back(org: Org, column: str) -> None:
     """Inside the seed it is one level deeper than it came."""
     cells: Row = {
         "task_input": nested(64),
-        "workspace_seed": nested(64),
         "failure_rules": [
             {"trigger": "after_n_calls", "tool": "*", "n": 1, "error": {"code": 200, "response": nested(61)}}
         ],

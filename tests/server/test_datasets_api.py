@@ -29,10 +29,6 @@ FULL_ROW: Row = {
     "scripted_user_turns": ["Yes, go ahead.", "=1+1"],
     "tracked_constraints": ["never asks twice", {"id": "c", "description": "stays polite"}],
     "termination_keyword": "goodbye",
-    "scenario_ref": "repo-1",
-    "workspace_seed": {"repo": "x"},
-    "setup_command": "make",
-    "eval": "pytest -q",
     "expected_state": {"order": {"4521": {"status": "refunded"}}},
     "expected_calls": [{"tool": "refund_order"}],
     "task_input": {"customer_id": "cust_99"},
@@ -121,13 +117,13 @@ async def test_a_bad_upload_names_every_bad_cell_and_stores_nothing(org: Org) ->
     details = refused(reply, 422, "invalid_request")["details"]
     cells = {(problem.get("row"), problem.get("column")) for problem in details}
     assert {
-        (2, "user"),
-        (2, "state"),
-        (3, "failure_rules"),
-        (4, "expected_outcome"),
-        (4, "max_turns"),
+        (3, "user"),
+        (3, "state"),
+        (4, "failure_rules"),
+        (5, "expected_outcome"),
+        (5, "max_turns"),
     } <= cells
-    assert (1, "user") not in cells
+    assert (2, "user") not in cells
     rules = [problem for problem in details if problem.get("column") == "failure_rules"]
     assert any("refund_order" in problem.get("hint", "") for problem in rules)
     assert len(rules) == 2
@@ -137,20 +133,57 @@ async def test_a_bad_upload_names_every_bad_cell_and_stores_nothing(org: Org) ->
 async def test_every_time_that_is_none_is_refused_with_its_row_at_once(org: Org) -> None:
     rows: list[Row] = [{"user": "a", "now": "2026-05-01"}, {"user": "b", "now": "May 1st"}]
     rows += [{"user": "c", "now": "2026-13-01"}, {"user": "d", "now": ""}]
-    for reply in (
-        await upload(org, as_csv(*rows), name="bad"),
-        await org.client.post("/api/datasets", json={"name": "bad", "rows": rows}),
-    ):
+    in_sheet = await upload(org, as_csv(*rows), name="bad")
+    in_json = await org.client.post("/api/datasets", json={"name": "bad", "rows": rows})
+    for reply, found in ((in_sheet, [3, 4]), (in_json, [2, 3])):
         details = refused(reply, 422, "invalid_request")["details"]
-        assert [(problem["row"], problem["column"]) for problem in details] == [(2, "now"), (3, "now")]
+        assert [(problem["row"], problem["column"]) for problem in details] == [(row, "now") for row in found]
         assert all("2026-05-01T12:00:00Z" in problem["hint"] for problem in details)
 
 
-async def test_an_axis_name_as_header_is_answered_with_the_column(org: Org) -> None:
-    reply = await upload(org, b"user_instruction,colour\nhi,red\n", name="x")
-    details = refused(reply, 422, "invalid_request")["details"]
-    assert any(problem.get("hint") == "did you mean `user`?" for problem in details)
-    assert any("colour" in problem["message"] for problem in details)
+async def test_an_axis_name_as_header_is_taken_with_a_note(org: Org) -> None:
+    made = answered(await upload(org, b"User Instruction;tags\nhi;red\n", name="x"), 201)
+    assert made["notes"] == [
+        "The columns are separated by semicolons.",
+        "The column `User Instruction` is read as `user`.",
+    ]
+    (problem,) = refused(await upload(org, b"user_instruction,user\nhi,red\n"), 422, "invalid_request")[
+        "details"
+    ]
+    assert "names of one column" in problem["message"]
+
+
+FILES: dict[str, tuple[str, bytes]] = {
+    "CSV": ("t.csv", b"user,tags\nhi,x\n"),
+    "a sheet of Excel as Unicode text": ("t.txt", "user\ttags\r\nhi\tx\r\n".encode("utf-16")),
+    "YAML": ("t.yaml", b"- user: hi\n  tags: [x]\n"),
+    "JSON": ("t.json", b'[{"user": "hi", "tags": ["x"]}]'),
+    "JSON lines": ("t.jsonl", b'{"user": "hi", "tags": "x"}\n'),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+async def test_every_format_of_a_file_makes_the_same_task(org: Org, case: str) -> None:
+    made = answered(await org.client.post("/api/datasets", files={"file": FILES[case]}), 201)
+    assert await seeds_of(org, made["id"]) == [{"user_instruction": "hi", "tags": ["x"]}]
+    added = await org.client.post(f"/api/datasets/{made['id']}/tasks", files={"file": FILES[case]})
+    assert answered(added, 201)["task_count"] == 2
+
+
+async def test_modes_that_are_inferred_are_said(org: Org) -> None:
+    made = await org.dataset({"user": "a", "scripted_user_turns": ["Yes."]}, {"user": "b"})
+    assert [note.split(":")[0] for note in made["notes"]] == ["Task 1", "Task 1"]
+    assert (await seeds_of(org, made["id"]))[0]["simulator_mode"] == "scripted"
+
+
+async def test_what_cannot_run_is_refused_when_it_is_uploaded(org: Org) -> None:
+    rows = [{"user": "a", "user_simulator_persona": "Ada"}, {"user": "b", "workspace_seed": "git"}]
+    reply = await org.client.post("/api/datasets", json={"name": "x", "rows": rows})
+    found = refused(reply, 422, "invalid_request")["details"]
+    assert [(problem["row"], problem["column"]) for problem in found] == [
+        (1, "user_simulator_persona"),
+        (2, "workspace_seed"),
+    ]
 
 
 async def test_an_upload_without_an_agent_takes_any_tool_name(org: Org) -> None:
@@ -248,7 +281,9 @@ BAD_FORMS: dict[str, Any] = {
     "no file": {"data": {"name": "x"}, "files": {"name": (None, "x")}},
     "an empty file": {"files": {"file": ("a.csv", b"")}},
     "only a header": {"files": {"file": ("a.csv", b"user\n")}},
-    "UTF-16": {"files": {"file": ("a.csv", "user\nhi\n".encode("utf-16"))}},
+    "half of a UTF-16": {"files": {"file": ("a.csv", "user\nhi\n".encode("utf-16")[:-1])}},
+    "a PDF": {"files": {"file": ("a.pdf", b"%PDF-1.7")}},
+    "a YAML that is none": {"files": {"file": ("a.yaml", b"- [")}},
     "not UTF-8": {"files": {"file": ("a.csv", b"user\n\xff\n")}},
     "a spreadsheet": {"files": {"file": ("a.xlsx", b"PK\x03\x04\0\0")}},
     "an open quote": {"files": {"file": ("a.csv", b'user\n"never closed')}},

@@ -79,7 +79,31 @@ async def test_a_large_csv_is_refused_with_row_and_column(org: Org) -> None:
     body = b"user,state\r\nHi,{}\r\nHi,{'a'}\r\n" + b"\r\n" * MEBIBYTE
     sent = await org.client.post("/api/datasets", files={"file": ("tasks.csv", body)})
     (problem,) = refused(sent, 422, "invalid_request")["details"]
-    assert (problem["row"], problem["column"], problem["hint"]) == (2, "state", "JSON needs double quotes")
+    assert (problem["row"], problem["column"], problem["hint"]) == (3, "state", "JSON needs double quotes")
+
+
+async def test_large_files_of_every_encoding_and_format_leave_the_loop_free(org: Org) -> None:
+    text = "Hi there; " * 2_000
+    files = {
+        "t.txt": ("user\ttags\r\n" + f"{text}\tx\r\n" * 100).encode("utf-16"),
+        "t.jsonl": (json.dumps({"user": text}) + "\n").encode() * 100,
+        "t.json": json.dumps([{"user": text}] * 100).encode(),
+        "t.yaml": b"- {user: Hi, tags: [a, b]}\n" * 4_000,
+    }
+    for name, body in files.items():
+        sent, lag_s = await least_lag(
+            lambda name=name, body=body: org.client.post("/api/datasets", files={"file": (name, body)})
+        )
+        assert answered(sent, 201)["task_count"] in (100, 4_000)
+        assert lag_s < MOST_LAG_S
+
+
+async def test_a_yaml_that_would_take_minutes_is_refused_at_once(org: Org) -> None:
+    body = b"- {user: Hi}\n" * 200_000
+    sent = await org.client.post("/api/datasets", files={"file": ("t.yaml", body)})
+    (problem,) = refused(sent, 422, "invalid_request")["details"]
+    assert "at most 2 MiB" in problem["message"]
+    assert "JSONL" in problem["hint"]
 
 
 async def test_rows_are_appended_at_any_size(org: Org) -> None:

@@ -8,6 +8,7 @@ import httpx2
 
 from pipelines.cli.files import stop
 from pipelines.core.gate import ExitCode
+from pipelines.core.problems import said_of
 
 KEY_FILE = Path(".pipelines/api-key")
 TOO_MANY = 429
@@ -115,13 +116,9 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
     lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
     for detail in details[:50]:
         if isinstance(detail, dict):
-            where = (
-                f"row {detail['row']}, column {detail.get('column')}"
-                if "row" in detail
-                else detail.get("path") or "the whole"
-            )
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
-            lines.append(f"  {where}: {detail.get('message')}{hint}")
+            said = said_of(str(detail.get("path") or ""), str(detail.get("message")))
+            lines.append(f"  {said}{hint}")
     stop("\n".join(lines), code)
 
 

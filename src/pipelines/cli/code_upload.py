@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pipelines
-from pipelines.cli.project import Project
+from pipelines.cli.project import TASKS_FILES, Project
 from pipelines.core.code_source import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES
 from pipelines.core.code_tree import CodeFile, packed
 from pipelines.core.code_zip import MAX_FILES as MAX_ZIP_FILES
@@ -59,7 +59,9 @@ def code_of(project: Project) -> Code | None:
         return None
     files = {path.relative_to(project.directory).as_posix(): path for path in _own_files(project)}
     if len(files) > MAX_ZIP_FILES:
-        raise CannotUpload(f"there are {len(files):,} files, at most {MAX_ZIP_FILES:,} may be: {_AWAY}")
+        raise CannotUpload(
+            f"there are {len(files):,} files, and at most {MAX_ZIP_FILES:,} are allowed: {_AWAY}"
+        )
     if sum(path.stat().st_size for path in files.values()) > MAX_UNPACKED_BYTES:
         raise CannotUpload(f"the files are over {MAX_UNPACKED_BYTES // MEBIBYTE} MB: {_AWAY}")
     if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_asks_for_sdk, files.values())):
@@ -81,8 +83,8 @@ def _own_files(project: Project) -> Iterator[Path]:
 
 
 def _is_about_it(path: Path, top: Path) -> bool:
-    """Files about the agent rather than of it; a CSV beside agent.json is taken to hold tasks."""
-    is_tasks = path.suffix == ".csv" and path.parent == top
+    """Files about the agent rather than of it; a table beside agent.json is taken to hold tasks."""
+    is_tasks = path.parent == top and (path.suffix in (".csv", ".tsv") or path.name in TASKS_FILES)
     return path.name.startswith("test_") or path.name in ("conftest.py", "README.md") or is_tasks
 
 

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipelines.cli.conformance_world import DeclaredWorld, SimulatedTask
-from pipelines.cli.files import read_bytes, read_json, read_object, read_tools, stop, stop_with, write_text
+from pipelines.cli.files import read_json, read_object, read_tools, stop, stop_with, write_text
 from pipelines.cli.junit import printable
+from pipelines.cli.task_file import read_task_file
 from pipelines.core.agent_reply import AgentReply, parse_agent_reply
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.json_schema import CompiledSchema
@@ -19,7 +20,6 @@ from pipelines.core.json_text import InvalidJson, dumps, loads
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Refused
 from pipelines.core.seed import Seed
-from pipelines.core.tasks_csv import parse_tasks
 from pipelines.core.tools_schema import Tool
 from pipelines.odyssey.conformance import (
     RULES,
@@ -147,10 +147,7 @@ def _task(wanted: Wanted) -> tuple[Seed | None, WorldMaker]:
 
 
 def _row(path: Path, number: int, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> Seed:
-    try:
-        seeds = parse_tasks(read_bytes(path), tools=tools, ledger_schema=schema)
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    seeds = read_task_file(path, tools, schema).seeds
     if number > len(seeds):
         stop(f"{path} has {len(seeds)} tasks; there is no task {number}.")
     return seeds[number - 1]

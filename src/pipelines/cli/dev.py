@@ -23,7 +23,9 @@ from pipelines.cli.files import stop
 from pipelines.cli.processes import AppFailed, child, served_app
 from pipelines.cli.project import Project, token_from_environment
 from pipelines.cli.register import register
+from pipelines.cli.task_file import print_notes
 from pipelines.cli.watch import Watch
+from pipelines.core.problems import said_of
 
 START_PATIENCE_S = 60.0
 POLL_S = 0.15
@@ -34,7 +36,7 @@ console = Console(highlight=False)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
     read_project: Callable[[], Project]  # again for every round: agent.json may have changed
-    tasks: tuple[int, ...]  # rows of the CSV; none are all
+    tasks: tuple[int, ...]  # which, counted from 1; none are all
     port: int
     server: str
     api_key: str | None
@@ -136,7 +138,7 @@ def _round(server: Server, wanted: Wanted, watch: Watch) -> bool:
     """Serve, register, run, and wait for the next change with the agent still there."""
     project = wanted.read_project()
     if project.unreadable is not None and not wanted.once:  # in the middle of an edit, most likely
-        console.print(f"\n[red]{escape(f'{project.agent}: {project.unreadable}')}[/]")
+        console.print(f"\n[red]{escape(said_of(str(project.agent), project.unreadable))}[/]")
         _wait(watch)
         return False
     try:
@@ -202,7 +204,7 @@ def _run_tasks(server: Server, project: Project, wanted: Wanted, watch: Watch, r
 def _tasks(server: Server, project: Project, agent_id: int, wanted: tuple[int, ...]) -> dict[int, int]:
     """The ids of the tasks to run, with the row each stands in."""
     if project.dataset is None:
-        stop("There is no tasks.csv here: name it with --dataset.")
+        stop("There is no file of tasks (tasks.csv) here: name one with --dataset.")
     try:
         content = project.dataset.read_bytes()
     except OSError as error:
@@ -212,6 +214,7 @@ def _tasks(server: Server, project: Project, agent_id: int, wanted: tuple[int, .
         files={"file": (project.dataset.name, content)},
         data={"name": project.dataset.name, "agent_id": str(agent_id)},
     )
+    print_notes(uploaded["notes"])
     rows = {task_id: row for row, task_id in enumerate(uploaded["task_ids"], start=1)}
     unknown = sorted(set(wanted) - set(rows.values()))
     if unknown:

@@ -12,11 +12,11 @@ from pipelines.cli.project import Project
 from pipelines.core.agent_definition import parse_agent_definition
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.problems import Problem, Refused, said_of
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.guesses import guess_of
-from pipelines.core.tasks_csv import parse_tasks
+from pipelines.core.tasks_csv import ReadTasks, format_of, read_tasks
 from pipelines.core.tools_schema import Tool, read_tools_schema
 from pipelines.core.verdict.lint import lint_seeds
 
@@ -62,7 +62,7 @@ def agent_findings(project: Project) -> Iterator[Finding]:
         yield doubt(AGENT, "there is no agent.json, so no tools are checked", "name it: --agent FILE")
         return
     if project.unreadable is not None:
-        yield wrong(AGENT, f"{path.name}: {project.unreadable}")
+        yield wrong(AGENT, said_of(path.name, project.unreadable))
         return
     is_tools_only = set(body) == {"tools_schema"}
     problems = _tools_problems(project) if is_tools_only else _definition_problems(project)
@@ -136,31 +136,46 @@ def task_findings(project: Project) -> Iterator[Finding]:
     # A tool that cannot be read is told of once; that tasks name it is no second problem.
     known = tools if tools and not problems else None
     if project.dataset is None:
-        yield doubt(TASKS, "there is no tasks.csv, so no tasks are checked", "name it: --dataset FILE")
+        yield doubt(
+            TASKS,
+            "there is no tasks.csv, .yaml or .jsonl, so no tasks are checked",
+            "name it: --dataset FILE",
+        )
         yield from _plan_findings(tools, schema, [])
         return
+    read: ReadTasks | None = None
     try:
-        seeds = parse_tasks(project.dataset.read_bytes(), tools=known, ledger_schema=schema)
+        read = read_tasks(
+            project.dataset.read_bytes(),
+            format=format_of(project.dataset.name),
+            tools=known,
+            ledger_schema=schema,
+        )
     except OSError as error:
         yield wrong(TASKS, f"{project.dataset}: {error.strerror or error}")
-        seeds = []
     except Refused as refused:
         yield from listed(TASKS, refused.problems)
-        seeds = []
-    else:
-        yield from _oracle_findings(project.dataset.name, seeds, known, schema)
-    yield from _plan_findings(tools, schema, seeds)
+    if read is None:
+        yield from _plan_findings(tools, schema, [])
+        return
+    yield from _oracle_findings(project.dataset.name, read, known, schema)
+    yield from _plan_findings(tools, schema, read.seeds, read.rows)
 
 
 def _oracle_findings(
-    name: str, seeds: Sequence[Seed], tools: Sequence[Tool] | None, schema: LedgerSchema | None
+    name: str, read: ReadTasks, tools: Sequence[Tool] | None, schema: LedgerSchema | None
 ) -> Iterator[Finding]:
+    seeds = read.seeds
     yield fine(TASKS, f"{name}: {len(seeds)} task{'s' if len(seeds) != 1 else ''} can be read")
-    yield from listed(TASKS, lint_seeds(seeds, tools=tools, ledger_schema=schema), Level.WARNING)
-    without = [str(row) for row, seed in enumerate(seeds, start=1) if not _has_oracle(seed)]
+    for note in read.notes:
+        yield fine(TASKS, note)
+    linted = read.in_file(lint_seeds(seeds, tools=tools, ledger_schema=schema))
+    yield from listed(TASKS, linted, Level.WARNING)
+    without = [str(row) for row, seed in zip(read.rows, seeds, strict=True) if not _has_oracle(seed)]
     if without:
         shown = ", ".join(without[:20]) + (", …" if len(without) > 20 else "")
-        seen = f"nothing decides row{'s' if len(without) > 1 else ''} {shown}: their verdict will be PENDING"
+        rows, whose = ("rows", "their verdicts") if len(without) > 1 else ("row", "its verdict")
+        seen = f"nothing decides {rows} {shown}: {whose} will be PENDING"
         yield doubt(TASKS, seen, "say what is right: expected_state, expected_calls or expected_outcome")
 
 
@@ -170,7 +185,7 @@ def _has_oracle(seed: Seed) -> bool:
 
 
 def _plan_findings(
-    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed]
+    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed], rows: Sequence[int] = ()
 ) -> Iterator[Finding]:
     """A tool is read over every world that the tasks start from; the best reading is what counts."""
     if not tools:
@@ -179,7 +194,7 @@ def _plan_findings(
     sentences: dict[str, list[int]] = {}
     idle: dict[str, int] = {}  # how many worlds a sentence changes nothing in
     worlds = 0
-    for row, simulator in _simulators(tools, schema, seeds):
+    for row, simulator in _simulators(tools, schema, seeds, rows):
         for name, plan in simulator.plans.items():
             if name not in best or plan.confidence > best[name].confidence:
                 best[name] = plan
@@ -189,8 +204,8 @@ def _plan_findings(
             idle[sentence] = idle.get(sentence, 0) + 1
         worlds += 1
     yield from _by_tool(best, {tool.name: tool for tool in tools})
-    for sentence, rows in list(sentences.items())[:MOST_SENTENCES]:
-        seen = f"row {rows[0]}, not understood and so not enforced: “{sentence}”"
+    for sentence, told_in in list(sentences.items())[:MOST_SENTENCES]:
+        seen = f"row {told_in[0]}, not understood and so not enforced: “{sentence}”"
         yield doubt(
             PLANS, seen, "say it in other words (docs/reference/behavior.md), or write a `simulation`"
         )
@@ -203,13 +218,13 @@ def _plan_findings(
 
 
 def _simulators(
-    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed]
+    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed], rows: Sequence[int]
 ) -> Iterator[tuple[int, PlannedSimulator]]:
     """One for each distinct world and behaviour text: many rows share them."""
     seen: set[tuple[tuple[str, ...], str]] = set()
     if not seeds:
         yield 0, build_simulator(tools, ledger_schema=schema, world=World.from_initial_state({}))
-    for row, seed in enumerate(seeds, start=1):
+    for row, seed in zip(rows, seeds, strict=True):
         kind = (tuple(sorted(seed.initial_state)), seed.behavior_instructions or "")
         if kind not in seen:
             seen.add(kind)

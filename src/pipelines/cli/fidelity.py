@@ -14,7 +14,7 @@ from pipelines.core.problems import Refused
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.fidelity import Report, Tally, replay
 from pipelines.core.simulation.plan_text import parse_plans_text
-from pipelines.core.simulation.recording import read_recording
+from pipelines.core.simulation.recording import SIMULATED, Origin, read_recording
 from pipelines.core.tools_schema import Tool
 
 SHOWN_TOOLS = 5
@@ -31,10 +31,47 @@ def print_fidelity(directory: Path, plans: Path | None, *, as_json: bool) -> Non
     except Refused as refused:
         stop_with(refused.problems, str(directory / "calls.jsonl"))
     report = replay(recording, lambda world: build_simulator(tools, world=world), clock=time.perf_counter)
+    origin = recording.origin()
     if as_json:
-        typer.echo(dumps(report.as_json()).decode())
+        compared: JsonObject = {"recording": str(directory), **origin.as_json()}
+        typer.echo(dumps({"compared_with": compared} | report.as_json()).decode())
     else:
-        _print(report, directory)
+        _print_origin(origin, directory)
+        _print(report)
+
+
+def _print_origin(origin: Origin, directory: Path) -> None:
+    """What the figures are about, before the figures."""
+    console = Console(highlight=False, soft_wrap=True)
+    calls, tasks = _count(origin.calls, "call"), _count(origin.tasks, "task")
+    console.print(
+        f"Compared with the recording {directory}: {calls} of {tasks}, {_when(origin)}.", markup=False
+    )
+    named = [f"{count} by {_WHO.get(source, source)}" for source, count in origin.sources.items()]
+    if named:
+        console.print(f"Its calls were answered: {', '.join(named)}.", markup=False)
+    if origin.simulated:
+        share = "" if origin.simulated == origin.calls else f"In {origin.simulated} of {origin.calls} calls "
+        what = "this compares the simulator with itself and says nothing about a real backend."
+        console.print(f"[yellow]{share}{what if share else what[0].upper() + what[1:]}[/]")
+
+
+_WHO = {
+    SIMULATED: "the simulator itself",
+    "passthrough": "the real backend",
+    None: "a backend that the recording does not name",
+}
+
+
+def _when(origin: Origin) -> str:
+    if origin.first_at is None or origin.last_at is None:
+        return "made at a time that it does not say"
+    first, last = origin.first_at[:10], origin.last_at[:10]
+    return f"made on {first}" if first == last else f"made from {first} to {last}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def _with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
@@ -50,10 +87,9 @@ def _with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
     )
 
 
-def _print(report: Report, directory: Path) -> None:
+def _print(report: Report) -> None:
     console = Console(highlight=False)
     figures = report.as_json()
-    console.print(f"[bold]{directory}[/]: {figures['calls']} calls, {len(report.final_states)} tasks")
     summary = Table("measure", "free-running", "forced")
     for label, free, forced in (
         ("FM, all replies", "fm_all", "fm_all_forced"),
@@ -88,7 +124,7 @@ def _print_worst(console: Console, report: Report) -> None:
     for tool in worst[:SHOWN_TOOLS]:
         tally = report.by_tool()[tool]
         shares = f"FM {_percent(tally.fm_forced)}, CM {_percent(tally.cm_forced)}"
-        console.print(f"\n[bold]{tool}[/]: {tally.calls} calls, {shares}")
+        console.print(f"\n[bold]{tool}[/]: {_count(tally.calls, 'call')}, {shares}")
         for mismatch in report.mismatches(tool):
             console.print(f"  task {mismatch.task}, call {mismatch.call}:", markup=False)
             for difference in mismatch.differences:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from pipelines.core.gate import ExitCode
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.problems import Problem, Refused, said_of
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -33,7 +33,7 @@ def stop_with(problems: list[Problem], where: str) -> NoReturn:
     stderr.print(f"[red]{where}: {len(problems)} problem{'s' if len(problems) != 1 else ''}[/]")
     for problem in problems[:SHOWN]:
         hint = f" ({problem.hint})" if problem.hint else ""
-        stderr.print(f"  {problem.path or 'the whole'}: {problem.message}{hint}", markup=False)
+        stderr.print(f"  {problem.said()}{hint}", markup=False)
     if len(problems) > SHOWN:
         stderr.print(f"  … and {len(problems) - SHOWN} more")
     raise typer.Exit(2)
@@ -45,7 +45,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         stop(f"{path}: {error.strerror or error}")
     except UnicodeDecodeError:
-        stop(f"{path}: not UTF-8 text")
+        stop(f"{path} is not UTF-8 text")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -66,13 +66,13 @@ def read_json(path: Path) -> Json:
     try:
         return loads(read_text(path))
     except InvalidJson as error:
-        stop(f"{path}: {error}")
+        stop(said_of(str(path), error.predicate))
 
 
 def read_object(path: Path) -> JsonObject:
     value = read_json(path)
     if not isinstance(value, dict):
-        stop(f"{path}: must be a JSON object")
+        stop(f"{path} must be a JSON object")
     return value
 
 
@@ -84,7 +84,7 @@ def read_lines(path: Path) -> list[Json]:
             try:
                 values.append(loads(line))
             except InvalidJson as error:
-                stop(f"{path}, line {number}: {error}")
+                stop(said_of(f"{path}, line {number}", error.predicate))
     return values
 
 

@@ -42,8 +42,7 @@ def wrong(check: str, seen: str, change: str | None = None) -> Finding:
 def listed(check: str, problems: list[Problem], level: Level = Level.PROBLEM) -> Iterator[Finding]:
     """One finding for each problem of a file, and how many more there are."""
     for problem in problems[:MOST_LISTED]:
-        seen = f"{problem.path}: {problem.message}" if problem.path else problem.message
-        yield Finding(check=check, level=level, seen=seen, change=problem.hint)
+        yield Finding(check=check, level=level, seen=problem.said(), change=problem.hint)
     if len(problems) > MOST_LISTED:
         yield Finding(check=check, level=level, seen=f"… and {len(problems) - MOST_LISTED} more like these")
 

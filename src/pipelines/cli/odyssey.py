@@ -69,16 +69,19 @@ def fidelity(
 
 @app.command()
 def record(
-    run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools were driven for real.")],
+    run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools a real backend answered.")],
     directory: Annotated[Path, typer.Option("--dir", help="Where to write the recording.")],
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Also what the simulator answered, marked as that.")
+    ] = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Turn stored runs into a recording that `fidelity` can measure."""
+    """Turn stored runs into a recording that `fidelity` can measure. Simulated runs are refused."""
     from pipelines.cli.client import Server
     from pipelines.cli.record import write_recording
 
-    write_recording(run_ids, directory, Server(url, api_key))
+    write_recording(run_ids, directory, Server(url, api_key), may_be_simulated=simulated)
 
 
 McpClient = Literal["claude-code", "cursor", "codex", "vscode"]
@@ -107,7 +110,7 @@ def mcp_config(
 
 @app.command()
 def lint(
-    tasks: Annotated[Path, typer.Argument(help="tasks.csv")],
+    tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
     tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -171,7 +174,7 @@ def dev(
     app: App = None,
     dataset: TasksFile = None,
     agent: AgentFile = None,
-    task: Annotated[list[int] | None, typer.Option(help="Only this row of the CSV; may be repeated.")] = None,
+    task: Annotated[list[int] | None, typer.Option(help="Only this task (1, 2, …); may be repeated.")] = None,
     port: Annotated[int, typer.Option(help="The agent's port; 0 takes a free one.")] = 0,
     once: Annotated[
         bool, typer.Option("--once", help="Run the tasks once; exit code 1 if one fails.")
@@ -226,7 +229,7 @@ def conformance(
     instruction: Annotated[str | None, typer.Option(help="A prompt that makes the agent use a tool.")] = None,
     tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
     dataset: Annotated[Path | None, typer.Option(help="tasks.csv: take prompt and backend from it.")] = None,
-    task: Annotated[int, typer.Option(min=1, help="Which row of --dataset.")] = 1,
+    task: Annotated[int, typer.Option(min=1, help="Which task of --dataset, 1 is the first.")] = 1,
     replies: Annotated[Path | None, typer.Option(help="replies.json: {tool: response}.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="A rule or group (`tools.`); repeatable.")] = None,
     slow: Annotated[float, typer.Option(min=0, help="Seconds that the slow tool call takes.")] = 12.0,

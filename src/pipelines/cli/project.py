@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from pipelines.cli.files import stop
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
 
-AGENT_FILE, TASKS_FILE, APP_FILE, USUAL_APP = "agent.json", "tasks.csv", "app.py", "app:app"
+AGENT_FILE, APP_FILE, USUAL_APP = "agent.json", "app.py", "app:app"
+TASKS_FILES = ("tasks.csv", "tasks.tsv", "tasks.yaml", "tasks.yml", "tasks.jsonl", "tasks.json")
 USUAL_PATH = "/dispatch"
 TOKEN_VARIABLE = "AGENT_TOKEN"
 _APP = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -68,10 +69,17 @@ def find_project(
         directory=directory.resolve(),
         app=app,
         agent=agent,
-        dataset=_placed(directory, dataset, TASKS_FILE),
+        dataset=_placed(directory, dataset, _tasks_file(directory) if dataset is None else ""),
         definition=definition,
         unreadable=unreadable,
     )
+
+
+def _tasks_file(directory: Path) -> str:
+    there = [name for name in TASKS_FILES if (directory / name).is_file()]
+    if len(there) > 1:
+        stop(f"{directory} has {' and '.join(there)}: say which with --dataset.")
+    return there[0] if there else TASKS_FILES[0]
 
 
 def _placed(directory: Path, given: Path | None, usual: str) -> Path | None:
@@ -99,9 +107,9 @@ def read_any_json(path: Path) -> Json:
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None
     except UnicodeDecodeError:
-        raise Unreadable("not UTF-8 text") from None
+        raise Unreadable("is not UTF-8 text") from None
     except InvalidJson as error:
-        raise Unreadable(str(error)) from None
+        raise Unreadable(error.predicate) from None
 
 
 def token_from_environment(variable: str) -> tuple[str, bool]:

@@ -1,4 +1,7 @@
-"""`pipelines odyssey record`: stored runs as a recording, in the format that `fidelity` replays."""
+"""`pipelines odyssey record`: stored runs as a recording, in the format that `fidelity` replays.
+
+A run whose calls the simulated backend answered is no recording of a real one, and is refused as that.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,10 +11,15 @@ import typer
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.simulation.recording import recording_from_run
+from pipelines.core.simulation.recording import SIMULATED, recording_from_run
+
+REAL = (
+    "Record calls of the real backend instead: write them as calls.jsonl (docs/reference/cli.md, "
+    "`pipelines odyssey fidelity`). --simulated writes these, marked as simulated."
+)
 
 
-def write_recording(run_ids: list[int], directory: Path, server: Server) -> None:
+def write_recording(run_ids: list[int], directory: Path, server: Server, *, may_be_simulated: bool) -> None:
     lines: list[JsonObject] = []
     tools: Any = None
     for run_id in run_ids:
@@ -23,10 +31,45 @@ def write_recording(run_ids: list[int], directory: Path, server: Server) -> None
         state = server.get(f"/api/runs/{run_id}/ledger", step=0)["state"]
         rows = [row | {"status": row["http_status"]} for row in server.every(f"/api/runs/{run_id}/trace")]
         rows.sort(key=lambda row: int(row["sequence"]))
-        lines.append(recording_from_run(task=str(run_id), initial_state=state, rows=rows))
+        lines.append(
+            recording_from_run(
+                task=str(run_id), initial_state=state, rows=rows, recorded_at=run["created_at"]
+            )
+        )
+    simulated = _check_sources(run_ids, lines, may_be_simulated=may_be_simulated)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "tools.json").write_bytes(dumps(tools))
     (directory / "calls.jsonl").write_bytes(b"".join(dumps(line) + b"\n" for line in lines))
-    calls = sum(len(line["calls"]) for line in lines if isinstance(line["calls"], list))
-    typer.echo(f"{calls} calls of {len(lines)} runs in {directory}")
+    calls = sum(len(_calls(line)) for line in lines)
+    typer.echo(f"{_count(calls, 'call')} of {_count(len(lines), 'run')} in {directory}")
+    if simulated:
+        typer.echo(f"{_count(simulated, 'call')} of them answered by the simulator itself: no real backend.")
     typer.echo(f"Measure them: pipelines odyssey fidelity {directory}")
+
+
+def _check_sources(run_ids: list[int], lines: list[JsonObject], *, may_be_simulated: bool) -> int:
+    """How many calls the simulated backend answered. Ends the command where there should be none."""
+    told = []
+    simulated = 0
+    for run_id, line in zip(run_ids, lines, strict=True):
+        calls = _calls(line)
+        by_simulator = len([call for call in calls if call.get("source") == SIMULATED])
+        simulated += by_simulator
+        if not calls:
+            stop(f"Run {run_id} has no tool call that a backend answered; there is nothing to record.")
+        if by_simulator:
+            told.append(
+                f"Run {run_id}: the simulator answered {by_simulator} of {_count(len(calls), 'call')}."
+            )
+    if told and not may_be_simulated:
+        stop("\n".join(["This is no recording of a real backend.", *told, REAL]))
+    return simulated
+
+
+def _calls(line: JsonObject) -> list[JsonObject]:
+    calls = line["calls"]
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"

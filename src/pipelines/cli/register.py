@@ -13,6 +13,7 @@ from pipelines.cli.code_upload import CannotUpload, code_of
 from pipelines.cli.files import stderr, stop
 from pipelines.cli.project import Project
 from pipelines.core.agent_definition import LONGEST_NAME
+from pipelines.core.problems import said_of
 
 START_PATIENCE_S = 15.0
 LOOK_EVERY_S = 0.2
@@ -30,7 +31,7 @@ def register(
     if project.agent is None:
         stop("There is no agent.json here: name it with --agent, or make one with `pipelines odyssey init`.")
     if project.unreadable is not None:
-        stop(f"{project.agent}: {project.unreadable}")
+        stop(said_of(str(project.agent), project.unreadable))
     body, archive = _body(project, token=token, endpoint_url=endpoint_url)
     if suffix and isinstance(body.get("name"), str):
         body["name"] = body["name"][: LONGEST_NAME - len(suffix)] + suffix

@@ -18,6 +18,7 @@ from pipelines.cli.junit import as_junit, printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
+from pipelines.cli.task_file import print_notes
 from pipelines.core.gate import ExitCode, is_not_run, tally
 
 MOST_WARNINGS = 10  # shown below the table
@@ -118,7 +119,7 @@ def find_agent(server: Server, name: str) -> Any:
 
 
 def _dataset(server: Server, given: str, agent_id: int) -> int:
-    """A CSV file is uploaded; a number is the id of a dataset that is there."""
+    """A file is uploaded; a number is the id of a dataset that is there."""
     if is_number(given):
         return int(given)
     path = Path(given)
@@ -127,6 +128,7 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
         files={"file": (path.name, read_bytes(path))},
         data={"name": path.name, "agent_id": str(agent_id)},
     )
+    print_notes(uploaded["notes"])
     for warning in uploaded["warnings"]:
         stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])

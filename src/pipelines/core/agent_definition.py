@@ -182,7 +182,7 @@ def _read_secrets(fields: Fields) -> tuple[str, ...]:
     """Names only; whether the org has them is for whoever knows the org."""
     names = fields.texts("secrets")
     if len(names) > MOST_SECRETS:
-        fields.refuse("secrets", f"`secrets` has {len(names)} names; at most {MOST_SECRETS} may be")
+        fields.refuse("secrets", f"`secrets` has {len(names)} names; at most {MOST_SECRETS} are allowed")
     for index, name in enumerate(names):
         complaint = name_complaint(name)
         if complaint is not None:

@@ -25,7 +25,7 @@ def entry_problems(source: bytes, filename: str, *, function: str, place: str) -
         text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = source[: error.start].count(b"\n") + 1
-        return [Problem(path=place, message=f"`{filename}`, line {line}: not UTF-8 text")]
+        return [Problem(path=place, message=f"`{filename}`, line {line} is not UTF-8 text")]
     try:
         complaints = _complaints(module_tree(text, filename), function)
     except SyntaxError as error:

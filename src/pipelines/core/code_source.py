@@ -142,7 +142,7 @@ def _read_files(fields: Fields) -> UploadedFiles | None:
         fields.refuse("files", "`files` is empty", 'such as {"agent.py": "…"}')
     if len(listed) > MAX_FILES:
         hint = "send a zip archive, or a git URL"
-        fields.refuse("files", f"`files` has {len(listed)} files; at most {MAX_FILES} may be", hint)
+        fields.refuse("files", f"`files` has {len(listed)} files; at most {MAX_FILES} are allowed", hint)
     fields.problems += name_problems(listed, at)
     files = tuple(
         CodeFile(path, _content(text, at(path), fields.problems, f"`{path[:120]}`"))
@@ -151,7 +151,7 @@ def _read_files(fields: Fields) -> UploadedFiles | None:
     whole = sum(len(file.content) for file in files)
     if whole > MAX_FILES_BYTES:
         most = MAX_FILES_BYTES // KIBIBYTE
-        fields.refuse("files", f"`files` come to {whole // KIBIBYTE:,} KB; at most {most:,} KB may be")
+        fields.refuse("files", f"`files` come to {whole // KIBIBYTE:,} KB; at most {most:,} KB are allowed")
     return UploadedFiles(source="files", files=files)
 
 
@@ -167,7 +167,7 @@ def _content(text: Json, place: str, problems: list[Problem], what: str) -> byte
         return b""
     if len(content) > MAX_FILE_BYTES:
         size, most = len(content) // KIBIBYTE, MAX_FILE_BYTES // KIBIBYTE
-        problems.append(Problem(path=place, message=f"{what} has {size:,} KB; at most {most} KB may be"))
+        problems.append(Problem(path=place, message=f"{what} has {size:,} KB; at most {most} KB are allowed"))
     return content
 
 

@@ -121,7 +121,9 @@ def _declared_problems(entries: list[zipfile.ZipInfo], zip_bytes: int) -> list[P
         if complaint is not None:
             problems.append(Problem(path=entry.filename[:200], message=complaint))
     if len(entries) > MAX_FILES:
-        problems.append(Problem(path="", message=f"has {len(entries):,} files; at most {MAX_FILES:,} may be"))
+        problems.append(
+            Problem(path="", message=f"has {len(entries):,} files; at most {MAX_FILES:,} are allowed")
+        )
     return problems + _size_problems(entries, zip_bytes)
 
 
@@ -130,7 +132,9 @@ def _size_problems(entries: list[zipfile.ZipInfo], zip_bytes: int) -> list[Probl
     packed = sum(entry.compress_size for entry in entries)
     if whole > MAX_UNPACKED_BYTES:
         most = MAX_UNPACKED_BYTES // MEBIBYTE
-        return [Problem(path="", message=f"unpacks to {whole // MEBIBYTE:,} MB; at most {most} MB may be")]
+        return [
+            Problem(path="", message=f"unpacks to {whole // MEBIBYTE:,} MB; at most {most} MB are allowed")
+        ]
     if packed > zip_bytes:
         return [Problem(path="", message="is damaged: its files lie over each other")]
     if whole > RATIO_MATTERS_BYTES and whole > MAX_RATIO * zip_bytes:

@@ -25,6 +25,12 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 class InvalidJson(ValueError):
     """The text is not JSON that can be read in only one way."""
 
+    @property
+    def predicate(self) -> str:
+        """The reason as what is said of a place: "row 3, column state" + " is not valid JSON: …"."""
+        reason = str(self)
+        return f"is {reason}" if reason.startswith(("not ", "nested ")) else reason
+
 
 def loads(raw: bytes | str) -> Json:
     """The value of a JSON text, or InvalidJson with a reason a person can act on."""

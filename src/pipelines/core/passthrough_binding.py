@@ -54,8 +54,10 @@ def read_binding(tool: Fields, endpoints: Mapping[str, EndpointFacts] | None) ->
     tool_name = fields.text("tool_name")
     endpoint_id, endpoint_name = fields.text("endpoint_id"), fields.text("endpoint_name")
     if fields.has("endpoint_id") == fields.has("endpoint_name"):
-        wrong = "names both" if fields.has("endpoint_id") else "names neither"
-        tool.refuse(key, f"`{key}` {wrong} `endpoint_id` and `endpoint_name`", "name exactly one of the two")
+        both = "names both `endpoint_id` and `endpoint_name`"
+        neither = "names neither `endpoint_id` nor `endpoint_name`"
+        wrong = both if fields.has("endpoint_id") else neither
+        tool.refuse(key, f"`{key}` {wrong}", "name exactly one of the two")
     if len(fields.problems) > before or tool_name is None:
         return None
     binding = PassthroughBinding(tool_name=tool_name, endpoint_id=endpoint_id, endpoint_name=endpoint_name)

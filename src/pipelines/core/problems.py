@@ -1,5 +1,6 @@
 """What an author got wrong, collected so that one answer names everything there is to fix."""
 
+import re
 from dataclasses import dataclass
 
 from pipelines.core.json_text import JsonObject
@@ -12,8 +13,11 @@ class Problem:
     path: str  # where: a JSON Pointer, or a place a person would look for ("row 3, column state")
     message: str  # what is wrong
     hint: str | None = None  # what to write instead
-    row: int | None = None  # CSV uploads: 1 is the first row under the header
+    row: int | None = None  # of an upload: as its author's program counts, a sheet's header is row 1
     column: str | None = None
+
+    def said(self) -> str:
+        return said_of(self.path, self.message)
 
     def as_json(self) -> JsonObject:
         """The wire form: absent parts are left out."""
@@ -22,6 +26,17 @@ class Problem:
         whole |= {"row": self.row} if self.row is not None else {}
         whole |= {"column": self.column} if self.column is not None else {}
         return whole
+
+
+#: A message that begins with one of these speaks of the place it stands under.
+_VERB = re.compile(r"(must|is|are|has|holds|can|cannot|does|unpacks|answers|names|plays|applies)\b")
+
+
+def said_of(path: str, message: str) -> str:
+    """Place and message as one sentence: "/name must be text", "row 3: the row has 2 cells"."""
+    if _VERB.match(message):
+        return f"{path or 'it'} {message}"
+    return f"{path}: {message}" if path else message
 
 
 class Refused(Exception):

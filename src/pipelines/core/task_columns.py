@@ -77,6 +77,21 @@ BY_NAME = {column.name: column for column in COLUMNS}
 BY_AXIS = {column.axis: column for column in COLUMNS}
 REQUIRED = BY_NAME["user"]
 
+_JOINTS = re.compile(r"[\s_\u200b\ufeff-]+")  # between the words of a name, or around it
+
+
+def _loose(name: str) -> str:
+    return _JOINTS.sub("", name).casefold()
+
+
+_BY_LOOSE = {_loose(name): column for column in COLUMNS for name in (column.name, column.axis)}
+
+
+def column_of(name: str) -> Column | None:
+    """The column that a heading names: by its name or axis, in any case, with spaces or hyphens for `_`."""
+    return BY_NAME.get(name) or _BY_LOOSE.get(_loose(name[:100]))
+
+
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _EXCEL_CELL_LIMIT = 32_767  # characters; Excel cuts longer text off when it saves
 
@@ -120,7 +135,7 @@ def _read_json(text: str) -> Json:
     try:
         return loads(text.strip())
     except InvalidJson as error:
-        raise BadCell(str(error), _json_hint(text.strip())) from None
+        raise BadCell(error.predicate, _json_hint(text.strip())) from None
 
 
 def _json_hint(text: str) -> str | None:
@@ -133,6 +148,8 @@ def _json_hint(text: str) -> str | None:
         return 'JSON needs straight double quotes ("), not typographic ones'
     if re.search(r",\s*[}\]]", text):
         return "JSON allows no comma before a closing bracket"
+    if re.search(r"[0-9],[0-9]", text):
+        return "JSON writes decimals with a point (79.50), and puts commas only between values"
     if re.search(r"\b(True|False|None)\b", text):
         return "JSON writes true, false and null"
     if text[:1] not in "{[":

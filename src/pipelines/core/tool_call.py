@@ -161,7 +161,7 @@ def _read_arguments(body: bytes | None) -> tuple[JsonObject, str]:
     try:
         arguments, text = loads_and_text(body)
     except InvalidJson as error:
-        raise InvalidJsonBody(f"The arguments are {error}.") from None
+        raise InvalidJsonBody(f"The arguments cannot be read: {error}.") from None
     if not isinstance(arguments, dict):
         raise InvalidArguments(
             "The body must be a JSON object: the tool's arguments by name.",

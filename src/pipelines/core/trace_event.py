@@ -23,7 +23,7 @@ def read_event(body: bytes | None) -> JsonObject:
     try:
         payload = loads(body)
     except InvalidJson as error:
-        raise InvalidJsonBody(f"The event is {error}.") from None
+        raise InvalidJsonBody(f"The event cannot be read: {error}.") from None
     if not isinstance(payload, dict):
         problem = Problem(path="", message="a trace event is a JSON object")
         raise InvalidRequest(problem.message, details=[problem.as_json()])

@@ -9,6 +9,7 @@ from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guess_warnings
+from pipelines.core.tasks_csv import in_file
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.lint import lint_seeds
 
@@ -22,14 +23,15 @@ def upload_warnings(
     tools: Sequence[Tool] | None,
     ledger_schema: LedgerSchema | None,
     may_read: Callable[[], bool] = lambda: True,
+    rows: Sequence[int] | None = None,
 ) -> list[JsonObject]:
     """Oracles that prove nothing, sentences of behaviour text that no rule was read from, and tools whose
     plans are guesses, by row.
 
-    No further text is read once `may_read` says no.
+    No further text is read once `may_read` says no. `rows` are where the seeds stand in their file.
     """
     linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema)
-    found = [problem.as_json() for problem in linted]
+    found = list(linted)
     read: dict[tuple[str, bytes], PlannedSimulator] = {}
     unread: list[int] = []
     for row, seed in enumerate(seeds, 1):
@@ -55,16 +57,16 @@ def upload_warnings(
         found += [_behavior_warning(row, says + sentence) for sentence in read[key].not_understood]
     if tools:
         guesses = guess_warnings(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
-        found += [problem.as_json() for problem in guesses]
+        found += guesses
     if unread:
         says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
         found.insert(0, _behavior_warning(unread[0], says))
-    return found[:MAX_WARNINGS]
+    told = found[:MAX_WARNINGS]
+    return [(problem if rows is None else in_file(problem, rows)).as_json() for problem in told]
 
 
-def _behavior_warning(row: int, message: str) -> JsonObject:
-    path = "/behavior_instructions"
-    return Problem(path=path, message=message, row=row, column="behavior").as_json()
+def _behavior_warning(row: int, message: str) -> Problem:
+    return Problem(path="/behavior_instructions", message=message, row=row, column="behavior")
 
 
 def _make_of(state: JsonObject) -> bytes:

@@ -55,13 +55,15 @@ def read_yaml(
         value = None if root is None else reader.value(root, "")
     except _NotPlain as error:
         rest = "text that begins with &, * or ! stands in quotes"
-        _refuse(f"not YAML: {error.problem} are not part of {what} files; {rest}", error.problem_mark)
+        _refuse(f"this is not YAML: {error.problem} are not part of {what} files; {rest}", error.problem_mark)
     except yaml.MarkedYAMLError as error:
-        _refuse(f"not YAML: {error.problem or error.context}", error.problem_mark or error.context_mark)
+        _refuse(
+            f"this is not YAML: {error.problem or error.context}", error.problem_mark or error.context_mark
+        )
     except yaml.YAMLError as error:
-        _refuse(f"not YAML: {str(error).splitlines()[0]}", None)
+        _refuse(f"this is not YAML: {str(error).splitlines()[0]}", None)
     except RecursionError:
-        _refuse("nested too deep", None)
+        _refuse("is nested too deep", None)
     if reader.problems:
         raise Refused(reader.problems, "the file")
     return YamlText(value=value, places=reader.places)

@@ -41,7 +41,7 @@ async def check_plans(platform: Platform, org_id: int, agent_id: int, body: Json
     problems: list[Problem] = []
     Fields(body, "", problems).refuse_unknown(("plans", "text"))
     if len(given) != 1:
-        problems.append(Problem(path="", message="give one of `plans` (steps by tool) and `text` (YAML)"))
+        problems.append(Problem(path="", message="give either `plans` (steps by tool) or `text` (YAML)"))
     if problems:
         raise Refused(problems, "the check")
     check = _text_problems if "text" in body else _plan_problems

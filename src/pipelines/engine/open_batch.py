@@ -139,7 +139,7 @@ def _check(tasks: list[TaskToRun], asked: _Asked) -> None:
     if not tasks:
         raise Refused([Problem(path="/dataset_id", message="has no tasks to run")], "the batch")
     if len(tasks) * asked.repeats > MAX_RUNS:
-        message = f"{len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
+        message = f"these are {len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
         raise Refused([Problem(path="/repeats", message=message)], "the batch")
     problems = [
         Problem(
@@ -160,7 +160,7 @@ def _read(body: JsonObject) -> _Asked:
     fields.refuse_unknown(FIELDS)
     agent_id = fields.id("agent_id", "an agent")
     if fields.has("dataset_id") == fields.has("task_ids"):
-        problems.append(Problem(path="", message="give one of `dataset_id` and `task_ids`"))
+        problems.append(Problem(path="", message="give either `dataset_id` or `task_ids`"))
     dataset_id = fields.id("dataset_id", "a dataset") if fields.has("dataset_id") else None
     task_ids = _read_task_ids(fields)
     if "mode" in body and body["mode"] != "dispatch":

@@ -10,6 +10,7 @@ from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.review_leases import ReviewLeases
+from pipelines.outbound.address_guard import AddressRefused
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
 from pipelines.storage.database import Database
@@ -56,7 +57,7 @@ class Platform:
     manual_run_ttl_s: int
     now: Callable[[], str] = field(default_factory=WallClock)
     #: Why the platform may not call an endpoint; None when it may.
-    endpoint_refusal: Callable[[str], Awaitable[str | None]]
+    endpoint_refusal: Callable[[str], Awaitable[AddressRefused | None]]
     git: GitFetcher
     code_mode: CodeMode
     plan_readers: PlanReaders

@@ -257,8 +257,8 @@ async def _check_endpoint(platform: Platform, definition: AgentDefinition) -> No
     if definition.endpoint_url is not None:
         refusal = await platform.endpoint_refusal(definition.endpoint_url)
         if refusal is not None:
-            hint = "set PIPELINES_ALLOW_PRIVATE_ENDPOINTS=yes where agents on private networks are meant"
-            raise Refused([Problem(path="/endpoint_url", message=refusal, hint=hint)], "the agent")
+            problem = Problem(path="/endpoint_url", message=str(refusal), hint=refusal.hint)
+            raise Refused([problem], "the agent")
 
 
 def _check_same_host(before: str | None, after: str | None) -> None:

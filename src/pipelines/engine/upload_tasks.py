@@ -6,14 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.seed_text import SeedText, seed_text
-from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, parse_tasks, tasks_as_rows
+from pipelines.core.task_files import TABLE, Format
+from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, read_tasks, tasks_as_rows
 from pipelines.core.tools_schema import Tool
 from pipelines.core.upload_warnings import upload_warnings
 from pipelines.core.uploads import MAX_NAME, is_name
@@ -39,24 +40,36 @@ class Uploaded:
     dataset: Dataset
     task_ids: list[int]
     warnings: list[JsonObject]  # what is taken, but may not do what its author hopes
+    notes: list[str]  # what is taken otherwise than it stands in the file
 
     def as_json(self) -> JsonObject:
         ids: list[Json] = list(self.task_ids)
         warnings: list[Json] = list(self.warnings)
-        return self.dataset.as_json() | {"task_ids": ids, "warnings": warnings}
+        notes: list[Json] = list(self.notes)
+        return self.dataset.as_json() | {"task_ids": ids, "warnings": warnings, "notes": notes}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LargeRows:
-    """Rows for a helper process to read: a CSV file, or a JSON object with `rows`, strictly read before."""
+    """Rows for a helper process to read: a file, or a JSON object with `rows`, strictly read before."""
 
     data: Input
-    is_csv: bool
+    format: Format | None  # of a file
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmallFile:
+    data: bytes
+    format: Format
+
+
+Rows: TypeAlias = Json | SmallFile | LargeRows
 
 
 class _Checked(NamedTuple):
     seeds: Sequence[Seed | SeedText]
     warnings: list[JsonObject]
+    notes: list[str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +82,7 @@ class _Surroundings:
 
 
 async def create_dataset(
-    platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: bytes | Json | LargeRows
+    platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: Rows
 ) -> Uploaded:
     problems = _name_problems(name) + _agent_id_problems(agent_id)
     around = _Surroundings()
@@ -78,7 +91,7 @@ async def create_dataset(
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
-    seeds, warnings = await _check(platform, org_id, rows, around, problems)
+    seeds, warnings, notes = await _check(platform, org_id, rows, around, problems)
     now = platform.now()
 
     def add_dataset(connection: Connection) -> int:
@@ -91,20 +104,18 @@ async def create_dataset(
         )
 
     dataset, task_ids = await _store(platform, org_id, seeds, add_dataset, now)
-    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
+    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings, notes=notes)
 
 
-async def append_tasks(
-    platform: Platform, org_id: int, dataset_id: int, rows: bytes | Json | LargeRows
-) -> Uploaded:
+async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: Rows) -> Uploaded:
     dataset = await find_dataset(platform, org_id, dataset_id)
     around = _Surroundings()
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
         around = await _surroundings(platform, org_id, dataset.agent_id) or around
-    seeds, warnings = await _check(platform, org_id, rows, around, [])
+    seeds, warnings, notes = await _check(platform, org_id, rows, around, [])
     dataset, task_ids = await _store(platform, org_id, seeds, lambda connection: dataset_id, platform.now())
-    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
+    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings, notes=notes)
 
 
 async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Dataset:
@@ -184,7 +195,7 @@ async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surr
 async def _check(
     platform: Platform,
     org_id: int,
-    rows: bytes | Json | LargeRows,
+    rows: Rows,
     around: _Surroundings,
     problems: list[Problem],
 ) -> _Checked:
@@ -204,17 +215,28 @@ async def _check(
 
 async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: _Surroundings) -> _Checked:
     definition = around.definition_text
-    job = Job("upload_rows", {"is_csv": rows.is_csv, "definition": definition}, CHECKING_S, MOST_SEEDS_BYTES)
-    *written, warnings = await platform.upload_helpers.run(job, rows.data, owner=org_id)
-    return _Checked(list(map(seed_text, written)), loads_own(warnings))  # type: ignore[arg-type]
+    job = Job("upload_rows", {"format": rows.format, "definition": definition}, CHECKING_S, MOST_SEEDS_BYTES)
+    *written, last = await platform.upload_helpers.run(job, rows.data, owner=org_id)
+    told: Any = loads_own(last)
+    return _Checked(list(map(seed_text, written)), told["warnings"], told["notes"])
 
 
-def _check_here(rows: bytes | Json, around: _Surroundings) -> _Checked:
-    seeds = parse_tasks(rows, tools=around.tools, ledger_schema=around.ledger_schema)
-    warnings = upload_warnings(
-        seeds, tools=around.tools, ledger_schema=around.ledger_schema, may_read=has_time(MOST_WARNING_S)
+def _check_here(rows: Json | SmallFile, around: _Surroundings) -> _Checked:
+    source, format = (rows.data, rows.format) if isinstance(rows, SmallFile) else (rows, TABLE)
+    read = read_tasks(
+        source,
+        format=format,
+        tools=around.tools,
+        ledger_schema=around.ledger_schema,
     )
-    return _Checked(seeds, warnings)
+    warnings = upload_warnings(
+        read.seeds,
+        tools=around.tools,
+        ledger_schema=around.ledger_schema,
+        may_read=has_time(MOST_WARNING_S),
+        rows=read.rows,
+    )
+    return _Checked(read.seeds, warnings, list(read.notes))
 
 
 async def _store(

@@ -119,7 +119,7 @@ def odyssey_run(
     task with the same `now` gives the same replies here and on the server. Raises BadTask for what an upload
     would refuse.
     """
-    row = {"user": user, "state": dict(state or {}), "now": now, **columns}
+    row = {"user": user, "state": None if state is None else dict(state), "now": now, **columns}
     with seed_run(_read_task(tools_schema, row, ledger_schema)) as run:
         yield run
 

@@ -46,8 +46,20 @@ _NOT_GLOBAL = tuple(map(ip_network, ("192.88.99.0/24", "fec0::/10", "3fff::/20")
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
+ALLOWED_BY = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS=yes lets a server call its own machine and network"
+NEVER_ALLOWED = "no setting allows this address: name the one at which the service itself answers"
+
+
 class AddressRefused(ConnectError):
     """The policy does not let the platform connect there. The message names the host, not its address."""
+
+    def __init__(self, message: str, *, is_final: bool) -> None:
+        super().__init__(message)
+        self.is_final = is_final  # under every policy
+
+    @property
+    def hint(self) -> str:
+        return NEVER_ALLOWED if self.is_final else ALLOWED_BY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +128,11 @@ class GuardedBackend(AsyncNetworkBackend):
         for address in addresses:
             # One public address among private ones is how a name is made to look harmless.
             if refusal := self._policy.refusal(address):
-                raise AddressRefused(f"{host} is {refusal}, which this server does not call")
+                is_final = AddressPolicy(allow_private=True).refusal(address) is not None
+                message = (
+                    f"{host} is {refusal}, which this server {'never calls' if is_final else 'does not call'}"
+                )
+                raise AddressRefused(message, is_final=is_final)
         return addresses
 
     async def _resolve(self, host: str, port: int) -> list[str]:
@@ -159,7 +175,7 @@ class GuardedBackend(AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 (the signature is httpcore's)
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> AsyncNetworkStream:
-        raise AddressRefused("a Unix socket is no address of an agent or tool endpoint")
+        raise AddressRefused("a Unix socket is no address of an agent or tool endpoint", is_final=True)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -74,13 +74,13 @@ class AgentClient:
         self._tls = httpcore2.default_ssl_context() if tls is None else tls
         self._tls.set_alpn_protocols(["http/1.1"])
 
-    async def refusal(self, endpoint_url: str) -> str | None:
+    async def refusal(self, endpoint_url: str) -> AddressRefused | None:
         """Why the policy is against an endpoint, for when it is registered. A name not known yet may pass."""
         parts = urlsplit(endpoint_url)
         try:
             await self._network.allowed_addresses(parts.hostname or "", parts.port or 0)
         except AddressRefused as refused:
-            return str(refused)
+            return refused
         except httpcore2.ConnectError:
             pass
         return None

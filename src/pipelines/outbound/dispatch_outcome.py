@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pipelines.core.agent_reply import AgentReply, BadReply, check_response_contract
 from pipelines.core.json_text import JsonObject
+from pipelines.outbound.address_guard import ALLOWED_BY, NEVER_ALLOWED
 from pipelines.outbound.post_once import Answer, NoAnswer, Reached, Trouble
 from pipelines.wire.envelope import ErrorClass
 
@@ -21,6 +22,7 @@ SHORTEST_SECRET = 4  # characters: taking less out of a text would garble it and
 _BY_TROUBLE = {
     Trouble.UNSENDABLE: ErrorClass.AGENT_UNREACHABLE,
     Trouble.ADDRESS_REFUSED: ErrorClass.AGENT_UNREACHABLE,
+    Trouble.ADDRESS_NEVER: ErrorClass.AGENT_UNREACHABLE,
     Trouble.UNREACHABLE: ErrorClass.AGENT_UNREACHABLE,
     Trouble.TIMEOUT: ErrorClass.AGENT_TIMEOUT,
     Trouble.BROKEN: ErrorClass.TRANSPORT_ERROR,
@@ -38,7 +40,7 @@ _HINTS = {
 }
 REDIRECT_HINT = "register the URL that the agent really answers at"
 WASTEFUL_HINT = "send the reply with a Content-Length, or in chunks of a kilobyte or more"
-REFUSED_HINT = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS lets a server call agents on its own machine and network"
+ADDRESS_HINTS = {Trouble.ADDRESS_REFUSED: ALLOWED_BY, Trouble.ADDRESS_NEVER: NEVER_ALLOWED}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,7 +144,7 @@ def _class_of(status: int) -> ErrorClass:
 
 def _unanswered(failure: NoAnswer, latency_ms: float) -> DispatchFailed:
     error_class = _BY_TROUBLE[failure.trouble]
-    by_trouble = {Trouble.ADDRESS_REFUSED: REFUSED_HINT, Trouble.WASTEFUL: WASTEFUL_HINT}
+    by_trouble = {**ADDRESS_HINTS, Trouble.WASTEFUL: WASTEFUL_HINT}
     return DispatchFailed(
         error_class=error_class,
         detail=failure.detail,

@@ -95,8 +95,7 @@ class GitFetcher:
             async with asyncio.timeout(FETCH_S):
                 addresses = await self._network.allowed_addresses(host, port)
         except AddressRefused as refused:
-            hint = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS lets a server fetch from its own machine and network"
-            raise _refused("/code/url", str(refused), hint) from None
+            raise _refused("/code/url", str(refused), refused.hint) from None
         except (ConnectError, TimeoutError) as error:
             raise _refused("/code/url", str(error) or f"the name {host} was not resolved in time") from None
         return f"{host}:{port}:{','.join(f'[{a}]' if ':' in a else a for a in addresses)}"

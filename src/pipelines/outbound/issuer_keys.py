@@ -15,8 +15,8 @@ from pipelines.core.issuer_url import issuer_url_complaint
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.tokens import UnverifiedToken, public_keys, suited_keys
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
-from pipelines.outbound.dispatch_outcome import REFUSED_HINT
-from pipelines.outbound.post_once import NoAnswer, Post, Trouble, post_once
+from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
+from pipelines.outbound.post_once import NoAnswer, Post, post_once
 from pipelines.wire.errors import IssuerUnavailable
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -112,8 +112,8 @@ class IssuerKeys:
         )
         answer = await post_once(wanted, network=self._network, tls=self._tls)
         if isinstance(answer, NoAnswer):
-            hint = f" ({REFUSED_HINT})" if answer.trouble is Trouble.ADDRESS_REFUSED else ""
-            raise _NotFetched(f"{what}: {answer.detail}{hint}")
+            hint = ADDRESS_HINTS.get(answer.trouble)
+            raise _NotFetched(f"{what}: {answer.detail}" + (f" ({hint})" if hint else ""))
         if answer.file is not None:
             answer.file.close()
         if not answer.is_success:
@@ -123,7 +123,7 @@ class IssuerKeys:
         try:
             return loads(answer.body)
         except InvalidJson as error:
-            raise _NotFetched(f"{what} is {error}") from None
+            raise _NotFetched(f"{what} cannot be read: {error}") from None
 
 
 def _jwks_uri(document: JsonObject) -> str:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject
 from pipelines.outbound.dispatch_outcome import (
+    ADDRESS_HINTS,
     REDIRECT_HINT,
-    REFUSED_HINT,
     WASTEFUL_HINT,
     excerpt,
     redirect_detail,
@@ -36,7 +36,7 @@ _STATUS_HINTS = {
 }
 _TROUBLE_HINTS = {
     Trouble.UNSENDABLE: "correct the endpoint URL or the auth header",
-    Trouble.ADDRESS_REFUSED: REFUSED_HINT,
+    **ADDRESS_HINTS,
     Trouble.UNREACHABLE: "is the agent running, and listening on this host and port?",
     Trouble.TIMEOUT: f"the agent took the ping but did not answer: {_SHORT_CIRCUIT}",
     Trouble.BROKEN: "see the agent's log: it took the connection and dropped it (http:// for https://?)",

@@ -38,6 +38,7 @@ Reached: TypeAlias = Literal["no", "maybe", "yes"]
 class Trouble(StrEnum):
     UNSENDABLE = "unsendable"  # the URL or a header cannot be put into an HTTP request
     ADDRESS_REFUSED = "address_refused"  # the policy is against it
+    ADDRESS_NEVER = "address_never"  # every policy is
     UNREACHABLE = "unreachable"  # no connection, or no TLS
     TIMEOUT = "timeout"  # connected, but not done in time
     BROKEN = "broken"  # the connection ended, or spoke something else than HTTP
@@ -199,7 +200,8 @@ def _timed_out(post: Post, url: URL, progress: _Progress) -> NoAnswer:
 
 def _failed(url: URL, progress: _Progress, error: Exception) -> NoAnswer:
     if isinstance(error, AddressRefused):
-        return NoAnswer(trouble=Trouble.ADDRESS_REFUSED, detail=str(error), reached="no")
+        trouble = Trouble.ADDRESS_NEVER if error.is_final else Trouble.ADDRESS_REFUSED
+        return NoAnswer(trouble=trouble, detail=str(error), reached="no")
     if progress.reached == "no":
         detail = f"cannot connect to {_place(url)}: {_reason(error)}"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")

@@ -30,28 +30,35 @@ def upload_head(data: bytes, *, taken: list[str]) -> Iterator[bytes]:
     yield dumps(head_of(body, tuple(taken)))
 
 
-def upload_rows(data: bytes, *, is_csv: bool, definition: str | None) -> Iterator[bytes]:
-    """The seeds of an upload, checked whole; then, last, the warnings. The JSON was read strictly before."""
+def upload_rows(data: bytes, *, format: str | None, definition: str | None) -> Iterator[bytes]:
+    """The seeds of an upload, checked whole; then, last, the notes and warnings.
+
+    Without a format it is a body with `rows`, which was read strictly before.
+    """
     from pipelines.core.agent_definition import AgentDefinition
     from pipelines.core.seed_text import written_seed
-    from pipelines.core.tasks_csv import parse_tasks
+    from pipelines.core.tasks_csv import read_tasks
     from pipelines.core.upload_warnings import upload_warnings
 
     stored = loads_own(definition) if definition is not None else None
     agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
-    source: Any = data if is_csv else loads_own(data)
+    source: Any = data if format is not None else loads_own(data)["rows"]  # type: ignore[index, call-overload]
     tools = agent.tools if agent is not None else None
     ledger_schema = agent.ledger_schema if agent is not None else None
-    seeds = parse_tasks(source if is_csv else source["rows"], tools=tools, ledger_schema=ledger_schema)
+    asked: Any = format or "table"
+    read = read_tasks(source, format=asked, tools=tools, ledger_schema=ledger_schema)
     del source
-    for seed in seeds:
+    for seed in read.seeds:
         yield written_seed(seed)
     until = time.process_time() + MOST_WARNING_S
-    yield dumps(
-        upload_warnings(
-            seeds, tools=tools, ledger_schema=ledger_schema, may_read=lambda: time.process_time() < until
-        )
+    warnings = upload_warnings(
+        read.seeds,
+        tools=tools,
+        ledger_schema=ledger_schema,
+        may_read=lambda: time.process_time() < until,
+        rows=read.rows,
     )
+    yield dumps({"notes": read.notes, "warnings": warnings})
 
 
 def agent_reply(data: bytes, *, content_type: str | None) -> Iterator[bytes]:

@@ -90,7 +90,7 @@ class InvalidJsonBody(BadRequest):
 
 
 class UnsupportedMediaType(BadRequest):
-    """Send a JSON body (application/json), or a CSV file as multipart/form-data where one is taken."""
+    """Send a JSON body (application/json), or a file as multipart/form-data where one is taken."""
 
     code = "unsupported_media_type"
 

@@ -283,8 +283,14 @@ def test_a_run_becomes_a_line_that_can_be_read_back() -> None:
         },
         {"kind": "assistant_message", "payload": "hi"},
     ]
-    line = recording_from_run(task="run-7", initial_state=STATE, rows=rows)
-    [task] = read_recording({}, [line]).tasks
+    line = recording_from_run(
+        task="run-7", initial_state=STATE, rows=rows, recorded_at="2026-05-01T12:00:00Z"
+    )
+    recording = read_recording({}, [line])
+    [task] = recording.tasks
+    origin = recording.origin()
+    assert (origin.calls, origin.sources, origin.simulated) == (2, {"passthrough": 2}, 0)
+    assert origin.first_at == origin.last_at == "2026-05-01T12:00:00Z"
     assert [(one.tool, one.is_error, len(one.updates)) for one in task.calls] == [
         ("close", False, 1),
         ("close", True, 0),

@@ -102,7 +102,7 @@ def _value_of(text: str, format: Literal["yaml", "json"] | None) -> YamlText:
     except InvalidJson as error:
         if format is None:  # a flow sequence of YAML begins like JSON too
             return read_yaml(text, what="scenario", most_bytes=LARGEST_YAML)
-        raise Refused([Problem(path="", message=str(error))], "the file") from None
+        raise Refused([Problem(path="", message=error.predicate)], "the file") from None
 
 
 def _read_body(body: Json, known: Collection[str], problems: list[Problem]) -> ScenarioFile:

@@ -3,12 +3,16 @@
 The format is JSON lines, one task a line; reading and writing files is the caller's part.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import InvalidUpdate, LedgerUpdate, update_from_json
 from pipelines.core.problems import Problem, Refused
+from pipelines.wire.names import Source
+
+SIMULATED = Source.ODYSSEY.value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +23,7 @@ class RecordedCall:
     is_error: bool
     response: Json
     updates: tuple[LedgerUpdate, ...]
+    source: str | None = None  # who answered, as a trace row says it; None in recordings made otherwise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,12 +32,53 @@ class RecordedTask:
     state: JsonObject | None  # the task's own world; None: the recording's
     init: tuple[LedgerUpdate, ...]  # applied before the first call
     calls: tuple[RecordedCall, ...]
+    recorded_at: str | None = None  # when its calls were made
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recording:
     state: JsonObject
     tasks: tuple[RecordedTask, ...]
+
+    def origin(self) -> "Origin":
+        """What it is a recording of."""
+        sources = Counter(call.source for task in self.tasks for call in task.calls)
+        times = sorted(task.recorded_at for task in self.tasks if task.recorded_at is not None)
+        return Origin(
+            tasks=len(self.tasks),
+            sources=dict(sources),
+            first_at=times[0] if times else None,
+            last_at=times[-1] if times else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """What a simulated backend is compared with."""
+
+    tasks: int
+    sources: Mapping[str | None, int]  # calls by who answered them
+    first_at: str | None
+    last_at: str | None
+
+    @property
+    def calls(self) -> int:
+        return sum(self.sources.values())
+
+    @property
+    def simulated(self) -> int:
+        """Calls that the simulated backend itself answered: to measure it by them proves nothing."""
+        return self.sources.get(SIMULATED, 0)
+
+    def as_json(self) -> JsonObject:
+        return {
+            "tasks": self.tasks,
+            "calls": self.calls,
+            "sources": {source or "not said": count for source, count in self.sources.items()},
+            "simulated_calls": self.simulated,
+            "first_at": self.first_at,
+            "last_at": self.last_at,
+        }
 
 
 def read_recording(state: JsonObject, lines: Iterable[Json]) -> Recording:
@@ -50,14 +96,19 @@ def read_recording(state: JsonObject, lines: Iterable[Json]) -> Recording:
 
 
 def recording_from_run(
-    *, task: str, initial_state: JsonObject, rows: Iterable[Mapping[str, Json]]
+    *,
+    task: str,
+    initial_state: JsonObject,
+    rows: Iterable[Mapping[str, Json]],
+    recorded_at: str | None = None,
 ) -> JsonObject:
-    """One line of a recording from a run's trace rows, for calls that real tools answered.
+    """One line of a recording from a run's trace rows; each call says who answered it.
 
     Rows of other kinds are left out, and so are injected replies: a failure rule is no part of the backend.
     """
     return {
         "task": task,
+        **({"recorded_at": recorded_at} if recorded_at is not None else {}),
         "state": initial_state,
         "calls": [_call_line(row) for row in rows if _was_answered(row)],
     }
@@ -94,6 +145,7 @@ def _call_line(row: Mapping[str, Json]) -> JsonObject:
         "status": "error" if failed else "ok",
         "response": response,
         "updates": row.get("updates") or [],
+        **({"source": row["source"]} if row.get("source") is not None else {}),
     }
 
 
@@ -105,8 +157,10 @@ def _task(line: Json, number: int) -> RecordedTask:
         raise ValueError("init and calls are lists")
     if state is not None and not isinstance(state, dict):
         raise ValueError("state is an object of entity types")
+    told = line.get("recorded_at")
     return RecordedTask(
         name=str(line.get("task", number)),
+        recorded_at=told if isinstance(told, str) else None,
         state=state,
         init=tuple(map(_update, init)),
         calls=tuple(map(_call, calls)),
@@ -121,8 +175,10 @@ def _call(body: Json) -> RecordedCall:
             updates = body.get("updates") or []
             if not isinstance(updates, list):
                 raise ValueError(f"the updates of a call to {tool} are not a list")
+            source = body.get("source")
             return RecordedCall(
                 tool=tool,
+                source=source if isinstance(source, str) else None,
                 arguments=arguments,
                 kind=str(body.get("kind", "gold")),
                 is_error=status == "error",

@@ -69,7 +69,7 @@ def read_expected_state(body: Json, *, path: str, problems: list[Problem]) -> Ex
             reader.take(whole[key], parts, place)
     allow = reader.allowed(whole["allow"], path + "/allow") if "allow" in whole else ()
     if len(reader.assertions) > MAX_ASSERTIONS:
-        message = f"{len(reader.assertions):,} assertions; at most {MAX_ASSERTIONS:,} are allowed"
+        message = f"there are {len(reader.assertions):,} assertions; at most {MAX_ASSERTIONS:,} are allowed"
         problems.append(Problem(path=path, message=message))
     return ExpectedState(
         assertions=tuple(reader.assertions),

@@ -119,7 +119,7 @@ async def read_json(request: Request, *, limit: int = MAX_BODY_BYTES) -> Json:
     try:
         return loads(body) if isinstance(body, bytes) else await _read_aside(request, body)
     except InvalidJson as error:
-        raise InvalidJsonBody(f"The body is {error}.") from None
+        raise InvalidJsonBody(f"The body cannot be read: {error}.") from None
     except TookTooMuch as error:
         raise unreadable(error) from None
     finally:

@@ -12,10 +12,11 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
+from pipelines.core.task_files import format_of
 from pipelines.core.uploads import head_of, no_rows, refuse_unknown
 from pipelines.engine import upload_tasks
 from pipelines.engine.platform import Platform
-from pipelines.engine.upload_tasks import CHECKING_S, LargeRows
+from pipelines.engine.upload_tasks import CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
@@ -43,13 +44,15 @@ from pipelines.wire.errors import BadRequest, InvalidJsonBody, NotFound
 
 router = APIRouter(tags=["datasets"])
 MEBIBYTE = 1024 * 1024
+SMALL_YAML_BYTES = 16 * 1024  # its reader is written in Python: a hundred times slower than the others
 
 
 @router.post("/api/datasets", status_code=201, openapi_extra=schemas.UPLOAD)
 async def create_dataset(request: Request, platform: Ours, key: Contributor) -> Response:
-    """Upload tasks: a CSV file (multipart: `file`, `name`, `agent_id`), or JSON `{name, agent_id?, rows}`.
+    """Upload tasks: a file (multipart: `file`, `name`, `agent_id`), or JSON `{name, agent_id?, rows}`.
 
-    With an agent, the rows are also checked against its tools and ledger schema.
+    A file is YAML, JSON or JSON lines where its name says so, otherwise a table such as CSV. With an agent,
+    the rows are also checked against its tools and ledger schema.
     """
     async with _upload(request, platform, key.org_id, ("name", "agent_id", "rows")) as fields:
         uploaded = await upload_tasks.create_dataset(
@@ -98,7 +101,7 @@ async def list_tasks(
 
 @router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=schemas.TASK_ROWS)
 async def append_tasks(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """Add 1 to 5,000 rows: a CSV file, or JSON `{rows}`."""
+    """Add 1 to 5,000 rows: a file, or JSON `{rows}`."""
     async with _upload(request, platform, key.org_id, ("rows",)) as fields:
         uploaded = await upload_tasks.append_tasks(platform, key.org_id, dataset_id, fields.rows())
     return answer(uploaded.as_json(), 201)
@@ -153,19 +156,23 @@ class _Fields:
 
     name: Json = None
     agent_id: Json = None
-    source: Json | bytes | LargeRows = None  # a CSV is bytes
+    source: Rows = None
     file: IO[bytes] | None = None  # what a large one is in
 
-    def rows(self) -> Json | bytes | LargeRows:
+    def rows(self) -> Rows:
         if self.source is None:
             raise no_rows()
         return self.source
 
-    def take_csv(self, content: bytes | IO[bytes]) -> None:
+    def take_file(self, content: bytes | IO[bytes], filename: str) -> None:
+        format = format_of(filename)
+        most = SMALL_YAML_BYTES if format == "yaml" else SMALL_BODY_BYTES
+        if isinstance(content, bytes) and len(content) <= most:
+            self.source = SmallFile(data=content, format=format)
+            return
         if not isinstance(content, bytes):
             self.file = content
-        is_small = isinstance(content, bytes) and len(content) <= SMALL_BODY_BYTES
-        self.source = content if is_small else LargeRows(data=content, is_csv=True)  # type: ignore[assignment]
+        self.source = LargeRows(data=content, format=format)
 
 
 @asynccontextmanager
@@ -183,7 +190,7 @@ async def _upload(
             await _read_json(await read_body(request, limit), platform, org_id, taken, fields)
         yield fields
     except InvalidJson as error:
-        raise InvalidJsonBody(f"The body is {error}.") from None
+        raise InvalidJsonBody(f"The body cannot be read: {error}.") from None
     except TookTooMuch as error:
         raise unreadable(error) from None
     finally:
@@ -201,7 +208,7 @@ async def _read_json(
         assert isinstance(read, dict)
         fields.source = read["rows"]
     else:
-        fields.file, fields.source = body, LargeRows(data=body, is_csv=False)
+        fields.file, fields.source = body, LargeRows(data=body, format=None)
         job = Job("upload_head", {"taken": list(taken)}, CHECKING_S, MEBIBYTE * 4)
         (text,) = await platform.upload_helpers.run(job, body, owner=org_id)
         told = loads_own(text)
@@ -220,10 +227,10 @@ async def _read_form(request: Request, limit: int, taken: tuple[str, ...], field
         refuse_unknown(texts, ("file", *(name for name in taken if name != "rows")), "the form")
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
-                fields.take_csv(await _content(value))
+                fields.take_file(await _content(value), value.filename or "")
                 fields.name = value.filename or "dataset" if fields.name is None else fields.name
             elif name == "file":
-                fields.take_csv(value.encode())
+                fields.take_file(value.encode(), "")
             elif name == "agent_id":
                 fields.agent_id = int(value) if _is_number(value) else value
             else:

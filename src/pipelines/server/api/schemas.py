@@ -93,7 +93,11 @@ _ROW: JsonObject = {
     "additionalProperties": False,
 }
 _ROWS: JsonObject = {"type": "array", "items": _ROW, "minItems": 1, "maxItems": 5000}
-_FILE: JsonObject = {"type": "string", "format": "binary", "description": "a CSV file"}
+_FILE: JsonObject = {
+    "type": "string",
+    "format": "binary",
+    "description": "a table such as CSV, or by its name YAML, JSON or JSON lines",
+}
 
 
 def _upload(json_schema: JsonObject, form: JsonObject) -> dict[str, Any]:

@@ -69,7 +69,7 @@ async def _ingest(
     try:
         return await ingest_spans(platform, org_id, telemetry, masks_ips=request.app.state.masks_ips)
     except InvalidJson as error:
-        raise InvalidJsonBody(f"The body is {error}.") from None
+        raise InvalidJsonBody(f"The body cannot be read: {error}.") from None
     finally:
         if not isinstance(body, bytes):
             body.close()

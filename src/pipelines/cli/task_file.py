@@ -1,0 +1,27 @@
+"""A file of tasks as commands read it: the same reader as the server's, its notes told once."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pipelines.cli.files import read_bytes, stderr, stop_with
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Refused
+from pipelines.core.tasks_csv import ReadTasks, format_of, read_tasks
+from pipelines.core.tools_schema import Tool
+
+
+def read_task_file(path: Path, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None) -> ReadTasks:
+    try:
+        read = read_tasks(
+            read_bytes(path), format=format_of(path.name), tools=tools, ledger_schema=ledger_schema
+        )
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+    print_notes(read.notes)
+    return read
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Beside the output, not in it: what a machine reads stays clean."""
+    for note in notes:
+        stderr.print(f"Note: {note}", markup=False)

@@ -1,0 +1,116 @@
+"""Files of tasks by their format, which their name tells: a table, YAML, JSON, or JSON lines."""
+
+from typing import Literal, TypeAlias
+
+from pipelines.core.file_text import decode, refused
+from pipelines.core.json_text import InvalidJson, Json, loads
+from pipelines.core.problems import Problem
+from pipelines.core.task_rows import Upload, rows_from_json
+from pipelines.core.task_table import read_table
+from pipelines.core.yaml_text import read_yaml
+
+Format: TypeAlias = Literal["table", "yaml", "json", "jsonl"]
+TABLE: Format = "table"
+#: How a file's name ends; any other is a table's.
+FORMATS: dict[str, Format] = {
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+LARGEST_YAML = 2 * 1024 * 1024  # bytes: as much takes some seconds; CSV and JSONL take the whole of an upload
+_FIRST = 'begin with a task, such as {"user": "Refund order 4521."}'
+
+
+def format_of(name: str) -> Format:
+    dot = name.rfind(".")
+    return FORMATS.get(name[dot:].lower(), "table") if dot >= 0 else "table"
+
+
+def read_file(data: bytes, format: Format) -> Upload:
+    """Rows by axis name, with every problem that does not keep the file from being told apart into rows."""
+    file = decode(data)
+    if format == "table":
+        return read_table(file)
+    if not file.text.strip():
+        raise refused("the file is empty", _FIRST)
+    reader = {"yaml": _read_yaml, "json": _read_json, "jsonl": _read_lines}[format]
+    upload = reader(file.text)
+    for note in file.notes:
+        upload.notes.say(note)
+    return upload
+
+
+def _read_yaml(text: str) -> Upload:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > LARGEST_YAML:
+        message = f"a YAML file of tasks has at most {LARGEST_YAML >> 20} MiB, this one {size / 2**20:.1f}"
+        raise refused(message, "send as much as CSV, JSON or JSONL")
+    read = read_yaml(text, what="task", most_bytes=LARGEST_YAML)
+    rows, path = _listed(read.value, "a YAML list of tasks", "begin each task with `- user: `")
+    upload = rows_from_json(rows, path=path)
+    return Upload(
+        rows=upload.rows, problems=upload.problems, notes=upload.notes, is_table=False, placed=read.placed
+    )
+
+
+def _read_json(text: str) -> Upload:
+    try:
+        value = loads(text)
+    except InvalidJson as error:
+        hint = None
+        if text.lstrip().startswith("{") and "\n" in text.strip() and _is_json(text.strip().split("\n")[0]):
+            hint = "with a task on each line, name the file .jsonl"
+        raise refused(error.predicate, hint) from None
+    rows, path = _listed(value, "a JSON array of tasks", 'put the tasks into an array: [{"user": "…"}]')
+    return rows_from_json(rows, path=path)
+
+
+def _listed(value: Json, what: str, hint: str) -> tuple[Json, str]:
+    """The rows and where they stand: the whole, or what an object such as an export has as `rows`."""
+    if isinstance(value, list):
+        return value, ""
+    if not isinstance(value, dict) or not isinstance(value.get("rows"), list):
+        raise refused(f"the file must hold {what}, or one under `rows`", hint)
+    others = [key for key in value if key not in ("rows", "name")]
+    if others:
+        raise refused(f"unknown field `{others[0][:80]}` beside `rows`", "only `name` may stand beside it")
+    return value["rows"], "/rows"
+
+
+def _read_lines(text: str) -> Upload:
+    if text.lstrip().startswith("[") and (_is_json(text) or text.strip().split("\n")[0].strip() == "["):
+        raise refused("this is one JSON array, not a task on each line", "name the file .json")
+    rows: list[Json] = []
+    numbers: list[int] = []
+    problems: list[Problem] = []
+    # Not splitlines(): a line separator may stand inside a JSON string.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(loads(line.strip()))
+            numbers.append(number)
+        except InvalidJson as error:
+            problems.append(Problem(path=f"line {number}", row=number, message=error.predicate))
+    if not rows and len(problems) > 1:
+        raise refused("no line of the file is JSON", _FIRST)
+    upload = rows_from_json(
+        rows, path="file", at=lambda index: (numbers[index], f"line {numbers[index]}: "), word="line"
+    )
+    found = tuple(problem for problem in upload.problems if rows or problem.path != "file")
+    return Upload(rows=upload.rows, problems=(*problems, *found), notes=upload.notes, is_table=False)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        loads(text)
+    except InvalidJson:
+        return False
+    return True
+
+
+def read_source(source: bytes | Json, format: Format) -> Upload:
+    """A file's bytes, or rows that came as JSON."""
+    return read_file(source, format) if isinstance(source, bytes) else rows_from_json(source)

@@ -1,0 +1,94 @@
+"""How a task goes on after its first turn: read from what a row has, and refused where it cannot be run.
+
+`turn_mode` and `simulator_mode` may be left out where only one reading makes sense. What no run could do is
+refused when it is uploaded, not when somebody runs it.
+"""
+
+from collections.abc import Iterator
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.problems import Problem
+from pipelines.core.seed import CONVERSATION, Seed
+
+_TURNS, _PERSONA, _MODE, _WHO = (
+    "scripted_user_turns",
+    "user_simulator_persona",
+    "turn_mode",
+    "simulator_mode",
+)
+_CODING = ("scenario_ref", "workspace_seed", "setup_command", "eval")
+_SCRIPT = 'give `scripted_user_turns`, such as ["Yes, go ahead."]'
+
+
+def with_modes(axes: JsonObject) -> tuple[JsonObject, list[str]]:
+    """The axes with the modes that the others leave no choice about, and a sentence on each."""
+    read = dict(axes)
+    has_turns, has_persona = _is_given(axes, _TURNS), _is_given(axes, _PERSONA)
+    signs = [axis for axis in (_TURNS, _PERSONA, _WHO) if _is_given(axes, axis)]
+    said = []
+    if not _is_given(axes, _MODE) and signs:
+        read[_MODE] = CONVERSATION
+        said.append(f"`{_MODE}` is read as `{CONVERSATION}`, since there is `{signs[0]}`.")
+    is_conversation = str(read.get(_MODE) or "").strip().lower() == CONVERSATION
+    if is_conversation and has_turns and not has_persona and not _is_given(axes, _WHO):
+        read[_WHO] = "scripted"
+        said.append(f"`{_WHO}` is read as `scripted`, since there are `{_TURNS}`.")
+    return read, said
+
+
+def cannot_run(axes: JsonObject, seed: Seed) -> list[Problem]:
+    """Why no run of this task could be what its author means; by axis."""
+    return [
+        *_persona_problems(axes, seed),
+        *([] if seed.is_conversation else _one_turn_problems(axes, seed)),
+        *_coding_problems(seed),
+    ]
+
+
+def without_effect(seed: Seed) -> Iterator[str]:
+    """What a run will pass over, as sentences."""
+    if not seed.is_conversation:
+        if seed.termination_keyword is not None:
+            yield "`termination_keyword` has no effect: the task has one turn."
+        if seed.memory_mode != "replay":
+            yield f"`memory_mode` `{seed.memory_mode}` has no effect: the task has one turn."
+        return
+    turns = len(seed.scripted_user_turns) + 1
+    if turns > seed.max_turns:
+        count = f"only {seed.max_turns} of {turns} user turns are said"
+        yield f"{count}, since `max_turns` is {seed.max_turns}."
+
+
+def _persona_problems(axes: JsonObject, seed: Seed) -> Iterator[Problem]:
+    if not seed.is_conversation or seed.simulator_mode == "scripted":
+        return
+    if _is_given(axes, _TURNS) and not _is_given(axes, _WHO):
+        message = f"there are both `{_TURNS}` and `{_PERSONA}`, and `{_WHO}` does not say which counts"
+        yield Problem(path=f"/{_WHO}", message=message, hint=f"set `{_WHO}` to `scripted`")
+        return
+    place = next((axis for axis in (_WHO, _PERSONA) if _is_given(axes, axis)), _MODE)
+    message = "the user would be played by a persona, which needs a model; that is not there yet"
+    yield Problem(path=f"/{place}", message=message, hint=f"set `{_WHO}` to `scripted` and {_SCRIPT}")
+
+
+def _one_turn_problems(axes: JsonObject, seed: Seed) -> Iterator[Problem]:
+    hint = f"set `{_MODE}` to `{CONVERSATION}`, or leave the other out"
+    for axis in (_TURNS, _PERSONA):
+        if _is_given(axes, axis):
+            message = f"`{axis}` is for a conversation, and `{_MODE}` is `{seed.turn_mode}`"
+            yield Problem(path=f"/{axis}", message=message, hint=hint)
+    if _is_given(axes, "max_turns") and seed.max_turns > 1:
+        message = f"`max_turns` is {seed.max_turns}, but the task has one turn: it is no conversation"
+        yield Problem(path="/max_turns", message=message, hint=f"leave it out, or {_SCRIPT}")
+
+
+def _coding_problems(seed: Seed) -> Iterator[Problem]:
+    for axis in _CODING:
+        if getattr(seed, axis) is not None:
+            message = f"`{axis}` is for coding tasks, which cannot be run yet"
+            yield Problem(path=f"/{axis}", message=message, hint="leave it out")
+
+
+def _is_given(axes: JsonObject, axis: str) -> bool:
+    value = axes.get(axis)
+    return value not in (None, "", [], {}) and not (isinstance(value, str) and not value.strip())

@@ -1,0 +1,106 @@
+"""Tables of tasks: a header of column names, and a task in every row under it.
+
+Rows are numbered as a spreadsheet shows them: the header is row 1, empty rows count, and a cell with line
+breaks is still one row.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pipelines.core.csv_text import records_of
+from pipelines.core.file_text import FileText
+from pipelines.core.notes import Notes
+from pipelines.core.problems import Problem
+from pipelines.core.table_layout import FIRST_LINE, Layout, layout_of
+from pipelines.core.task_columns import REQUIRED, Column, column_of
+from pipelines.core.task_rows import (
+    MAX_ROWS,
+    Row,
+    RowReader,
+    Upload,
+    clash,
+    column_hint,
+    count_problems,
+    read_as,
+)
+
+
+def read_table(file: FileText) -> Upload:
+    """Rows by axis name. Refused at once only when the file cannot be told apart into rows."""
+    layout = layout_of(file.text)
+    columns = [column_of(name) for name in layout.header]
+    notes = Notes()
+    for note in (*file.notes, *layout.notes, *_renamed(layout.header, columns)):
+        notes.say(note)
+    problems = list(_header_problems(layout.header, columns))
+    filled = [
+        (number, cells)
+        for number, cells in enumerate(records_of(layout.text, layout.separator), start=1)
+        if number > layout.header_row and any(map(str.strip, cells))
+    ]
+    problems.extend(count_problems(len(filled), "file"))
+    reader = RowReader(is_table=True)
+    rows = _rows(layout, columns, filled[:MAX_ROWS], reader, problems)
+    return Upload(rows=tuple(rows), problems=(*problems, *reader.problems), notes=notes, is_table=True)
+
+
+def _rows(
+    layout: Layout,
+    columns: list[Column | None],
+    filled: list[tuple[int, list[str]]],
+    reader: RowReader,
+    problems: list[Problem],
+) -> list[Row]:
+    header = layout.header
+    names = {column.name: name for column, name in zip(columns, header, strict=True) if column is not None}
+    # What is told of the header is not told again of every row.
+    told = frozenset() if REQUIRED.name in names else frozenset({REQUIRED.name})
+    rows = []
+    for number, cells in filled:
+        beyond = cells[len(header) :]
+        if len(cells) < len(header) or any(map(str.strip, beyond)):
+            problems.append(_ragged(number, cells, header))
+            continue
+        given = {}
+        for name, column, cell in zip(header, columns, cells, strict=False):
+            if column is not None and cell.strip():
+                given[column.name] = cell
+            elif not name and cell.strip():
+                message = "a cell has content, but no name above it in the header"
+                problems.append(Problem(path=f"row {number}", row=number, message=message))
+        rows.append(reader.read(number, f"row {number}", names, given, told))
+    return rows
+
+
+def _renamed(header: tuple[str, ...], columns: list[Column | None]) -> list[str]:
+    named = zip(header, columns, strict=True)
+    return [read_as(name, column.name) for name, column in named if column and name != column.name]
+
+
+def _header_problems(header: tuple[str, ...], columns: list[Column | None]) -> Iterator[Problem]:
+    by_column: dict[str, list[str]] = {}
+    for name, times in Counter(header).items():
+        if name and times > 1:
+            message = f"the column `{name}` stands {times} times"
+            yield Problem(path=f"column {name}", column=name, message=message, hint="keep one of them")
+        column = column_of(name)
+        if column is not None:
+            by_column.setdefault(column.name, []).append(name)
+        elif name:
+            hint = column_hint(name)
+            yield Problem(
+                path=f"column {name}", column=name, message=f"unknown column `{name[:80]}`", hint=hint
+            )
+    for column_name, names in by_column.items():
+        if len(names) > 1:
+            yield clash(f"column {names[-1]}", column_name, names)
+    if REQUIRED.name not in by_column:
+        message = f"the column `{REQUIRED.name}` is missing"
+        yield Problem(path=f"column {REQUIRED.name}", column=REQUIRED.name, message=message, hint=FIRST_LINE)
+
+
+def _ragged(number: int, cells: list[str], header: tuple[str, ...]) -> Problem:
+    count = f"{len(cells)} cell{'s' if len(cells) != 1 else ''}"
+    message = f"the row has {count}, the header {len(header)}"
+    hint = "a cell with separators, quotes or line breaks needs quotes around it"
+    return Problem(path=f"row {number}", row=number, message=message, hint=hint)
