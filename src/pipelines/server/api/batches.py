@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -28,8 +29,10 @@ from pipelines.server.api.common import (
 )
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.storage.batches import batches_of_org
+from pipelines.storage.connection import Connection
 from pipelines.storage.paging import Filter
 from pipelines.storage.runs import runs_of_org
+from pipelines.storage.summaries import asked_of_tasks
 
 router = APIRouter(prefix="/api/batches", tags=["batches"])
 EXPORT_PAGE = 200  # runs in memory at once while a batch is exported
@@ -133,15 +136,18 @@ async def _pages(platform: Platform, filters: list[Filter]) -> AsyncIterator[lis
     """A page in memory at a time: a batch may have any number of runs, and a run a long transcript."""
     after: int | None = None
     while True:
-        page = await platform.database.read(
-            lambda connection, after=after: runs_of_org(  # type: ignore[misc]
-                connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False
-            )
-        )
-        yield [run.as_json() for run in page.items]
-        after = page.last_id
+        items, after = await platform.database.read(partial(_exported, filters=filters, after=after))
+        yield items
         if after is None:
             return
+
+
+def _exported(
+    connection: Connection, *, filters: list[Filter], after: int | None
+) -> tuple[list[JsonObject], int | None]:
+    page = runs_of_org(connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False)
+    asked = asked_of_tasks(connection, (run.task_id for run in page.items))
+    return [run.as_json() | asked[run.task_id].as_json() for run in page.items], page.last_id
 
 
 async def _as_json(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[bytes]:
