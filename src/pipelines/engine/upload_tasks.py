@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -54,13 +54,13 @@ class LargeRows:
     is_csv: bool
 
 
-class _Checked(NamedTuple):
+class Checked(NamedTuple):
     seeds: Sequence[Seed | SeedText]
     warnings: list[JsonObject]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Surroundings:
+class Surroundings:
     """What rows are checked against: nothing without an agent."""
 
     tools: tuple[Tool, ...] | None = None
@@ -72,13 +72,13 @@ async def create_dataset(
     platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: bytes | Json | LargeRows
 ) -> Uploaded:
     problems = _name_problems(name) + _agent_id_problems(agent_id)
-    around = _Surroundings()
+    around = Surroundings()
     if isinstance(agent_id, int) and not problems:
-        found = await _surroundings(platform, org_id, agent_id)
+        found = await surroundings_of(platform, org_id, agent_id)
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
-    seeds, warnings = await _check(platform, org_id, rows, around, problems)
+    seeds, warnings = await check_rows(platform, org_id, rows, around, problems)
     now = platform.now()
 
     def add_dataset(connection: Connection) -> int:
@@ -98,11 +98,11 @@ async def append_tasks(
     platform: Platform, org_id: int, dataset_id: int, rows: bytes | Json | LargeRows
 ) -> Uploaded:
     dataset = await find_dataset(platform, org_id, dataset_id)
-    around = _Surroundings()
+    around = Surroundings()
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
-        around = await _surroundings(platform, org_id, dataset.agent_id) or around
-    seeds, warnings = await _check(platform, org_id, rows, around, [])
+        around = await surroundings_of(platform, org_id, dataset.agent_id) or around
+    seeds, warnings = await check_rows(platform, org_id, rows, around, [])
     dataset, task_ids = await _store(platform, org_id, seeds, lambda connection: dataset_id, platform.now())
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
 
@@ -146,7 +146,9 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[S
             page = datasets.tasks_of_dataset(
                 connection, dataset_id, limit=EXPORTED_AT_ONCE, after_id=after_id
             )
-            return [datasets.whole_seed(connection, task) for task in page.items], page.last_id
+            whole = [datasets.whole_seed(connection, task) for task in page.items]
+            # What a corrected task draws under is its former name, which no author writes.
+            return [replace(seed, drawn_as=None) for seed in whole], page.last_id
 
         seeds, after_id = await platform.database.read(some)
         yield seeds
@@ -168,26 +170,26 @@ def _agent_id_problems(agent_id: Json) -> list[Problem]:
     return [Problem(path="/agent_id", message="must be the id of an agent, or left out")]
 
 
-async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surroundings | None:
+async def surroundings_of(platform: Platform, org_id: int, agent_id: int) -> Surroundings | None:
     agent = await platform.database.read(
         lambda connection: agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id)
     )
     if agent is None:
         return None
-    return _Surroundings(
+    return Surroundings(
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         definition_text=agent.definition_text,
     )
 
 
-async def _check(
+async def check_rows(
     platform: Platform,
     org_id: int,
     rows: bytes | Json | LargeRows,
-    around: _Surroundings,
+    around: Surroundings,
     problems: list[Problem],
-) -> _Checked:
+) -> Checked:
     """The seeds and what their author should know, or Refused with every problem."""
     try:
         if isinstance(rows, LargeRows):
@@ -202,19 +204,19 @@ async def _check(
     return checked
 
 
-async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: _Surroundings) -> _Checked:
+async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: Surroundings) -> Checked:
     definition = around.definition_text
     job = Job("upload_rows", {"is_csv": rows.is_csv, "definition": definition}, CHECKING_S, MOST_SEEDS_BYTES)
     *written, warnings = await platform.upload_helpers.run(job, rows.data, owner=org_id)
-    return _Checked(list(map(seed_text, written)), loads_own(warnings))  # type: ignore[arg-type]
+    return Checked(list(map(seed_text, written)), loads_own(warnings))  # type: ignore[arg-type]
 
 
-def _check_here(rows: bytes | Json, around: _Surroundings) -> _Checked:
+def _check_here(rows: bytes | Json, around: Surroundings) -> Checked:
     seeds = parse_tasks(rows, tools=around.tools, ledger_schema=around.ledger_schema)
     warnings = upload_warnings(
         seeds, tools=around.tools, ledger_schema=around.ledger_schema, may_read=has_time(MOST_WARNING_S)
     )
-    return _Checked(seeds, warnings)
+    return Checked(seeds, warnings)
 
 
 async def _store(

@@ -15,9 +15,11 @@ from pipelines.engine.platform import Platform
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
+    MAX_PAGE,
     Contributor,
     Cursor,
     Id,
+    JudgedBy,
     Limit,
     OptionalId,
     Ours,
@@ -25,6 +27,7 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    encode_cursor,
     id_cursor,
 )
 from pipelines.server.batch_watches import BatchWatches
@@ -103,9 +106,28 @@ async def resume_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contri
 
 
 @router.post("/{batch_id}/judge")
-async def judge_batch(batch_id: Id, platform: Ours, key: Contributor) -> Response:
-    """Judge every ended run anew; nothing is sent to the agent."""
-    return answer(await review_runs.rejudge_batch(platform, key.org_id, batch_id))
+async def judge_batch(
+    batch_id: Id,
+    platform: Ours,
+    key: Contributor,
+    oracle: JudgedBy = "own",
+    limit: Annotated[int | None, Query(ge=1, le=MAX_PAGE, description="runs in this call; all")] = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Judge every ended run anew, by its own oracle or its task's present one; nothing is sent to the agent.
+
+    Says which verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
+    """
+    done = await review_runs.rejudge_batch(
+        platform,
+        key.org_id,
+        batch_id,
+        by_present_oracle=oracle == "present",
+        after_id=id_cursor(cursor),
+        limit=limit,
+    )
+    place = encode_cursor(str(done.last_id)) if done.last_id is not None else None
+    return answer(done.report | {"next_cursor": place})
 
 
 @router.get("/{batch_id}/compare")

@@ -14,6 +14,7 @@ from pipelines.server.api.common import (
     Contributor,
     Cursor,
     Id,
+    JudgedBy,
     Limit,
     OptionalId,
     Ours,
@@ -120,15 +121,22 @@ async def cancel_run(run_id: Id, platform: Ours, runner: Runner, key: Contributo
 
 
 @router.post("/{run_id}/judge")
-async def judge_run(run_id: Id, platform: Ours, key: Contributor) -> Response:
-    """Judge an ended run anew; nothing is sent to the agent."""
-    run = await review_runs.rejudge_run(platform, key.org_id, run_id)
+async def judge_run(run_id: Id, platform: Ours, key: Contributor, oracle: JudgedBy = "own") -> Response:
+    """Judge an ended run anew, by its own oracle or its task's present one; nothing is sent to the agent."""
+    run = await review_runs.rejudge_run(platform, key.org_id, run_id, by_present_oracle=oracle == "present")
     return answer(run.as_json())
+
+
+@router.get("/{run_id}/verdicts")
+async def get_verdicts(run_id: Id, platform: Ours, key: Viewer) -> Response:
+    """The run's verdict, those before it with the oracle and grader each was by, and what people said."""
+    looker = Looker(key.org_id, reviewer_of(key, None))
+    return answer(await review_runs.read_verdicts(platform, looker, run_id))
 
 
 @router.post("/{run_id}/verdict", openapi_extra=json_body(review_schemas.RUN_VERDICT))
 async def post_verdict(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """A person's verdict on an ended run, beside the machine's. It decides the run's item of the review queue.
+    """A person's verdict on an ended run, beside the machine's; it decides the run's item of the queue.
 
     409 where it has been decided, unless `again` is true: then what was said before stays in the history.
     """
