@@ -14,6 +14,7 @@ from pipelines.cli.usage import usage_lines
 MOST_BLOCKS = 12  # of runs that did not pass; the others are counted, and listed by `ls`
 MOST_PASSED = 12  # lines of runs that passed; of more they are counted
 MOST_WARNINGS = 10
+MOST_K = 4  # of pass^k: the first and the last, where tasks were repeated often
 MOST_RUNS_NAMED = 5
 LONGEST_INSTRUCTION = 160
 LONGEST_REASON = 600
@@ -127,7 +128,8 @@ def _print_summary(console: Console, batch: Any, runs: list[Any]) -> None:
         low, high = summary["pass_rate_interval"]
         rate = f"{summary['passed']} of {summary['judged']} judged runs pass: {summary['pass_rate']:.0%}"
         print_block(console, "", f"{rate} (95 % interval {low:.0%}–{high:.0%})", indent=0)
-    for k, share in list(summary["pass_hat_k"].items()):
+    by_k = list(summary["pass_hat_k"].items())
+    for k, share in by_k if len(by_k) <= MOST_K else [*by_k[: MOST_K - 1], by_k[-1]]:
         print_block(console, "", f"pass^{k}: {share:.0%} of tasks pass {k} times out of {k}", indent=0)
     for line in usage_lines(runs):
         print_block(console, "", line, indent=0)

@@ -28,8 +28,9 @@ def print_block(
     lines = Text(printable(words).expandtabs(4), style=rest).wrap(console, width) or [Text()]
     for number, line in enumerate(lines):
         head = label.ljust(inner) if number == 0 else " " * inner
-        line.rstrip()
-        console.print(Text.assemble((head, style), line), soft_wrap=True, end="\n")
+        whole = Text.assemble((head, style), line)
+        whole.rstrip()
+        console.print(whole, soft_wrap=True)
 
 
 def print_title(console: Console, words: str) -> None:

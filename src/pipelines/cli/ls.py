@@ -37,6 +37,8 @@ def print_list(server: Server, what: str, asked: Asked, *, as_json: bool) -> Non
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
+    if what == "batches":
+        items = [item | server.get(f"/api/batches/{item['id']}") for item in items]
     columns, row = _KINDS[what]
     print_rows(columns, [row(item) for item in items], empty=f"There are no {what} yet.")
 
@@ -90,8 +92,10 @@ def _list_runs(server: Server, asked: Asked, *, as_json: bool) -> None:
 def _batch(item: Any) -> tuple[str, ...]:
     dataset = "some tasks" if item["dataset_id"] is None else f"dataset {item['dataset_id']}"
     agent = f"agent {item['agent_id']} v{item['agent_version']}"
+    counts = item["counts"]
+    passed = f"{counts['by_verdict'].get('PASS', 0)}/{counts['total']}"
     repeats = f"× {item['repeats']}"
-    return str(item["id"]), item["status"], agent, dataset, repeats, str(item["created_at"])[:19]
+    return str(item["id"]), item["status"], passed, agent, dataset, repeats, str(item["created_at"])[:19]
 
 
 def _agent(item: Any) -> tuple[str, ...]:
@@ -112,7 +116,7 @@ def _dataset(item: Any) -> tuple[str, ...]:
 
 
 _KINDS: dict[str, tuple[tuple[str, ...], Any]] = {
-    "batches": (("batch", "status", "agent", "tasks", "repeats", "created"), _batch),
+    "batches": (("batch", "status", "passed", "agent", "tasks", "repeats", "created"), _batch),
     "agents": (("agent", "version", "status", "mode", "name"), _agent),
     "datasets": (("dataset", "size", "for", "created", "name"), _dataset),
 }

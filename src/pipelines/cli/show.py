@@ -59,7 +59,7 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
         return
     console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
     _print_head(console, run)
-    _print_asked(console, run, longest)
+    _print_asked(console, run, _oracle(server, run), longest)
     _print_trace(console, trace, longest, MOST_ROWS if not full else WITHOUT_LIMIT)
     _print_changes(console, run, trace, longest, MOST_CHANGES if not full else WITHOUT_LIMIT)
     if run["final_response"] is not None:
@@ -102,12 +102,21 @@ def _print_head(console: Console, run: Any) -> None:
         print_block(console, "", line, indent=0, rest="dim")
 
 
-def _print_asked(console: Console, run: Any, longest: int) -> None:
+def _oracle(server: Server, run: Any) -> Any:
+    """What its verdict is by: the run's own, or a later version of its task's."""
+    version = ((run["judgement"] or {}).get("oracle") or {}).get("version")
+    listed = server.find(f"/api/tasks/{run['task_id']}/oracles") if version else None
+    found = [each for each in (listed or {}).get("items") or () if each["version"] == version]
+    return found[0] if found else run["odyssey_seed"]
+
+
+def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
     seed = run["odyssey_seed"]
     turns = [seed["user_instruction"], *(seed.get("scripted_user_turns") or ())]
     _part(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
-    oracle = [f"{axis}: {value_text(seed[axis], longest)}" for axis in ORACLE if seed.get(axis) is not None]
-    _part(console, "Expected", oracle or ["nothing is said: the task has no oracle"])
+    given = [axis for axis in ORACLE if oracle.get(axis) is not None]
+    lines = [f"{axis}: {value_text(oracle[axis], longest)}" for axis in given]
+    _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
 
 
 def _print_trace(console: Console, trace: list[Any], longest: int, most: int) -> None:

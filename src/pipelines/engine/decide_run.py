@@ -66,7 +66,7 @@ def _decide(
     if review.status is ReviewStatus.DECIDED:
         if not asked.again:
             decided = review.verdict.value if review.verdict is not None else ""
-            says = f'Run {run_id} has been decided ({decided}); send "again": true to decide anew.'
+            says = f'Run {run_id} has been decided ({decided}); send "again": true (--again) to decide anew.'
             raise Conflict(says)
         reopen(platform, looker, review.review_id, asked.given.note, connection)
     item = decide(platform, looker, review.review_id, asked.given, {}, connection)
