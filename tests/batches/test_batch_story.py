@@ -193,11 +193,39 @@ def test_judging_anew_asks_no_agent(api: Api):
             "batch_id": batch_id,
             "judged": 2,
             "changed": 0,
+            "changes": [],
+            "next_cursor": None,
         }
         again = api.post(f"/api/runs/{before[0]['id']}/judge")
         assert again["judgement"] == before[0]["judgement"]
         assert len(agent.dispatches) == dispatched
     assert api.whole_runs(batch_id) == before
+
+
+def test_a_batch_is_judged_by_corrected_oracles_a_part_at_a_time_and_asks_no_agent(api: Api):
+    wrong = REFUND_TASK | {"expected_state": {"order.4521.status": "cancelled"}}
+    with played(refunds) as agent:
+        batch_id = api.start_batch(agent.url, wrong, REFUND_TASK, wrong)
+        api.ended(batch_id)
+        dispatched = len(agent.dispatches)
+        first, _, third = api.runs(batch_id)
+        api.put(f"/api/tasks/{first['task_id']}/oracle", {"expected_state": REFUND_TASK["expected_state"]})
+        path = f"/api/batches/{batch_id}/judge?oracle=present&limit=2"
+        done = api.post(path)
+        rest = api.post(f"{path}&cursor={done['next_cursor']}")
+        assert len(agent.dispatches) == dispatched
+    assert (done["judged"], done["changed"]) == (2, 1)
+    assert done["changes"] == [
+        {
+            "run_id": first["id"],
+            "task_id": first["task_id"],
+            "from": {"verdict": "FAIL", "failure_mode": first["failure_mode"]},
+            "to": {"verdict": "PASS", "failure_mode": None},
+        }
+    ]
+    assert (rest["judged"], rest["changed"], rest["next_cursor"]) == (1, 0, None)
+    assert [run["verdict"] for run in api.runs(batch_id)] == ["PASS", "PASS", third["verdict"]]
+    assert api.batch(batch_id)["summary"]["passed"] == 2
 
 
 def test_runs_are_found_by_batch_verdict_and_status(api: Api):

@@ -646,3 +646,23 @@ async def test_runs_are_tried_again_once_however_often_it_is_asked(database: Dat
         )
         == ids[2:]
     )
+
+
+async def test_a_verdict_is_kept_when_another_takes_its_place(database: Database):
+    _, (run_id,) = await stored_runs(database, 1)
+
+    async def judge(verdict: str | None, **more: Any) -> bool:
+        ending = Ending(status=RunStatus.COMPLETED, verdict=verdict, **more)
+        return await database.write(
+            lambda connection: runs.set_verdict(connection, run_id=run_id, ending=ending, now=LATER)
+        )
+
+    assert await judge("FAIL", failure_mode="incomplete", judgement={"reasoning": "no"})
+    assert not await judge("FAIL", failure_mode="incomplete", judgement={"reasoning": "no"})
+    assert await judge(None, judge_error="broke")
+    earlier = await database.read(lambda connection: runs.past_verdicts(connection, run_id))
+    assert [(past["verdict"], past["judgement"]) for past in earlier] == [
+        ("FAIL", {"reasoning": "no"}),
+        (None, None),
+    ]
+    assert earlier[0]["replaced_at"] == LATER

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nodes import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
-from pipelines.cli.run import warnings_of
+from pipelines.cli.batch_report import warnings_of
 from played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
 
 WIDE = {"COLUMNS": "200"}
@@ -78,7 +78,7 @@ def test_all_pass_is_exit_code_0(api: Api, cli: Cli):
         code, out, err = cli.run("--agent", agent_id, "--dataset", cli.tasks(*ROWS), "--repeats", "2")
         assert code == 0, err
         assert len(agent.dispatches) == 8
-    assert out.count("PASS") == 8
+    assert out.count("PASS run") == 8
     assert "8 of 8 judged runs pass: 100%" in out
     assert "pass^2: 100%" in out
     assert "batch" in err

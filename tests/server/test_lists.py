@@ -90,3 +90,15 @@ async def test_an_export_comes_in_parts_and_uploads_to_the_same_seeds(org: Org) 
     assert (
         answered(await org.client.get(path, params={"format": "json"}))["rows"] == json.loads(as_json)["rows"]
     )
+
+
+async def test_a_run_says_what_was_asked_of_it_and_in_which_row(org: Org) -> None:
+    agent = await org.agent()
+    rows = [TASK | {"user": "Hi."}, TASK | {"user": "word " * 200}]
+    dataset = await org.dataset(*rows, agent_id=agent["id"])
+    run = await org.open_run(agent["id"], dataset["task_ids"][1])
+    answered(await run.finish())
+    (listed,) = answered(await org.client.get("/api/runs"))["items"]
+    whole = answered(await org.client.get(f"/api/runs/{run.id}"))
+    for shown in (listed, whole):
+        assert (shown["row_number"], shown["user_instruction"]) == (2, ("word " * 200)[:500])

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from pipelines.cli.files import stop
-from pipelines.cli.project import AGENT_FILE, TASKS_FILE
+from pipelines.cli.project import AGENT_FILE, TASKS_FILES, tasks_file
 from pipelines.cli.suites import FILE
 from pipelines.core.json_text import JsonObject
 from pipelines.core.yaml_text import as_yaml
@@ -95,15 +95,16 @@ def _suites(top: Path) -> str:
         label = folder.name if folder != top else "agent"
         label = label if label not in agents else place.replace("/", "-")
         agents[label] = {"folder": place}
-        if (folder / TASKS_FILE).is_file():
-            dataset = (folder / TASKS_FILE).relative_to(top).as_posix()
+        tasks = folder / tasks_file(folder)
+        if tasks.is_file():
+            dataset = tasks.relative_to(top).as_posix()
             suites[label] = {"agent": label, "dataset": dataset, "repeats": 3, "min_pass": 2}
         if (folder / SCENARIOS).is_file():
             scenarios = (folder / SCENARIOS).relative_to(top).as_posix()
             suites[f"{label}-pressure"] = {"agent": label, "scenarios": scenarios, "fail_on": "critical"}
     if not suites:
         stop(
-            f"The agents here have neither {TASKS_FILE} nor {SCENARIOS} beside them: there is nothing to run."
+            f"The agents here have neither {TASKS_FILES[0]} nor {SCENARIOS} beside them: there is nothing to run."
         )
     return (
         "\n".join(

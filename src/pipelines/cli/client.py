@@ -1,5 +1,7 @@
 """Talking to a server from a command: the key found, errors turned into messages."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -84,6 +86,19 @@ class Server:
             cursor = page["next_cursor"]
             if cursor is None:
                 return items
+
+    def events(self, path: str) -> Iterator[Any]:
+        """What a server sends as it happens, until it ends."""
+        try:
+            with self._client.stream("GET", path, timeout=None) as response:
+                if response.is_error:
+                    response.read()
+                    _stop_with_error(path, response)
+                for line in response.iter_lines():
+                    if line.startswith("data: "):
+                        yield json.loads(line.removeprefix("data: "))
+        except httpx2.HTTPError as error:
+            stop(f"{self._client.base_url} does not answer any more ({error}).")
 
     def _ask(self, method: str, path: str, **options: Any) -> Any:
         response = self._request(method, path, **options)

@@ -9,9 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.cli.batch_report import why
+from pipelines.cli.blocks import COLOURS
 from pipelines.cli.client import Server
 from pipelines.cli.junit import printable
-from pipelines.cli.run import COLOURS, why
 
 ENDED = ("completed", "failed", "cancelled")
 LONGEST_NAME = 24

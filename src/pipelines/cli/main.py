@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pipelines.cli import ci, odyssey
 from pipelines.cli.eval.commands import app as eval_app
+from pipelines.cli.look_commands import app as look_app
 
 app = typer.Typer(
     help="Odyssey: test AI agents against a world that answers.",
@@ -21,6 +22,7 @@ app = typer.Typer(
 app.add_typer(odyssey.app, name="odyssey")
 app.add_typer(eval_app, name="eval")
 app.add_typer(ci.app, name="ci")
+app.add_typer(look_app)  # its commands are the app's own
 stderr = Console(stderr=True, highlight=False)
 
 

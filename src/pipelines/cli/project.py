@@ -69,13 +69,14 @@ def find_project(
         directory=directory.resolve(),
         app=app,
         agent=agent,
-        dataset=_placed(directory, dataset, _tasks_file(directory) if dataset is None else ""),
+        dataset=_placed(directory, dataset, tasks_file(directory) if dataset is None else ""),
         definition=definition,
         unreadable=unreadable,
     )
 
 
-def _tasks_file(directory: Path) -> str:
+def tasks_file(directory: Path) -> str:
+    """The name of the folder's tasks, whether they are there or not."""
     there = [name for name in TASKS_FILES if (directory / name).is_file()]
     if len(there) > 1:
         stop(f"{directory} has {' and '.join(there)}: say which with --dataset.")

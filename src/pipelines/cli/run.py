@@ -8,23 +8,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from pipelines.cli.batch_report import print_batch
+from pipelines.cli.blocks import COLOURS, new_console
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
-from pipelines.cli.junit import as_junit, printable
+from pipelines.cli.junit import as_junit
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
 from pipelines.cli.task_file import print_notes
 from pipelines.core.gate import ExitCode, is_not_run, tally
 
-MOST_WARNINGS = 10  # shown below the table
-MOST_RUNS_NAMED = 5
 MOST_NAMED = 10  # agents, where one is not found
-COLOURS = {"PASS": "green", "FAIL": "red", "PENDING": "yellow"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,13 +66,13 @@ def run_once(server: Server, wanted: Wanted) -> Ran:
         lambda: _opened(server.post(path, body)),
         live=lambda seen: _live(seen["counts"]["by_verdict"]),
     )
-    runs = _standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
+    runs = standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
     if wanted.junit is not None:
         write_text(wanted.junit, as_junit(batch, runs))
     if wanted.as_json:
         typer.echo(json.dumps({"batch": batch, "runs": runs}))
     else:
-        _print(batch, runs)
+        print_batch(new_console(), batch, runs)
     return Ran(batch, runs, was_cancelled)
 
 
@@ -154,62 +151,9 @@ def _live(by_verdict: dict[str, int]) -> str:
     )
 
 
-def _standing(runs: list[Any]) -> list[Any]:
+def standing(runs: list[Any]) -> list[Any]:
     """Without those that were sent again: an interrupted run and its new attempt count once."""
     return [run for run in runs if not run["retried"]]
-
-
-def _print(batch: Any, runs: list[Any]) -> None:
-    console = Console(highlight=False)
-    table = Table("run", "task", "verdict", "failure mode", "why")
-    for run in runs:
-        verdict = run["verdict"] or ("–" if run["judge_error"] is None else "ERROR")
-        table.add_row(
-            str(run["id"]),
-            f"{run['task_id']}" + (f" ({run['repeat_number']})" if batch["repeats"] > 1 else ""),
-            f"[{COLOURS.get(verdict, 'dim')}]{verdict}[/]",
-            run["failure_mode"] or run["error_class"] or "",
-            escape(printable(why(run))),
-        )
-    console.print(table)
-    summary = batch["summary"]
-    if summary["pass_rate"] is not None:
-        low, high = summary["pass_rate_interval"]
-        rate = f"{summary['passed']} of {summary['judged']} judged runs pass: {summary['pass_rate']:.0%}"
-        console.print(f"{rate} (95 % interval {low:.0%}–{high:.0%})")
-    for k, share in summary["pass_hat_k"].items():
-        console.print(f"pass^{k}: {share:.0%} of tasks pass {k} times out of {k}")
-    for line in warnings_of(runs):
-        console.print(f"[yellow]warning[/] {escape(printable(line))}")
-    undecided = len([run for run in runs if run["verdict"] == "PENDING" or run["judge_error"]])
-    if undecided:
-        where = f"/api/runs?needs_review=true&batch_id={batch['id']}"
-        console.print(f"{undecided} of {len(runs)} need a person to decide: {where}")
-
-
-def warnings_of(runs: list[Any]) -> list[str]:
-    """What the runs point out, each thing once, with the runs that do."""
-    found: dict[str, list[int]] = {}
-    for run in runs:
-        for warning in run["soft_warnings"] or ():
-            found.setdefault(str(warning), []).append(run["id"])
-    lines = [f"{_named(ids)}: {warning}" for warning, ids in found.items()]
-    more = len(lines) - MOST_WARNINGS
-    return lines[:MOST_WARNINGS] + ([f"… and {more} more: soft_warnings of each run"] if more > 0 else [])
-
-
-def _named(ids: list[int]) -> str:
-    some = ", ".join(map(str, ids[:MOST_RUNS_NAMED])) + (", …" if len(ids) > MOST_RUNS_NAMED else "")
-    return f"run {some}" if len(ids) == 1 else f"runs {some}"
-
-
-def why(run: Any) -> str:
-    """One line on a run: the verdict's reason, or why there is none."""
-    if run["judge_error"]:
-        return str(run["judge_error"])
-    if run["error_class"]:
-        return str((run["error_json"] or {}).get("detail", ""))
-    return str((run["judgement"] or {}).get("reasoning", ""))
 
 
 def gate_code(runs: list[Any], fail_under: float) -> ExitCode:

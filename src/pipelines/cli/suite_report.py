@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+from pipelines.cli.batch_report import why
 from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, unmet
 from pipelines.cli.eval.junit import as_junit as matrix_junit
 from pipelines.cli.eval.run import Ran as MatrixRan
 from pipelines.cli.junit import as_junit as batch_junit
 from pipelines.cli.junit import printable
-from pipelines.cli.run import Ran, told_not_run, why
+from pipelines.cli.run import Ran, told_not_run
 from pipelines.core.compare_results import in_cell, told
 from pipelines.core.gate import ExitCode, Tally, tally
 from pipelines.core.results import (

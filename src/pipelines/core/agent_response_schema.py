@@ -11,7 +11,7 @@ MAX_FINAL_RESPONSE = 50_000  # characters; the rest is cut with a warning
 
 TEXT_KEYS = ("model", "system_prompt_id")
 COUNT_KEYS = ("total_input_tokens", "total_output_tokens")
-NUMBER_KEYS = ("agent_runtime_ms",)
+NUMBER_KEYS = ("agent_runtime_ms", "total_cost_usd")
 
 _PARTS: JsonObject = {
     "type": "array",

@@ -30,13 +30,13 @@ from pipelines.storage import eval_scenarios, evals, review_marks, reviews
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import EvalOutcome, Matrix
 from pipelines.storage.review_marks import Mark
+from pipelines.storage.review_queue import AUDIT_PREFIX
 from pipelines.storage.reviews import Review
 from pipelines.wire.errors import StorageUnavailable
 
 log = logging.getLogger(__name__)
 READING_S = 120.0  # of processor time: the report of 100,000 cells takes some 5 s
 MOST_FLAGS_BYTES = 1024 * 1024 * 1024
-AUDIT_PREFIX = "rev_audit_"
 FLAGS_A_WRITE = 20
 AUDITS_A_WRITE = 100
 RUNS_A_PAGE = 5_000

@@ -13,9 +13,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import loads_own
+from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import World
+from pipelines.core.oracle_axes import with_oracle_of
 from pipelines.core.reply_warnings import reply_warnings
+from pipelines.core.seed import Seed
 from pipelines.core.tools_schema import Tool
 from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
@@ -24,8 +26,9 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 from pipelines.engine import score_eval_run
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
-from pipelines.storage import evals, runs
+from pipelines.storage import evals, oracles, runs
 from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import Task, task_by_id
 from pipelines.storage.evals import AskedOfRun, EvalOutcome
 from pipelines.storage.runs import Ending, Run
 from pipelines.storage.trace_rows import has_calls_after, log_of_run
@@ -46,9 +49,19 @@ class _LogWentOn(Exception):
     """Another node answered a call of the run while it was judged."""
 
 
-async def judged(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> Ending:
-    """The ending with its verdict. A cancelled run has none: nothing was asked to the end."""
-    return (await _judged_log(platform, run, ending, responses)).ending
+async def judged(
+    platform: Platform,
+    run: Run,
+    ending: Ending,
+    responses: tuple[str, ...],
+    *,
+    by_present_oracle: bool = False,
+) -> Ending:
+    """The ending with its verdict. A cancelled run has none: nothing was asked to the end.
+
+    By the oracle that the run was given, or by the one that its task has now.
+    """
+    return (await _judged_log(platform, run, ending, responses, by_present_oracle)).ending
 
 
 async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> bool:
@@ -80,6 +93,20 @@ class _Gathered(NamedTuple):
     tools: tuple[Tool, ...]
     world: World
     asked: AskedOfRun | None  # of an eval run
+    oracle: "_Oracle"
+
+
+class _Oracle(NamedTuple):
+    """By what a run is judged: its own oracle, unless its task's is asked for."""
+
+    version: int
+    task: Task | None = None
+
+    def seed_of(self, run: Run) -> Seed:
+        return run.seed if self.task is None else with_oracle_of(run.seed, self.task.seed)
+
+    def as_json(self) -> JsonObject:
+        return {"oracle": {"version": self.version}}
 
 
 class _Judged(NamedTuple):
@@ -88,22 +115,29 @@ class _Judged(NamedTuple):
     outcome: EvalOutcome | None = None  # of an eval run
 
 
-async def _judged_log(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> _Judged:
+async def _judged_log(
+    platform: Platform,
+    run: Run,
+    ending: Ending,
+    responses: tuple[str, ...],
+    by_present_oracle: bool = False,
+) -> _Judged:
     """The orgs' judgements come by turns; reading what one
     rests on is part of it, so that a batch that ends never has all readers."""
     async with platform.judging.slot(Place(run.org_id, run.batch_id)):
-        return await _judged_in_turn(platform, run, ending, responses)
+        return await _judged_in_turn(platform, run, ending, responses, by_present_oracle)
 
 
 async def _judged_in_turn(
-    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]
+    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], by_present_oracle: bool
 ) -> _Judged:
 
     def read(connection: Connection) -> _Gathered | int:
         rows = log_of_run(connection, run.id)
         if ending.status is RunStatus.CANCELLED:
             return rows[-1].sequence if rows else 0
-        return _gathered(connection, platform, run, ending, responses, rows)
+        oracle = _oracle(connection, run, by_present=by_present_oracle)
+        return _gathered(connection, platform, run, ending, responses, rows, oracle)
 
     database = platform.database
     if ending.status is not RunStatus.CANCELLED:
@@ -122,6 +156,7 @@ def _gathered(
     ending: Ending,
     responses: tuple[str, ...],
     rows: list[TraceRow],
+    oracle: _Oracle,
 ) -> _Gathered:
     asked = score_eval_run.asked_of(connection, run)
     is_judged = asked is None or score_eval_run.is_judged(asked)
@@ -138,7 +173,18 @@ def _gathered(
     warnings += _guessed(connection, platform, run, called)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
-    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world, asked)
+    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world, asked, oracle)
+
+
+def _oracle(connection: Connection, run: Run, *, by_present: bool) -> _Oracle:
+    if by_present:
+        task = task_by_id(connection, org_id=run.org_id, task_id=run.task_id)
+        if task is not None:
+            return _Oracle(oracles.present_version(connection, run.task_id), task)
+    version = oracles.version_of_run(
+        connection, task_id=run.task_id, seed_hash=run.seed_hash, created_at=run.created_at
+    )
+    return _Oracle(version)
 
 
 async def _make_ready(platform: Platform, run: Run) -> None:
@@ -190,7 +236,7 @@ def _with_verdict(run: Run, found: _Gathered, responses: tuple[str, ...]) -> End
     try:
         verdict = judge(
             RunEvidence.from_seed(
-                run.seed,
+                found.oracle.seed_of(run),
                 tools=found.tools,
                 world=found.world,
                 trace=tuple(_evidence_row(row, keep_going) for row in found.rows),
@@ -206,11 +252,10 @@ def _with_verdict(run: Run, found: _Gathered, responses: tuple[str, ...]) -> End
     except Exception as error:  # a broken judge must never look like a bad agent
         log.exception("run %s could not be judged", run.id)
         return replace(ending, judge_error=f"the judge broke: {error}")
+    judgement = verdict.as_json() | found.oracle.as_json()
     if isinstance(verdict, JudgeError):
-        return replace(ending, judge_error=verdict.message, judgement=verdict.as_json())
-    return replace(
-        ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=verdict.as_json()
-    )
+        return replace(ending, judge_error=verdict.message, judgement=judgement)
+    return replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=judgement)
 
 
 def time_limit(most_s: float) -> Callable[[], None]:

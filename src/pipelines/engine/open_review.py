@@ -77,12 +77,23 @@ def _open_run(
 ) -> Opened:
     settings = _settings(connection, looker, opening)
     reason = _by_hand(looker, opening)
+    review, is_new = item_of_run(platform, connection, looker, run_id, settings=settings, reason=reason)
+    return _answer(platform, looker, review, is_new, connection)
+
+
+def item_of_run(
+    platform: Platform,
+    connection: Connection,
+    looker: Looker,
+    run_id: int,
+    *,
+    settings: ReviewSettings,
+    reason: str,
+) -> tuple[Review, bool]:
+    """The item about one ended run, and whether it is new: a run has at most one."""
     outcome = evals.outcome_of_run(connection, org_id=looker.org_id, run_id=run_id)
     if outcome is not None:
-        review, is_new = store_audit(
-            platform, connection, outcome, settings, reason, reviewer=looker.reviewer
-        )
-        return _answer(platform, looker, review, is_new, connection)
+        return store_audit(platform, connection, outcome, settings, reason, reviewer=looker.reviewer)
     item = review_queue.run_to_review(
         connection,
         org_id=looker.org_id,
@@ -104,7 +115,7 @@ def _open_run(
             now=platform.now(),
             detail={"reasons": [reason]},
         )
-    return _answer(platform, looker, item, is_new, connection)
+    return item, is_new
 
 
 def _no_such_run(connection: Connection, org_id: int, run_id: int) -> Exception:

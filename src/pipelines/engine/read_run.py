@@ -4,22 +4,31 @@ from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.ledger import World, fold, update_from_json
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.trace_row import TraceRow
+from pipelines.engine.decide_run import review_of_run
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
+from pipelines.engine.read_reviews import Looker
 from pipelines.storage.code import output_of_run
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import whole_odyssey_seed, world_by_hash
 from pipelines.storage.runs import Run
+from pipelines.storage.summaries import asked_of_tasks
 from pipelines.storage.trace_rows import counts_of_run, trace_of_run, updates_of_run
 
 
-async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
-    """The run, the whole seed it was given and the counts of its calls."""
-    run = await find_run(platform, org_id, run_id)
-    seed, counts = await platform.database.read(
-        lambda connection: (whole_odyssey_seed(connection, run), counts_of_run(connection, run.id))
+async def read_run(platform: Platform, looker: Looker, run_id: int) -> JsonObject:
+    """The run, the whole seed it was given, the counts of its calls, and what people made of it."""
+    run = await find_run(platform, looker.org_id, run_id)
+    seed, counts, asked, review = await platform.database.read(
+        lambda connection: (
+            whole_odyssey_seed(connection, run),
+            counts_of_run(connection, run.id),
+            asked_of_tasks(connection, [run.task_id])[run.task_id],
+            review_of_run(platform, connection, looker, run.id),
+        )
     )
-    return run.as_json() | {"odyssey_seed": seed, "counts": counts}
+    own = run.as_json() | asked.as_json()
+    return own | {"odyssey_seed": seed, "counts": counts, "review": review}
 
 
 async def read_output(platform: Platform, org_id: int, run_id: int) -> JsonObject:

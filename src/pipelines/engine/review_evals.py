@@ -39,12 +39,12 @@ class _Changed(Exception):
 
 async def claim_review(platform: Platform, looker: Looker, review_id: str) -> JsonObject:
     """Take an item for a quarter of an hour, or renew that; ReviewClaimed where others have its places."""
-    return await _changed(platform, partial(_claim, platform, looker, review_id))
+    return await changed(platform, partial(_claim, platform, looker, review_id))
 
 
 async def release_review(platform: Platform, looker: Looker, review_id: str) -> JsonObject:
     """Give an item back. One that the person does not hold stays as it is."""
-    return await _changed(platform, partial(_release, platform, looker, review_id))
+    return await changed(platform, partial(_release, platform, looker, review_id))
 
 
 async def give_verdict(platform: Platform, looker: Looker, review_id: str, body: JsonObject) -> JsonObject:
@@ -54,12 +54,12 @@ async def give_verdict(platform: Platform, looker: Looker, review_id: str, body:
     )
     given = read_verdict(body, review.kind)
     asks = await platform.database.read(lambda connection: asks_of(connection, review, given))
-    return await _changed(platform, partial(_decide, platform, looker, review_id, given, asks))
+    return await changed(platform, partial(decide, platform, looker, review_id, given, asks))
 
 
 async def reopen_review(platform: Platform, looker: Looker, review_id: str, note: str) -> JsonObject:
     """A decided item is asked anew, and what its verdict did is taken back."""
-    return await _changed(platform, partial(_reopen, platform, looker, review_id, note))
+    return await changed(platform, partial(reopen, platform, looker, review_id, note))
 
 
 async def act_on_several(platform: Platform, looker: Looker, bulk: Bulk) -> list[JsonObject]:
@@ -89,7 +89,7 @@ def _error(error: OdysseyError | Refused) -> JsonObject:
     return error.as_json()
 
 
-async def _changed(platform: Platform, change: Callable[[Connection], T]) -> T:
+async def changed(platform: Platform, change: Callable[[Connection], T]) -> T:
     for _ in range(MOST_TRIES):
         try:
             return await platform.database.write(change)
@@ -126,7 +126,7 @@ def _release(platform: Platform, looker: Looker, review_id: str, connection: Con
     return _now(platform, connection, looker, review_id)
 
 
-def _decide(
+def decide(
     platform: Platform,
     looker: Looker,
     review_id: str,
@@ -183,7 +183,7 @@ def _settle(connection: Connection, review: Review, spoken: list[StoredVerdict],
         )
 
 
-def _reopen(
+def reopen(
     platform: Platform, looker: Looker, review_id: str, note: str, connection: Connection
 ) -> JsonObject:
     review = existing(connection, org_id=looker.org_id, review_id=review_id)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -66,14 +66,14 @@ class SmallFile:
 Rows: TypeAlias = Json | SmallFile | LargeRows
 
 
-class _Checked(NamedTuple):
+class Checked(NamedTuple):
     seeds: Sequence[Seed | SeedText]
     warnings: list[JsonObject]
     notes: list[str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Surroundings:
+class Surroundings:
     """What rows are checked against: nothing without an agent."""
 
     tools: tuple[Tool, ...] | None = None
@@ -85,13 +85,13 @@ async def create_dataset(
     platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: Rows
 ) -> Uploaded:
     problems = _name_problems(name) + _agent_id_problems(agent_id)
-    around = _Surroundings()
+    around = Surroundings()
     if isinstance(agent_id, int) and not problems:
-        found = await _surroundings(platform, org_id, agent_id)
+        found = await surroundings_of(platform, org_id, agent_id)
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
-    seeds, warnings, notes = await _check(platform, org_id, rows, around, problems)
+    seeds, warnings, notes = await check_rows(platform, org_id, rows, around, problems)
     now = platform.now()
 
     def add_dataset(connection: Connection) -> int:
@@ -109,11 +109,11 @@ async def create_dataset(
 
 async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: Rows) -> Uploaded:
     dataset = await find_dataset(platform, org_id, dataset_id)
-    around = _Surroundings()
+    around = Surroundings()
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
-        around = await _surroundings(platform, org_id, dataset.agent_id) or around
-    seeds, warnings, notes = await _check(platform, org_id, rows, around, [])
+        around = await surroundings_of(platform, org_id, dataset.agent_id) or around
+    seeds, warnings, notes = await check_rows(platform, org_id, rows, around, [])
     dataset, task_ids = await _store(platform, org_id, seeds, lambda connection: dataset_id, platform.now())
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings, notes=notes)
 
@@ -157,7 +157,9 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[S
             page = datasets.tasks_of_dataset(
                 connection, dataset_id, limit=EXPORTED_AT_ONCE, after_id=after_id
             )
-            return [datasets.whole_seed(connection, task) for task in page.items], page.last_id
+            whole = [datasets.whole_seed(connection, task) for task in page.items]
+            # What a corrected task draws under is its former name, which no author writes.
+            return [replace(seed, drawn_as=None) for seed in whole], page.last_id
 
         seeds, after_id = await platform.database.read(some)
         yield seeds
@@ -179,26 +181,26 @@ def _agent_id_problems(agent_id: Json) -> list[Problem]:
     return [Problem(path="/agent_id", message="must be the id of an agent, or left out")]
 
 
-async def _surroundings(platform: Platform, org_id: int, agent_id: int) -> _Surroundings | None:
+async def surroundings_of(platform: Platform, org_id: int, agent_id: int) -> Surroundings | None:
     agent = await platform.database.read(
         lambda connection: agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id)
     )
     if agent is None:
         return None
-    return _Surroundings(
+    return Surroundings(
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         definition_text=agent.definition_text,
     )
 
 
-async def _check(
+async def check_rows(
     platform: Platform,
     org_id: int,
     rows: Rows,
-    around: _Surroundings,
+    around: Surroundings,
     problems: list[Problem],
-) -> _Checked:
+) -> Checked:
     """The seeds and what their author should know, or Refused with every problem."""
     try:
         if isinstance(rows, LargeRows):
@@ -213,15 +215,15 @@ async def _check(
     return checked
 
 
-async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: _Surroundings) -> _Checked:
+async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: Surroundings) -> Checked:
     definition = around.definition_text
     job = Job("upload_rows", {"format": rows.format, "definition": definition}, CHECKING_S, MOST_SEEDS_BYTES)
     *written, last = await platform.upload_helpers.run(job, rows.data, owner=org_id)
     told: Any = loads_own(last)
-    return _Checked(list(map(seed_text, written)), told["warnings"], told["notes"])
+    return Checked(list(map(seed_text, written)), told["warnings"], told["notes"])
 
 
-def _check_here(rows: Json | SmallFile, around: _Surroundings) -> _Checked:
+def _check_here(rows: Json | SmallFile, around: Surroundings) -> Checked:
     source, format = (rows.data, rows.format) if isinstance(rows, SmallFile) else (rows, TABLE)
     read = read_tasks(
         source,
@@ -236,7 +238,7 @@ def _check_here(rows: Json | SmallFile, around: _Surroundings) -> _Checked:
         may_read=has_time(MOST_WARNING_S),
         rows=read.rows,
     )
-    return _Checked(read.seeds, warnings, list(read.notes))
+    return Checked(read.seeds, warnings, list(read.notes))
 
 
 async def _store(

@@ -534,6 +534,32 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0010_oracles",
+        """
+        -- Every version of a task's oracle, by the seed that has it. A task without rows has its first one.
+        CREATE TABLE task_oracles (
+            task_id INTEGER NOT NULL REFERENCES tasks (id),
+            version INTEGER NOT NULL,
+            seed_hash TEXT NOT NULL,
+            note TEXT NOT NULL,
+            changed_by TEXT,
+            created_at TEXT NOT NULL,
+            PRIMARY KEY (task_id, version)
+        );
+        -- Verdicts in whose place others stand since their run was judged again. Only ever added to.
+        CREATE TABLE past_verdicts (
+            id INTEGER PRIMARY KEY,
+            run_id INTEGER NOT NULL REFERENCES runs (id),
+            verdict TEXT,
+            failure_mode TEXT,
+            judgement TEXT,
+            judge_error TEXT,
+            replaced_at TEXT NOT NULL
+        );
+        CREATE INDEX past_verdicts_of_run ON past_verdicts (run_id, id);
+        """,
+    ),
+    (
         "0011_clients",
         """
         -- The MCP client that called a tool, as it calls itself.

@@ -16,6 +16,7 @@ from pipelines.storage.reviews import Review, review_of
 from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
 
 RUN_PREFIX = "rev_run_"
+AUDIT_PREFIX = "rev_audit_"  # of a run of a matrix
 
 
 class Place(NamedTuple):
@@ -142,6 +143,15 @@ def run_to_review(
     condition = _WAITS if must_wait else f"ended_at IS NOT NULL AND {IN_SIGHT} AND org_id = ?"
     row = connection.execute(f"{_RUN} WHERE {condition} AND id = ?", (org_id, run_id)).fetchone()
     return _waiting(row, wanted=wanted, blind=blind) if row else None
+
+
+def item_about_run(connection: Connection, *, org_id: int, run_id: int) -> Review | None:
+    """Its row, where somebody has asked for it or acted on it."""
+    row = connection.execute(
+        "SELECT * FROM reviews WHERE review_id IN (?, ?) AND org_id = ?",
+        (f"{RUN_PREFIX}{run_id}", f"{AUDIT_PREFIX}{run_id}", org_id),
+    ).fetchone()
+    return review_of(row) if row else None
 
 
 def _waiting(row: Row, *, wanted: int, blind: bool) -> Review:

@@ -145,6 +145,9 @@ NEEDS_REVIEW = (
 )
 
 
+_JUDGED = ("verdict", "failure_mode", "judgement", "judge_error")
+
+
 def add_run(connection: Connection, run: NewRun) -> int:
     return insert(connection, _NEW, _values(run))
 
@@ -311,12 +314,35 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
     return done.rowcount == 1
 
 
-def set_verdict(connection: Connection, *, run_id: int, ending: Ending) -> None:
-    """Judge an ended run anew: nothing but its verdict changes."""
-    connection.execute(
-        "UPDATE runs SET verdict = ?, failure_mode = ?, judgement = ?, judge_error = ? WHERE id = ?",
-        (ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error, run_id),
+def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str) -> bool:
+    """Only its verdict changes, and the one before is kept. False where it is the same."""
+    judged = (ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error)
+    differs = " OR ".join(f"COALESCE({column}, '') <> COALESCE(?, '')" for column in _JUDGED)
+    kept = connection.execute(
+        f"INSERT INTO past_verdicts (run_id, {', '.join(_JUDGED)}, replaced_at)"
+        f" SELECT id, {', '.join(_JUDGED)}, ? FROM runs WHERE id = ? AND ({differs})",
+        (now, run_id, *judged),
     )
+    if kept.rowcount != 1:
+        return False
+    changes = ", ".join(f"{column} = ?" for column in _JUDGED)
+    connection.execute(f"UPDATE runs SET {changes} WHERE id = ?", (*judged, run_id))
+    return True
+
+
+def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
+    """Those before the present one, newest first."""
+    rows = connection.execute("SELECT * FROM past_verdicts WHERE run_id = ? ORDER BY id DESC", (run_id,))
+    return [
+        {
+            "verdict": row["verdict"],
+            "failure_mode": row["failure_mode"],
+            "judgement": _value(row["judgement"]),
+            "judge_error": row["judge_error"],
+            "replaced_at": row["replaced_at"],
+        }
+        for row in rows
+    ]
 
 
 def set_human_verdict(connection: Connection, *, org_id: int, run_id: int, verdict: str | None) -> None:

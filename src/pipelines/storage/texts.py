@@ -111,8 +111,9 @@ def texts_in_use(connection: Connection, hashes: Sequence[str]) -> set[str]:
     rows = connection.execute(
         f"SELECT seed_hash FROM tasks WHERE seed_hash IN {marks}"
         f" UNION SELECT world_hash FROM tasks WHERE world_hash IN {marks}"
-        f" UNION SELECT text_hash FROM eval_tasks WHERE text_hash IN {marks}",
-        (*hashes, *hashes, *hashes),
+        f" UNION SELECT text_hash FROM eval_tasks WHERE text_hash IN {marks}"
+        f" UNION SELECT seed_hash FROM task_oracles WHERE seed_hash IN {marks}",
+        (*hashes, *hashes, *hashes, *hashes),
     )
     return {row[0] for row in rows}
 

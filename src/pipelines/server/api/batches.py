@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -14,9 +15,11 @@ from pipelines.engine.platform import Platform
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
+    MAX_PAGE,
     Contributor,
     Cursor,
     Id,
+    JudgedBy,
     Limit,
     OptionalId,
     Ours,
@@ -24,12 +27,15 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    encode_cursor,
     id_cursor,
 )
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.storage.batches import batches_of_org
+from pipelines.storage.connection import Connection
 from pipelines.storage.paging import Filter
 from pipelines.storage.runs import runs_of_org
+from pipelines.storage.summaries import asked_of_tasks
 
 router = APIRouter(prefix="/api/batches", tags=["batches"])
 EXPORT_PAGE = 200  # runs in memory at once while a batch is exported
@@ -100,9 +106,28 @@ async def resume_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contri
 
 
 @router.post("/{batch_id}/judge")
-async def judge_batch(batch_id: Id, platform: Ours, key: Contributor) -> Response:
-    """Judge every ended run anew; nothing is sent to the agent."""
-    return answer(await review_runs.rejudge_batch(platform, key.org_id, batch_id))
+async def judge_batch(
+    batch_id: Id,
+    platform: Ours,
+    key: Contributor,
+    oracle: JudgedBy = "own",
+    limit: Annotated[int | None, Query(ge=1, le=MAX_PAGE, description="runs in this call; all")] = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Judge every ended run anew, by its own oracle or its task's present one; nothing is sent to the agent.
+
+    Says which verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
+    """
+    done = await review_runs.rejudge_batch(
+        platform,
+        key.org_id,
+        batch_id,
+        by_present_oracle=oracle == "present",
+        after_id=id_cursor(cursor),
+        limit=limit,
+    )
+    place = encode_cursor(str(done.last_id)) if done.last_id is not None else None
+    return answer(done.report | {"next_cursor": place})
 
 
 @router.get("/{batch_id}/compare")
@@ -133,15 +158,18 @@ async def _pages(platform: Platform, filters: list[Filter]) -> AsyncIterator[lis
     """A page in memory at a time: a batch may have any number of runs, and a run a long transcript."""
     after: int | None = None
     while True:
-        page = await platform.database.read(
-            lambda connection, after=after: runs_of_org(  # type: ignore[misc]
-                connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False
-            )
-        )
-        yield [run.as_json() for run in page.items]
-        after = page.last_id
+        items, after = await platform.database.read(partial(_exported, filters=filters, after=after))
+        yield items
         if after is None:
             return
+
+
+def _exported(
+    connection: Connection, *, filters: list[Filter], after: int | None
+) -> tuple[list[JsonObject], int | None]:
+    page = runs_of_org(connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False)
+    asked = asked_of_tasks(connection, (run.task_id for run in page.items))
+    return [run.as_json() | asked[run.task_id].as_json() for run in page.items], page.last_id
 
 
 async def _as_json(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[bytes]:

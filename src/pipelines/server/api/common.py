@@ -6,7 +6,7 @@ import binascii
 import tempfile
 from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
-from typing import IO, Annotated, Any, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Query, Request, Response
 from fastapi.params import Depends as DependsOn
@@ -99,6 +99,9 @@ Admin = Annotated[Identity, _at_least(Role.ADMIN)]
 Id = Annotated[int, PathParam(ge=1, le=MAX_ID)]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="rows in a page")]
 Cursor = Annotated[str | None, Query(description="next_cursor of the page before")]
+JudgedBy = Annotated[
+    Literal["own", "present"], Query(description="the oracle the run was given, or its task's present one")
+]
 OptionalId = Annotated[int | None, Query(ge=1, le=MAX_ID)]
 
 

@@ -14,7 +14,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
 from pipelines.core.task_files import format_of
 from pipelines.core.uploads import head_of, no_rows, refuse_unknown
-from pipelines.engine import upload_tasks
+from pipelines.engine import correct_oracle, upload_tasks
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_tasks import CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
@@ -33,11 +33,14 @@ from pipelines.server.api.common import (
     answer_page,
     check_is_json,
     id_cursor,
+    json_body,
     limited,
     read_body,
+    read_json_object,
     unreadable,
 )
-from pipelines.storage import datasets
+from pipelines.server.api.eval_reviews import reviewer_of
+from pipelines.storage import datasets, oracles
 from pipelines.storage.datasets import Task
 from pipelines.storage.summaries import task_summaries
 from pipelines.wire.errors import BadRequest, InvalidJsonBody, NotFound
@@ -130,21 +133,48 @@ async def get_task(task_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(await _whole_task(platform, key.org_id, task_id))
 
 
+@router.put("/api/tasks/{task_id}/oracle", openapi_extra=json_body(schemas.ORACLE))
+async def put_oracle(task_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Correct what decides a task's verdicts: a new version, checked whole. Runs made before keep theirs.
+
+    Fields not given stay, null takes one away. `POST …/judge?oracle=present` judges stored runs by it.
+    """
+    body = await read_json_object(request)
+    named = body.get("by")
+    who = reviewer_of(key, named if isinstance(named, str) else None)
+    done = await correct_oracle.correct_oracle(platform, key.org_id, task_id, who, body)
+    task = await _whole_task(platform, key.org_id, task_id)
+    return answer(task | {"oracle_version": done.version, "warnings": [*done.warnings]})
+
+
+@router.get("/api/tasks/{task_id}/oracles")
+async def list_oracles(task_id: Id, platform: Ours, key: Viewer) -> Response:
+    """Every version of a task's oracle, newest first, with who changed it and why."""
+    items = await correct_oracle.read_oracles(platform, key.org_id, task_id)
+    return answer({"items": items, "next_cursor": None})
+
+
 async def _whole_task(platform: Platform, org_id: int, task_id: int) -> JsonObject:
     task = await platform.database.read(
         lambda connection: datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
     )
     if task is None:
         raise NotFound(f"There is no task {task_id}.")
-    seed = await platform.database.read(lambda connection: datasets.whole_odyssey_seed(connection, task))
-    return _shown(task, seed)
+    seed, version = await platform.database.read(
+        lambda connection: (
+            datasets.whole_odyssey_seed(connection, task),
+            oracles.present_version(connection, task.id),
+        )
+    )
+    return _shown(task, seed, version)
 
 
-def _shown(task: Task, seed: JsonObject) -> JsonObject:
+def _shown(task: Task, seed: JsonObject, oracle_version: int) -> JsonObject:
     return {
         "id": task.id,
         "dataset_id": task.dataset_id,
         "row_number": task.row_number,
+        "oracle_version": oracle_version,
         "odyssey_seed": seed,
         "created_at": task.created_at,
     }

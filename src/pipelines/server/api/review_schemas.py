@@ -42,6 +42,18 @@ VERDICT: JsonObject = {
     "properties": {**_SAID, "reviewer": _NAME},
     "additionalProperties": False,
 }
+RUN_VERDICT: JsonObject = {
+    "type": "object",
+    "required": ["verdict"],
+    "properties": {
+        "verdict": {"enum": [Verdict.PASS.value, Verdict.FAIL.value]},
+        "note": _NOTE,
+        "labels": _SAID["labels"],
+        "reviewer": _NAME,
+        "again": {"type": "boolean", "description": "also where it has been decided"},
+    },
+    "additionalProperties": False,
+}
 WHO: JsonObject = {"type": "object", "properties": {"reviewer": _NAME}, "additionalProperties": False}
 REOPEN: JsonObject = {
     "type": "object",

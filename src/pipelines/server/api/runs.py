@@ -6,12 +6,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.json_text import JsonObject
 from pipelines.engine import open_batch, open_run, read_run, review_runs
-from pipelines.server.api import schemas
+from pipelines.engine.decide_run import decide_run
+from pipelines.engine.read_reviews import Looker
+from pipelines.server.api import review_schemas, schemas
 from pipelines.server.api.common import (
     MAX_ID,
     Contributor,
     Cursor,
     Id,
+    JudgedBy,
     Limit,
     OptionalId,
     Ours,
@@ -26,6 +29,7 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
 )
+from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.storage.paging import Filter
 from pipelines.storage.summaries import run_summaries
 from pipelines.wire.names import PROXY_BASE, RunStatus, TraceEventType
@@ -96,8 +100,9 @@ async def list_runs(
 
 @router.get("/{run_id}")
 async def get_run(run_id: Id, platform: Ours, key: Viewer) -> Response:
-    """The run, the seed it was given, and the counts of its calls."""
-    return answer(await read_run.read_run(platform, key.org_id, run_id))
+    """The run, the seed it was given, the counts of its calls, and what people said of it (`review`)."""
+    looker = Looker(key.org_id, reviewer_of(key, None))
+    return answer(await read_run.read_run(platform, looker, run_id))
 
 
 @router.post("/{run_id}/finish", openapi_extra=json_body(schemas.FINISH))
@@ -116,10 +121,29 @@ async def cancel_run(run_id: Id, platform: Ours, runner: Runner, key: Contributo
 
 
 @router.post("/{run_id}/judge")
-async def judge_run(run_id: Id, platform: Ours, key: Contributor) -> Response:
-    """Judge an ended run anew; nothing is sent to the agent."""
-    run = await review_runs.rejudge_run(platform, key.org_id, run_id)
+async def judge_run(run_id: Id, platform: Ours, key: Contributor, oracle: JudgedBy = "own") -> Response:
+    """Judge an ended run anew, by its own oracle or its task's present one; nothing is sent to the agent."""
+    run = await review_runs.rejudge_run(platform, key.org_id, run_id, by_present_oracle=oracle == "present")
     return answer(run.as_json())
+
+
+@router.get("/{run_id}/verdicts")
+async def get_verdicts(run_id: Id, platform: Ours, key: Viewer) -> Response:
+    """The run's verdict, those before it with the oracle and grader each was by, and what people said."""
+    looker = Looker(key.org_id, reviewer_of(key, None))
+    return answer(await review_runs.read_verdicts(platform, looker, run_id))
+
+
+@router.post("/{run_id}/verdict", openapi_extra=json_body(review_schemas.RUN_VERDICT))
+async def post_verdict(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """A person's verdict on an ended run, beside the machine's; it decides the run's item of the queue.
+
+    409 where it has been decided, unless `again` is true: then what was said before stays in the history.
+    """
+    body = await read_json_object(request)
+    named = body.get("reviewer")
+    looker = Looker(key.org_id, reviewer_of(key, named if isinstance(named, str) else None))
+    return answer(await decide_run(platform, looker, run_id, body))
 
 
 @router.get("/{run_id}/trace")

@@ -4,6 +4,7 @@ from typing import Any
 
 from pipelines.core.failure_rules import MAX_FAULT_SEED
 from pipelines.core.json_text import JsonObject
+from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.wire.names import Role
 
@@ -128,6 +129,20 @@ TASK_ROWS = _upload(
     {"type": "object", "required": ["file"], "properties": {"file": _FILE}},
 )
 _FAULT_SEED: JsonObject = {"type": "integer", "minimum": 0, "maximum": MAX_FAULT_SEED, "default": 0}
+_ORACLE_JSON: JsonObject = {"type": ["object", "array", "null"]}
+ORACLE: JsonObject = {
+    "type": "object",
+    "description": "at least one of the first four; null takes it away",
+    "properties": {
+        "expected_outcome": {"enum": ["completion", "refusal", None]},
+        "expected_state": _ORACLE_JSON,
+        "expected_calls": _ORACLE_JSON,
+        "tracked_constraints": {"type": ["array", "null"]},
+        "note": {"type": "string", "maxLength": MOST_NOTE, "description": "why"},
+        "by": {"type": "string", "minLength": 1, "maxLength": MOST_NAME, "description": "who"},
+    },
+    "additionalProperties": False,
+}
 RUN: JsonObject = {
     "oneOf": [
         {

@@ -1,0 +1,122 @@
+"""`pipelines ls`, `show`, `logs`, `review`, `rejudge`: looking at stored runs, and deciding about them."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from pipelines.cli.odyssey import DEFAULT_URL, ApiKey, Json, Url
+
+app = typer.Typer(add_completion=False)
+What = Annotated[
+    Literal["runs", "batches", "agents", "datasets"],
+    typer.Argument(metavar="WHAT", help="runs, batches, agents or datasets."),
+]
+Batch = Annotated[int | None, typer.Option(min=1, help="Only of this batch.")]
+Limit = Annotated[int, typer.Option(min=1, max=500, help="At most so many.")]
+Full = Annotated[bool, typer.Option("--full", help="Cut nothing short.")]
+
+
+@app.command(name="ls")
+def list_command(
+    what: What = "runs",
+    batch: Batch = None,
+    status: Annotated[
+        str | None, typer.Option(help="Runs: pending, running, completed, failed, cancelled.")
+    ] = None,
+    verdict: Annotated[str | None, typer.Option(help="Runs: PASS, FAIL, PENDING or NOT_APPLICABLE.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only of this agent: its id or name.")] = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """List what is there, newest first; the runs of a batch with failures first."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.ls import Asked, print_list
+
+    asked = Asked(batch=batch, status=status, verdict=verdict, agent=agent, limit=limit)
+    with Server(url, api_key) as server:
+        print_list(server, what, asked, as_json=as_json)
+
+
+@app.command(name="show")
+def show_command(
+    run: Annotated[str, typer.Argument(help="A run's number, or batch:NUMBER.")],
+    full: Full = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Show a run: what was asked, each call, what changed, the verdict with its evidence, what it printed."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.show import print_one
+
+    with Server(url, api_key) as server:
+        print_one(server, run, full=full, as_json=as_json)
+
+
+@app.command(name="logs")
+def logs_command(
+    run: Annotated[
+        str | None, typer.Argument(help="A run's number, or batch:NUMBER. [default: the newest run]")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it has ended.")] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print what happened in a run, a line each, and what a code agent printed; of a batch, how runs end."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.logs import print_logs
+
+    with Server(url, api_key) as server:
+        print_logs(server, run, follow=follow, as_json=as_json)
+
+
+@app.command(name="review")
+def review_command(
+    run: Annotated[int | None, typer.Argument(help="Decide this run. [default: all that wait]")] = None,
+    verdict: Annotated[
+        Literal["pass", "fail"] | None, typer.Option(help="Decide RUN without asking.")
+    ] = None,
+    note: Annotated[str | None, typer.Option(help="Why.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="A label; may be given again.")] = None,
+    reviewer: Annotated[str | None, typer.Option(help="Who decides. [default: the key's name]")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also where it has been decided.")] = False,
+    batch: Batch = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Decide what the judge could not: lists what waits, shows one at a time, takes pass, fail or skip."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.review import Given, review_runs
+
+    given = Given(
+        verdict=verdict.upper() if verdict else None,
+        note=note,
+        labels=tuple(label or ()),
+        reviewer=reviewer,
+        again=again,
+    )
+    with Server(url, api_key) as server:
+        review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
+
+
+@app.command(name="rejudge")
+def rejudge_command(
+    batch: Annotated[int, typer.Argument(min=1, help="The batch whose runs are judged again.")],
+    own_oracle: Annotated[
+        bool, typer.Option("--own-oracle", help="By the oracle each run was given, not its task's present.")
+    ] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Judge a batch's stored runs again, by the present oracles of their tasks. No agent is called."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.rejudge import rejudge
+
+    with Server(url, api_key) as server:
+        rejudge(server, batch, own_oracle=own_oracle, as_json=as_json)

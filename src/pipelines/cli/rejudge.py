@@ -1,0 +1,60 @@
+"""`pipelines rejudge`: a batch's stored runs judged again, a part at a time, and what that changed."""
+
+import json
+from typing import Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from pipelines.cli.blocks import new_console, print_block
+from pipelines.cli.client import Server
+from pipelines.cli.eval.words import plural
+from pipelines.cli.progress import stderr
+
+AT_ONCE = 200  # runs in one request: seconds, so that no request takes longer than a client waits
+MOST_SHOWN = 50
+
+
+def rejudge(server: Server, batch_id: int, *, own_oracle: bool, as_json: bool) -> None:
+    oracle = "own" if own_oracle else "present"
+    changes: list[Any] = []
+    judged = 0
+    cursor: str | None = ""
+    total = server.get(f"/api/batches/{batch_id}")["counts"]["total"]
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=stderr, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        while cursor is not None:
+            more = f"&cursor={cursor}" if cursor else ""
+            path = f"/api/batches/{batch_id}/judge?oracle={oracle}&limit={AT_ONCE}{more}"
+            done = server.post(path)
+            judged, cursor = judged + done["judged"], done["next_cursor"]
+            changes += done["changes"]
+            bar.update(task, completed=judged)
+    batch = server.get(f"/api/batches/{batch_id}")
+    if as_json:
+        report = {"batch": batch, "oracle": oracle, "judged": judged, "changed": len(changes)}
+        typer.echo(json.dumps(report | {"changes": changes}))
+    else:
+        _print(batch, oracle, judged, changes)
+
+
+def _print(batch: Any, oracle: str, judged: int, changes: list[Any]) -> None:
+    console = new_console()
+    by = "the present oracles of their tasks" if oracle == "present" else "the oracles they were given"
+    said = f"{plural(judged, 'run')} judged again by {by}; no agent was called."
+    print_block(console, "", said, indent=0)
+    for change in changes[:MOST_SHOWN]:
+        before, after = (_side(change[key]) for key in ("from", "to"))
+        print_block(console, f"run {change['run_id']}", f"{before} → {after}")
+    if len(changes) > MOST_SHOWN:
+        print_block(console, "", f"… and {len(changes) - MOST_SHOWN:,} more: --json", indent=0)
+    told = f"{plural(len(changes), 'verdict')} changed" if changes else "No verdict changed"
+    summary = batch["summary"]
+    rate = f"{summary['passed']} of {summary['judged']} judged runs pass"
+    print_block(console, "", f"{told}; now {rate}. Earlier verdicts: pipelines show RUN", indent=0)
+
+
+def _side(verdict: Any) -> str:
+    mode = f" ({verdict['failure_mode']})" if verdict["failure_mode"] else ""
+    return f"{verdict['verdict'] or 'ERROR'}{mode}"

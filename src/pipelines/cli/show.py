@@ -1,0 +1,208 @@
+"""`pipelines show`: one run from what was asked to why it was judged so, or a batch as `run` printed it."""
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from pipelines.cli.batch_report import label_of, print_batch, why
+from pipelines.cli.blocks import (
+    COLOURS,
+    arguments_text,
+    new_console,
+    print_block,
+    print_title,
+    shortened,
+    value_text,
+)
+from pipelines.cli.client import Server
+from pipelines.cli.files import stop
+from pipelines.cli.ledger_changes import ledger_changes
+from pipelines.cli.run import is_number, standing
+from pipelines.cli.usage import seconds_of, seconds_text, usage_json, usage_lines
+
+LONGEST = 400  # characters of one value; --full has all of it
+MOST_ROWS = 60  # of a trace
+MOST_CHANGES = 40
+WITHOUT_LIMIT = 10**9
+ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints")
+BATCH = "batch:"
+
+
+def print_one(server: Server, named: str, *, full: bool, as_json: bool) -> None:
+    if named.startswith(BATCH) and is_number(named.removeprefix(BATCH)):
+        show_batch(server, int(named.removeprefix(BATCH)), as_json=as_json)
+    elif is_number(named):
+        show_run(server, int(named), full=full, as_json=as_json)
+    else:
+        stop(f"{named}: give the number of a run, such as 12, or batch:3. See: pipelines ls runs")
+
+
+def show_batch(server: Server, batch_id: int, *, as_json: bool) -> None:
+    batch = server.get(f"/api/batches/{batch_id}")
+    runs = standing(server.get(f"/api/batches/{batch_id}/export")["items"])
+    if as_json:
+        typer.echo(json.dumps({"batch": batch, "runs": runs, "usage": usage_json(runs)}, ensure_ascii=False))
+    else:
+        print_batch(new_console(), batch, runs)
+
+
+def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool = False) -> None:
+    run = server.get(f"/api/runs/{run_id}")
+    trace = server.every(f"/api/runs/{run_id}/trace")
+    output = server.get(f"/api/runs/{run_id}/output")
+    verdicts = server.get(f"/api/runs/{run_id}/verdicts")
+    if as_json:
+        whole = run | {"trace": trace, "output": output, "earlier_verdicts": verdicts["earlier"]}
+        typer.echo(json.dumps(whole, ensure_ascii=False))
+        return
+    console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
+    _print_head(console, run)
+    _print_asked(console, run, _oracle(server, run), longest)
+    _print_trace(console, trace, longest, MOST_ROWS if not full else WITHOUT_LIMIT)
+    _print_changes(console, run, trace, longest, MOST_CHANGES if not full else WITHOUT_LIMIT)
+    if run["final_response"] is not None:
+        _part(console, "Answered", [shortened(run["final_response"], longest * 5)])
+    _print_error(console, run)
+    _print_verdict(console, run)
+    _print_people(console, run["review"], verdicts["earlier"])
+    _part(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
+    for stream in ("stdout", "stderr"):
+        if output[stream].strip():
+            _part(console, f"Printed ({stream})", output[stream].rstrip().splitlines())
+
+
+def _part(console: Console, title: str, lines: list[str]) -> None:
+    if lines:
+        console.print()
+        print_title(console, title)
+    for line in lines:
+        print_block(console, "", line, indent=2)
+
+
+def _print_head(console: Console, run: Any) -> None:
+    label = label_of(run)
+    mode = run["failure_mode"] or run["error_class"]
+    print_block(
+        console,
+        f"Run {run['id']}: {label}",
+        f"({mode})" if mode else "",
+        style=f"bold {COLOURS.get(label, 'magenta')}",
+    )
+    batch = f"batch {run['batch_id']}, " if run["batch_id"] is not None else ""
+    place = f"task {run['row_number']} of dataset {run['dataset_id']} (task id {run['task_id']})"
+    repeat = f", repeat {run['repeat_number']}" if run["repeat_number"] > 1 else ""
+    print_block(console, "", f"{batch}{place}{repeat}", indent=0, rest="dim")
+    took = seconds_of(run)
+    time = f", took {seconds_text(took)}" if took is not None else ""
+    agent = f"agent {run['agent_id']} version {run['agent_version']}, {run['mode']}, {run['status']}{time}"
+    print_block(console, "", agent, indent=0, rest="dim")
+    for line in usage_lines([run])[1:]:
+        print_block(console, "", line, indent=0, rest="dim")
+
+
+def _oracle(server: Server, run: Any) -> Any:
+    """What its verdict is by: the run's own, or a later version of its task's."""
+    version = ((run["judgement"] or {}).get("oracle") or {}).get("version")
+    listed = server.find(f"/api/tasks/{run['task_id']}/oracles") if version else None
+    found = [each for each in (listed or {}).get("items") or () if each["version"] == version]
+    return found[0] if found else run["odyssey_seed"]
+
+
+def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
+    seed = run["odyssey_seed"]
+    turns = [seed["user_instruction"], *(seed.get("scripted_user_turns") or ())]
+    _part(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
+    given = [axis for axis in ORACLE if oracle.get(axis) is not None]
+    lines = [f"{axis}: {value_text(oracle[axis], longest)}" for axis in given]
+    _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
+
+
+def _print_trace(console: Console, trace: list[Any], longest: int, most: int) -> None:
+    calls = [row for row in trace if row["kind"] == "tool_call"]
+    console.print()
+    print_title(console, f"What happened ({len(calls)} tool calls, {len(trace) - len(calls)} events)")
+    for row in trace[:most]:
+        for indent, line in row_lines(row, longest):
+            print_block(console, "", line, indent=indent)
+    if len(trace) > most:
+        print_block(console, "", f"… and {len(trace) - most:,} more: --full", indent=2)
+    if not trace:
+        print_block(console, "", "no call reached the proxy", indent=2)
+
+
+def row_lines(row: Any, longest: int) -> list[tuple[int, str]]:
+    """A call and its reply, or an event; each with how far in it stands."""
+    actor = f" [{row['actor_id']}]" if row["actor_id"] else ""
+    if row["kind"] != "tool_call":
+        return [(2, f"{row['sequence']}{actor} {row['kind']}: {value_text(row['payload'], longest)}")]
+    called = f"{row['sequence']}{actor} {row['tool_name']} {arguments_text(row['arguments'], longest)}"
+    return [(2, called.rstrip()), (6, f"{reply_head(row)}: {value_text(row['response'], longest)}")]
+
+
+def reply_head(row: Any) -> str:
+    """`→ 502, injected by rule 1, 3 ms`"""
+    status = row["http_status"] if row["http_status"] is not None else "no reply"
+    rule = f" by rule {row['matched_rule_index'] + 1}" if row["matched_rule_index"] is not None else ""
+    code = f", {row['error_code']}" if row["error_code"] else ""
+    time = "" if row["latency_ms"] is None else f", {row['latency_ms']} ms"
+    return f"→ {status}, {row['source']}{rule}{code}{time}"
+
+
+def _print_changes(console: Console, run: Any, trace: list[Any], longest: int, most: int) -> None:
+    changes = ledger_changes(run["odyssey_seed"].get("initial_state") or {}, trace, longest)
+    more = [f"… and {len(changes) - most:,} more: --full"] if len(changes) > most else []
+    _part(console, "Changed in the world", [*changes[:most], *more] or ["nothing"])
+
+
+def _print_error(console: Console, run: Any) -> None:
+    error = run["error_json"] or {}
+    if not run["error_class"]:
+        return
+    lines = [f"{run['error_class']}: {error.get('detail') or ''}".removesuffix(": ")]
+    lines += [str(error["hint"])] if error.get("hint") else []
+    lines += str(error.get("traceback") or "").rstrip().splitlines()
+    _part(console, "Error", lines)
+
+
+def _print_verdict(console: Console, run: Any) -> None:
+    judged = run["judgement"] or {}
+    _part(console, f"Verdict: {label_of(run)}{_judged_by(judged)}", [why(run) or "not judged yet"])
+    for finding in judged.get("findings") or ():
+        rows = ", ".join(map(str, finding["evidence"]))
+        evidence = f" (rows {rows})" if rows else ""
+        print_block(
+            console,
+            f"  {finding['status']}",
+            f"{finding['check']}: {finding['says']}{evidence}",
+            indent=10,
+        )
+    scores = ", ".join(f"{name} {value}/5" for name, value in (judged.get("scores") or {}).items())
+    if scores:
+        print_block(console, "  scores", scores, indent=10)
+
+
+def _judged_by(judged: Any) -> str:
+    """`, by embedded 3 and oracle version 2`"""
+    grader, oracle = judged.get("grader") or {}, judged.get("oracle") or {}
+    by = f"{grader['name']} {grader['version']}" if grader else ""
+    version = f"oracle version {oracle['version']}" if oracle else ""
+    told = " and ".join(filter(None, (by, version)))
+    return f", by {told}" if told else ""
+
+
+def _print_people(console: Console, review: Any, earlier: list[Any]) -> None:
+    given = (review or {}).get("verdicts") or ()
+    lines = []
+    for each in given:
+        labels = f" [{', '.join(each['labels'])}]" if each["labels"] else ""
+        note = f": {each['note']}" if each["note"] else ""
+        lines.append(f"{each['reviewer']} says {each['verdict']}{labels}{note}")
+    _part(console, "People", lines)
+    _part(console, "Earlier verdicts", [_told_past(past) for past in earlier])
+
+
+def _told_past(past: Any) -> str:
+    verdict = past["verdict"] or ("ERROR" if past["judge_error"] else "none")
+    return f"{verdict}{_judged_by(past['judgement'] or {})}, until {past['replaced_at'][:19]}"
