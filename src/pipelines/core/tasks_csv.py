@@ -15,6 +15,7 @@ from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.seed import Seed, parse_seed
 from pipelines.core.task_columns import BY_AXIS, BY_NAME, REQUIRED, BadCell, Column, cell_text, read_cell
 from pipelines.core.task_columns import COLUMNS as COLUMNS
+from pipelines.core.task_key import repeated_ids
 from pipelines.core.tools_schema import Tool
 
 MAX_ROWS = 5_000  # in one call
@@ -54,6 +55,9 @@ def parse_tasks(
             placed = (_in_row(problem, row, is_csv=upload.is_csv) for problem in refused.problems)
             problems.extend(problem for problem in placed if problem.column not in row.unreadable)
             unlisted += refused.total - len(refused.problems)
+    numbered = {row.number: row for row in upload.rows}
+    for problem in repeated_ids((row.number, row.axes.get("id")) for row in upload.rows):
+        problems.append(_in_row(problem, numbered[problem.row or 0], is_csv=upload.is_csv))
     if problems:
         problems.sort(key=lambda problem: problem.row or 0)
         raise Refused(problems, "the upload", total=len(problems) + unlisted)

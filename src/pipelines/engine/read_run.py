@@ -10,16 +10,21 @@ from pipelines.storage.code import output_of_run
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import whole_odyssey_seed, world_by_hash
 from pipelines.storage.runs import Run
+from pipelines.storage.summaries import asked_of_tasks
 from pipelines.storage.trace_rows import counts_of_run, trace_of_run, updates_of_run
 
 
 async def read_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
     """The run, the whole seed it was given and the counts of its calls."""
     run = await find_run(platform, org_id, run_id)
-    seed, counts = await platform.database.read(
-        lambda connection: (whole_odyssey_seed(connection, run), counts_of_run(connection, run.id))
+    seed, counts, asked = await platform.database.read(
+        lambda connection: (
+            whole_odyssey_seed(connection, run),
+            counts_of_run(connection, run.id),
+            asked_of_tasks(connection, [run.task_id])[run.task_id],
+        )
     )
-    return run.as_json() | {"odyssey_seed": seed, "counts": counts}
+    return run.as_json() | asked.as_json() | {"odyssey_seed": seed, "counts": counts}
 
 
 async def read_output(platform: Platform, org_id: int, run_id: int) -> JsonObject:

@@ -13,6 +13,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.seed_text import SeedText, seed_text
+from pipelines.core.task_key import fold_content, refuse_taken
 from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, parse_tasks, tasks_as_rows
 from pipelines.core.tools_schema import Tool
 from pipelines.core.upload_warnings import upload_warnings
@@ -21,7 +22,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.time_limit import has_time
 from pipelines.processes.jobs import MOST_WARNING_S
 from pipelines.processes.pool import Input, Job
-from pipelines.storage import agents, datasets, texts
+from pipelines.storage import agents, datasets, task_keys, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Dataset, NewTask, WrittenSeed
 from pipelines.storage.texts import SLICE_ROWS
@@ -39,11 +40,12 @@ class Uploaded:
     dataset: Dataset
     task_ids: list[int]
     warnings: list[JsonObject]  # what is taken, but may not do what its author hopes
+    is_reused: bool = False  # it was there already
 
     def as_json(self) -> JsonObject:
         ids: list[Json] = list(self.task_ids)
         warnings: list[Json] = list(self.warnings)
-        return self.dataset.as_json() | {"task_ids": ids, "warnings": warnings}
+        return self.dataset.as_json() | {"task_ids": ids, "warnings": warnings, "reused": self.is_reused}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,9 +71,16 @@ class _Surroundings:
 
 
 async def create_dataset(
-    platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: bytes | Json | LargeRows
+    platform: Platform,
+    org_id: int,
+    *,
+    name: Json,
+    agent_id: Json,
+    rows: bytes | Json | LargeRows,
+    reuse: Json = None,
 ) -> Uploaded:
-    problems = _name_problems(name) + _agent_id_problems(agent_id)
+    """With `reuse`, the dataset of the same name, agent and content is given back where there is one."""
+    problems = _name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
     around = _Surroundings()
     if isinstance(agent_id, int) and not problems:
         found = await _surroundings(platform, org_id, agent_id)
@@ -80,15 +89,14 @@ async def create_dataset(
         around = found
     seeds, warnings = await _check(platform, org_id, rows, around, problems)
     now = platform.now()
+    of_agent = agent_id if isinstance(agent_id, int) else None
+    if reuse and (same := await _same(platform, org_id, str(name), of_agent, seeds)) is not None:
+        dataset = await find_dataset(platform, org_id, same)
+        ids = await platform.database.read(partial(datasets.task_ids_of, dataset_id=same))
+        return Uploaded(dataset=dataset, task_ids=ids, warnings=warnings, is_reused=True)
 
     def add_dataset(connection: Connection) -> int:
-        return datasets.add_dataset(
-            connection,
-            org_id=org_id,
-            name=str(name),
-            agent_id=agent_id if isinstance(agent_id, int) else None,
-            now=now,
-        )
+        return datasets.add_dataset(connection, org_id=org_id, name=str(name), agent_id=of_agent, now=now)
 
     dataset, task_ids = await _store(platform, org_id, seeds, add_dataset, now)
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings)
@@ -160,6 +168,12 @@ def _name_problems(name: Json) -> list[Problem]:
     return [Problem(path="/name", message=f"must be text of 1 to {MAX_NAME} characters")]
 
 
+def _reuse_problems(reuse: Json) -> list[Problem]:
+    if reuse is None or isinstance(reuse, bool):
+        return []
+    return [Problem(path="/reuse", message="must be true or false")]
+
+
 def _agent_id_problems(agent_id: Json) -> list[Problem]:
     if agent_id is None:
         return []
@@ -217,6 +231,22 @@ def _check_here(rows: bytes | Json, around: _Surroundings) -> _Checked:
     return _Checked(seeds, warnings)
 
 
+async def _same(
+    platform: Platform, org_id: int, name: str, agent_id: int | None, seeds: Sequence[Seed | SeedText]
+) -> int | None:
+    """The dataset that was made of the same tasks."""
+    content: str | None = None
+    left = iter(seeds)
+    while some := list(islice(left, WRITTEN_AT_ONCE)):
+        tasks = [written.task for written in await asyncio.to_thread(_written, some)]
+        content = fold_content(content, ((task.seed_hash, task.world_hash) for task in tasks))
+    if content is None:
+        return None
+    return await platform.database.read(
+        partial(task_keys.same_dataset, org_id=org_id, name=name, agent_id=agent_id, content_hash=content)
+    )
+
+
 async def _store(
     platform: Platform,
     org_id: int,
@@ -232,6 +262,8 @@ async def _store(
 
     def store(connection: Connection) -> tuple[Dataset, list[int]]:
         dataset_id = dataset_of(connection)
+        own_ids = [task.own_id for task in tasks if task.own_id is not None]
+        refuse_taken(task_keys.keys_taken(connection, dataset_id, own_ids))
         ids = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, tasks=tasks, now=now)
         dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
         assert dataset is not None

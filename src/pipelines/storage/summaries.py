@@ -4,13 +4,17 @@ Texts are cut in the database, and what is not shown is not read: a page over ru
 as much as any other. The whole of an item is at its own address.
 """
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.seed_head import HEAD_CHARACTERS, instruction_in
-from pipelines.storage.connection import Connection, Row
+from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
 
 LONGEST_SHOWN = 500  # characters of a text in a list
+_TASKS_AT_ONCE = 200  # ids in one question
 _RUN_COLUMNS = {
     **{
         name: name
@@ -50,7 +54,38 @@ def run_summaries(
         where=" AND ".join((IN_SIGHT, *reviewed)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )
-    return Page([_run(row) for row in rows.items], rows.last_id)
+    asked = asked_of_tasks(connection, (row["task_id"] for row in rows.items))
+    return Page([_run(row) | asked[row["task_id"]].as_json() for row in rows.items], rows.last_id)
+
+
+class AskedOfTask(NamedTuple):
+    """What tells a task from others of its dataset."""
+
+    row_number: int | None
+    user_instruction: str | None  # cut; None where the task is gone
+    task_key: str | None
+
+    def as_json(self) -> JsonObject:
+        return {
+            "row_number": self.row_number,
+            "user_instruction": self.user_instruction,
+            "task_key": self.task_key,
+        }
+
+
+def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int, AskedOfTask]:
+    """For a page of runs: many are of one task."""
+    ids = sorted(set(task_ids))
+    found = dict.fromkeys(ids, AskedOfTask(None, None, None))
+    for start in range(0, len(ids), _TASKS_AT_ONCE):
+        some = ids[start : start + _TASKS_AT_ONCE]
+        for row in connection.execute(
+            f"SELECT t.id, t.row_number, SUBSTR(x.body, 1, {HEAD_CHARACTERS}), t.task_key FROM tasks t"
+            f" JOIN texts x ON x.hash = t.seed_hash AND x.number = 0 WHERE t.id IN {in_list(some)}",
+            some,
+        ):
+            found[row[0]] = AskedOfTask(row[1], instruction_in(row[2], LONGEST_SHOWN), row[3])
+    return found
 
 
 def agent_summaries(
@@ -77,7 +112,7 @@ def task_summaries(
     """In the author's order."""
     rows = page_of(
         connection,
-        "(SELECT t.id, t.dataset_id, t.row_number, t.created_at,"
+        "(SELECT t.id, t.dataset_id, t.row_number, t.task_key, t.created_at,"
         f" SUBSTR(x.body, 1, {HEAD_CHARACTERS}) AS head"
         " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0) AS headed",
         filters=[Filter("dataset_id", dataset_id)],
@@ -107,6 +142,7 @@ def _task(row: Row) -> JsonObject:
         "id": row["id"],
         "dataset_id": row["dataset_id"],
         "row_number": row["row_number"],
+        "task_key": row["task_key"],
         "user_instruction": instruction_in(row["head"], LONGEST_SHOWN),
         "created_at": row["created_at"],
     }

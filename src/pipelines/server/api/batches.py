@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -10,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine import open_batch, review_runs
+from pipelines.engine.compare_batches import compare_batches as compared_batches
 from pipelines.engine.platform import Platform
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
@@ -28,14 +30,17 @@ from pipelines.server.api.common import (
 )
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.storage.batches import batches_of_org
+from pipelines.storage.connection import Connection
 from pipelines.storage.paging import Filter
 from pipelines.storage.runs import runs_of_org
+from pipelines.storage.summaries import asked_of_tasks
 
 router = APIRouter(prefix="/api/batches", tags=["batches"])
 EXPORT_PAGE = 200  # runs in memory at once while a batch is exported
 EXPORTED = (
     "id",
     "task_id",
+    "task_key",
     "repeat_number",
     "retried",
     "status",
@@ -112,8 +117,11 @@ async def compare_batches(
     key: Viewer,
     to: Annotated[int, Query(ge=1, le=MAX_ID, description="the later batch")],
 ) -> Response:
-    """What flipped from this batch to another: same task, same repeat."""
-    return answer(await review_runs.compare_batches(platform, key.org_id, batch_id, to))
+    """What flipped from this batch to another: task by task (`tasks`, failures first), run by run (`flips`).
+
+    Tasks are paired by `task_key`, over uploads; a task that was changed, or has another oracle, says so.
+    """
+    return answer(await compared_batches(platform, key.org_id, batch_id, to))
 
 
 @router.get("/{batch_id}/export", responses=schemas.EXPORT)
@@ -133,15 +141,18 @@ async def _pages(platform: Platform, filters: list[Filter]) -> AsyncIterator[lis
     """A page in memory at a time: a batch may have any number of runs, and a run a long transcript."""
     after: int | None = None
     while True:
-        page = await platform.database.read(
-            lambda connection, after=after: runs_of_org(  # type: ignore[misc]
-                connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False
-            )
-        )
-        yield [run.as_json() for run in page.items]
-        after = page.last_id
+        items, after = await platform.database.read(partial(_exported, filters=filters, after=after))
+        yield items
         if after is None:
             return
+
+
+def _exported(
+    connection: Connection, *, filters: list[Filter], after: int | None
+) -> tuple[list[JsonObject], int | None]:
+    page = runs_of_org(connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False)
+    asked = asked_of_tasks(connection, (run.task_id for run in page.items))
+    return [run.as_json() | asked[run.task_id].as_json() for run in page.items], page.last_id
 
 
 async def _as_json(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[bytes]:
