@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pipelines.cli.chosen_tasks import chosen_tasks
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.junit import as_junit, printable
@@ -35,6 +36,8 @@ class Wanted:
     fail_under: float
     junit: Path | None
     as_json: bool
+    tasks: tuple[str, ...] = ()  # rows, or keys
+    tags: tuple[str, ...] = ()
 
 
 def run_tasks(server: Server, wanted: Wanted) -> None:
@@ -51,7 +54,7 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
     )
     runs = _standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
     if wanted.junit is not None:
-        write_text(wanted.junit, as_junit(batch, runs))
+        write_text(wanted.junit, as_junit(batch, runs, _classname(server, batch, runs)))
     if wanted.as_json:
         typer.echo(json.dumps({"batch": batch, "runs": runs}))
     else:
@@ -72,8 +75,10 @@ def _asked(server: Server, wanted: Wanted) -> Any:
     if wanted.agent is None or wanted.dataset is None:
         stop("Give --agent and --dataset, or --resume BATCH.")
     agent = find_agent(server, wanted.agent)
-    body = {"agent_id": agent["id"], "dataset_id": _dataset(server, wanted.dataset, agent["id"])}
-    body |= {"repeats": wanted.repeats}
+    dataset_id = _dataset(server, wanted.dataset, agent["id"])
+    task_ids = chosen_tasks(server, dataset_id, named=wanted.tasks, tags=wanted.tags)
+    body = {"agent_id": agent["id"], "repeats": wanted.repeats}
+    body |= {"dataset_id": dataset_id} if task_ids is None else {"task_ids": task_ids}
     body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
     if wanted.fault_seed is not None:
         seed = wanted.fault_seed
@@ -101,18 +106,28 @@ def find_agent(server: Server, name: str) -> Any:
 
 
 def _dataset(server: Server, given: str, agent_id: int) -> int:
-    """A CSV file is uploaded; a number is the id of a dataset that is there."""
+    """A CSV file is uploaded, unless it was and is unchanged; a number is the id of a dataset."""
     if is_number(given):
         return int(given)
     path = Path(given)
     uploaded = server.post(
         "/api/datasets",
         files={"file": (path.name, read_bytes(path))},
-        data={"name": path.name, "agent_id": str(agent_id)},
+        data={"name": path.name, "agent_id": str(agent_id), "reuse": "true"},
     )
+    if uploaded["reused"]:
+        stderr.print(f"{escape(path.name)} is unchanged: dataset {uploaded['id']} is used again.")
     for warning in uploaded["warnings"]:
         stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])
+
+
+def _classname(server: Server, batch: Any, runs: list[Any]) -> str:
+    """`refunds/tasks.csv`: agent and dataset by name, which stay while their ids change."""
+    agent = server.find(f"/api/agents/{batch['agent_id']}")
+    dataset = server.find(f"/api/datasets/{runs[0]['dataset_id']}") if runs else None
+    named = [each["name"] if each else "deleted" for each in (agent, dataset)]
+    return "/".join(named)
 
 
 def is_number(text: str) -> bool:
@@ -150,6 +165,10 @@ def _print(batch: Any, runs: list[Any]) -> None:
         console.print(f"{rate} (95 % interval {low:.0%}–{high:.0%})")
     for k, share in summary["pass_hat_k"].items():
         console.print(f"pass^{k}: {share:.0%} of tasks pass {k} times out of {k}")
+    if stability := summary["stability"]:
+        words = {"stable_pass": "always pass", "flaky": "are flaky", "stable_fail": "always fail"}
+        told = ", ".join(f"{stability[name]} {said}" for name, said in words.items())
+        console.print(f"Of tasks with several judged runs {told}")
     for line in warnings_of(runs):
         console.print(f"[yellow]warning[/] {escape(printable(line))}")
     undecided = len([run for run in runs if run["verdict"] == "PENDING" or run["judge_error"]])

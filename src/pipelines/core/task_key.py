@@ -7,7 +7,7 @@ so that a task whose oracle is corrected is still that task; nor are its labels.
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipelines.core.json_text import Json, JsonObject, canonical
+from pipelines.core.json_text import Json, JsonObject, canonical, dumps
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import own_id_of
 
@@ -17,6 +17,7 @@ ORACLE_AXES = ("expected_outcome", "tracked_constraints", "eval", "expected_stat
 LABEL_AXES = ("id", "tags")
 _NOT_ASKED = frozenset((*ORACLE_AXES, *LABEL_AXES, "initial_state"))
 ONE_TASK = "an id names one task of its dataset"
+LONGEST_TAGS = 2_000  # characters of all tags of a task in a list; those past it are only on the task
 KEY_DIGITS = 12  # of 16: among a million tasks of an org two get the same by chance once in 500 times
 
 
@@ -39,6 +40,19 @@ def oracle_hash(seed: JsonObject) -> str:
 def world_hash_of(seed: JsonObject) -> str | None:
     state = seed.get("initial_state")
     return canonical_hash(state) if isinstance(state, dict) else None
+
+
+def shown_tags(seed: JsonObject) -> str:
+    """As a JSON list, of as many as lists show."""
+    listed = seed.get("tags")
+    tags: list[Json] = []
+    room = LONGEST_TAGS
+    for tag in listed if isinstance(listed, list) else ():
+        room -= len(str(tag))
+        if room < 0:
+            break
+        tags.append(tag)
+    return dumps(tags).decode()
 
 
 def key_of(content: str) -> str:

@@ -8,7 +8,7 @@ import logging
 from functools import partial
 
 from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.task_key import canonical_hash, content_hash, oracle_hash
+from pipelines.core.task_key import canonical_hash, content_hash, oracle_hash, shown_tags
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage import task_keys
@@ -72,7 +72,7 @@ def _name(task: UnnamedTask, text: str, worlds: dict[str, str]) -> TaskName:
     seed = loads_own(text)
     body: JsonObject = seed if isinstance(seed, dict) else {}
     world = worlds[task.world_hash] if task.world_hash is not None else None
-    return TaskName(task.id, content_hash(body, world), oracle_hash(body))
+    return TaskName(task.id, content_hash(body, world), oracle_hash(body), shown_tags(body))
 
 
 async def _world_hash(platform: Platform, org_id: int, name: str) -> str:

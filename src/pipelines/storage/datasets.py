@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pipelines.core.json_text import JsonObject, dumps, loads_own, written
 from pipelines.core.seed import Seed, own_id_of
 from pipelines.core.seed_text import SeedText
-from pipelines.core.task_key import content_hash, oracle_hash, world_hash_of
+from pipelines.core.task_key import content_hash, oracle_hash, shown_tags, world_hash_of
 from pipelines.storage import task_keys
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
@@ -65,6 +65,7 @@ class NewTask(NamedTuple):
     content_hash: str  # of what it asks, and
     oracle_hash: str  # of what counts as right: see core.task_key
     own_id: str | None  # its author's
+    tags: str  # as JSON
 
 
 class WrittenSeed(NamedTuple):
@@ -107,6 +108,7 @@ def as_texts(seed: Seed | SeedText) -> WrittenSeed:
         content,
         oracle,
         own_id_of(body.get("id")),
+        shown_tags(body),
     )
     return WrittenSeed(task, (text, world) if world is not None else (text,))
 
@@ -130,11 +132,11 @@ def add_tasks(
     insert_many(
         connection,
         "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model,"
-        " task_key, content_hash, oracle_hash, created_at) VALUES",
+        " task_key, content_hash, oracle_hash, tags, created_at) VALUES",
         [
             (
                 *(org_id, dataset_id, number, task.seed_hash, task.world_hash, int(task.needs_model)),
-                *((key, task.content_hash, task.oracle_hash) if is_named else (None, None, None)),
+                *((key, task.content_hash, task.oracle_hash, task.tags) if is_named else [None] * 4),
                 now,
             )
             for number, (key, task) in enumerate(zip(keys, tasks, strict=True), last + 1)

@@ -112,7 +112,7 @@ def task_summaries(
     """In the author's order."""
     rows = page_of(
         connection,
-        "(SELECT t.id, t.dataset_id, t.row_number, t.task_key, t.created_at,"
+        "(SELECT t.id, t.dataset_id, t.row_number, t.task_key, t.tags, t.created_at,"
         f" SUBSTR(x.body, 1, {HEAD_CHARACTERS}) AS head"
         " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0) AS headed",
         filters=[Filter("dataset_id", dataset_id)],
@@ -144,5 +144,6 @@ def _task(row: Row) -> JsonObject:
         "row_number": row["row_number"],
         "task_key": row["task_key"],
         "user_instruction": instruction_in(row["head"], LONGEST_SHOWN),
+        "tags": loads_own(row["tags"]) if row["tags"] is not None else [],
         "created_at": row["created_at"],
     }

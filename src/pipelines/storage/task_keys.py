@@ -35,6 +35,7 @@ class TaskName(NamedTuple):
     id: int
     content_hash: str
     oracle_hash: str
+    tags: str  # as JSON
 
 
 def new_keys(connection: Connection, dataset_id: int, tasks: Sequence[KeyedTask]) -> list[str]:
@@ -115,7 +116,7 @@ def name_tasks(connection: Connection, *, dataset_id: int, names: Sequence[TaskN
     counted = _counted(connection, dataset_id, contents) if taken else {}
     keys = keys_of([None] * len(unnamed), contents, taken, counted)
     connection.executemany(
-        "UPDATE tasks SET task_key = ?, content_hash = ?, oracle_hash = ? WHERE id = ?",
+        "UPDATE tasks SET task_key = ?, content_hash = ?, oracle_hash = ?, tags = ? WHERE id = ?",
         [(key, *name[1:], name.id) for key, name in zip(keys, unnamed, strict=True)],
     )
 
