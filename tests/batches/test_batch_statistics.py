@@ -22,9 +22,14 @@ def test_three_of_four_over_two_tasks_of_two_repeats(api: Api):
         "passed": 3,
         "judged": 4,
         "pass_rate": 0.75,
-        # Wilson, z = 1.96: (0.75 + 3.84/8 ± 1.96 √(0.1875/4 + 3.84/64)) / (1 + 3.84/4)
-        "pass_rate_interval": [0.3006, 0.9544],
+        # Four runs, but of two tasks: with the two imagined ones 5 of 8 pass, the squares are
+        # 2·0.75² + 0.25² + 1.25² = 2.75, the effect 4/3·2.75/64 / (0.2344/7) = 1.711, and 4/1.711 = 2.338.
+        # Wilson, z = 1.96: (0.75 + 3.84/4.676 ± 1.96 √(0.1875/2.338 + 3.84/21.86)) / (1 + 3.84/2.338)
+        "pass_rate_interval": [0.2195, 0.9697],
         "pass_hat_k": {"2": 0.5},  # one of the two tasks passed twice; 0.75² would be 0.5625
+        "tasks_judged": 2,
+        "effective_runs": 2.3,
+        "stability": {"stable_pass": 1, "flaky": 1, "stable_fail": 0},
     }
 
 
@@ -37,4 +42,7 @@ def test_without_repeats_there_is_no_pass_hat_and_without_verdicts_no_rate(api: 
         "pass_rate": None,
         "pass_rate_interval": None,
         "pass_hat_k": {},
+        "tasks_judged": 0,
+        "effective_runs": None,
+        "stability": None,
     }

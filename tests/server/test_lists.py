@@ -50,6 +50,8 @@ async def test_a_page_of_tasks_says_what_each_asks(org: Org) -> None:
         "id": made["task_ids"][1],
         "dataset_id": made["id"],
         "row_number": 2,
+        "task_key": second["task_key"],
+        "tags": [],
         "user_instruction": "Hi.",
         "created_at": second["created_at"],
     }

@@ -103,9 +103,7 @@ def _suites(top: Path) -> str:
             scenarios = (folder / SCENARIOS).relative_to(top).as_posix()
             suites[f"{label}-pressure"] = {"agent": label, "scenarios": scenarios, "fail_on": "critical"}
     if not suites:
-        stop(
-            f"The agents here have neither {TASKS_FILES[0]} nor {SCENARIOS} beside them: there is nothing to run."
-        )
+        stop(f"The agents here have neither {TASKS_FILES[0]} nor {SCENARIOS} beside them: nothing to run.")
     return (
         "\n".join(
             ["# What `pipelines run` runs. Every field: docs/reference/suites.md", *_block("agents", agents)]

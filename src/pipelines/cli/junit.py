@@ -3,14 +3,19 @@
 from typing import Any
 from xml.etree import ElementTree
 
+LONGEST_NAME = 100  # characters of the instruction in the name of a test case
 
-def as_junit(batch: Any, runs: list[Any]) -> str:
-    """FAIL is a failure; what did not end or could not be judged an error; the undecided is skipped."""
+
+def as_junit(batch: Any, runs: list[Any], classname: str | None = None) -> str:
+    """Names are the same over uploads and batches, so that CI tells which test case is which.
+
+    FAIL is a failure; what did not end or could not be judged an error; the undecided is skipped."""
     suite = ElementTree.Element("testsuite", name=f"odyssey batch {batch['id']}", tests=str(len(runs)))
     tally = {"failure": 0, "error": 0, "skipped": 0}
     for run in runs:
-        name = f"task {run['task_id']}, repeat {run['repeat_number']}"
-        case = ElementTree.SubElement(suite, "testcase", classname=f"agent.{batch['agent_id']}", name=name)
+        named = printable(classname or f"agent.{batch['agent_id']}")
+        name = case_name(run, has_repeats=batch["repeats"] > 1)
+        case = ElementTree.SubElement(suite, "testcase", classname=named, name=name)
         found = _outcome(run)
         if found is not None:
             kind, message, text = found
@@ -21,6 +26,19 @@ def as_junit(batch: Any, runs: list[Any]) -> str:
     suite.set("skipped", str(tally["skipped"]))
     # Declared here: ElementTree would declare the encoding of the machine's language settings.
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def case_name(run: Any, *, has_repeats: bool) -> str:
+    """`Refund order #4521 please. [t3f9a1c20b7de] (2)`: what is asked, the task's key, which repeat."""
+    asked = one_line(run.get("user_instruction") or f"task {run['task_id']}", LONGEST_NAME)
+    key = f" [{printable(run['task_key'])}]" if run.get("task_key") else ""
+    return asked + key + (f" ({run['repeat_number']})" if has_repeats else "")
+
+
+def one_line(text: str, longest: int) -> str:
+    """Without line breaks, cut to so many characters."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def _outcome(run: Any) -> tuple[str, str, str] | None:

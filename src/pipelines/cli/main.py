@@ -114,6 +114,11 @@ def run_command(
         str | None,
         typer.Option(help='Other draws for random failure rules: a number, or "repeat".'),
     ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this task: its row, or its key or how that begins. Repeatable."),
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only tasks with this tag. Repeatable.")] = None,
     resume: Annotated[int | None, typer.Option(help="Go on with a batch that was stopped.")] = None,
     fail_under: Annotated[
         float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
@@ -145,8 +150,28 @@ def run_command(
         fail_under=fail_under,
         junit=junit,
         as_json=as_json,
+        tasks=tuple(task or ()),
+        tags=tuple(tag or ()),
     )
     run_tasks(Server(url, api_key), wanted)
+
+
+@app.command()
+def compare(
+    old: Annotated[str, typer.Argument(help="The earlier batch; `previous`: before NEW.")] = "previous",
+    new: Annotated[str, typer.Argument(help="The later batch; `latest`: the newest.")] = "latest",
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="Exit code 1 where a task regressed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    url: odyssey.Url = odyssey.DEFAULT_URL,
+    api_key: odyssey.ApiKey = None,
+) -> None:
+    """Print which tasks flipped between two batches, failures first, and whether it is more than chance."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.compare import print_comparison
+
+    print_comparison(Server(url, api_key), old, new, fails=fail_on_regression, as_json=as_json)
 
 
 def run() -> None:

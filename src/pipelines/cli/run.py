@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from pipelines.cli.batch_report import print_batch
 from pipelines.cli.blocks import COLOURS, new_console
+from pipelines.cli.chosen_tasks import chosen_tasks
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.junit import as_junit
@@ -35,6 +36,7 @@ class Wanted:
     fail_under: float
     junit: Path | None
     as_json: bool
+    tasks: tuple[str, ...] = ()  # rows, or keys
     tags: tuple[str, ...] = ()
 
 
@@ -68,7 +70,7 @@ def run_once(server: Server, wanted: Wanted) -> Ran:
     )
     runs = standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
     if wanted.junit is not None:
-        write_text(wanted.junit, as_junit(batch, runs))
+        write_text(wanted.junit, as_junit(batch, runs, _classname(server, batch, runs)))
     if wanted.as_json:
         typer.echo(json.dumps({"batch": batch, "runs": runs}))
     else:
@@ -85,10 +87,10 @@ def _asked(server: Server, wanted: Wanted) -> Any:
     if wanted.agent is None or wanted.dataset is None:
         stop("Give --agent and --dataset, or --resume BATCH.")
     agent = find_agent(server, wanted.agent)
-    body = {"agent_id": agent["id"], "dataset_id": _dataset(server, wanted.dataset, agent["id"])}
-    if wanted.tags:
-        body = {"agent_id": agent["id"], "task_ids": _tagged(server, body["dataset_id"], wanted.tags)}
-    body |= {"repeats": wanted.repeats}
+    dataset_id = _dataset(server, wanted.dataset, agent["id"])
+    task_ids = chosen_tasks(server, dataset_id, named=wanted.tasks, tags=wanted.tags)
+    body = {"agent_id": agent["id"], "repeats": wanted.repeats}
+    body |= {"dataset_id": dataset_id} if task_ids is None else {"task_ids": task_ids}
     body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
     if wanted.fault_seed is not None:
         seed = wanted.fault_seed
@@ -116,29 +118,29 @@ def find_agent(server: Server, name: str) -> Any:
 
 
 def _dataset(server: Server, given: str, agent_id: int) -> int:
-    """A file is uploaded; a number is the id of a dataset that is there."""
+    """A file is uploaded, unless it was and is unchanged; a number is the id of a dataset."""
     if is_number(given):
         return int(given)
     path = Path(given)
     uploaded = server.post(
         "/api/datasets",
         files={"file": (path.name, read_bytes(path))},
-        data={"name": path.name, "agent_id": str(agent_id)},
+        data={"name": path.name, "agent_id": str(agent_id), "reuse": "true"},
     )
     print_notes(uploaded["notes"])
+    if uploaded["reused"]:
+        stderr.print(f"{escape(path.name)} is unchanged: dataset {uploaded['id']} is used again.")
     for warning in uploaded["warnings"]:
         stderr.print(f"[yellow]row {warning['row']}[/]: {escape(warning['message'])}")
     return int(uploaded["id"])
 
 
-def _tagged(server: Server, dataset_id: int, tags: tuple[str, ...]) -> list[int]:
-    tasks = [
-        server.get(f"/api/tasks/{each['id']}") for each in server.every(f"/api/datasets/{dataset_id}/tasks")
-    ]
-    chosen = [task["id"] for task in tasks if set(tags) & set(task["odyssey_seed"].get("tags") or ())]
-    if not chosen:
-        stop(f"No task of dataset {dataset_id} has the tag {' or '.join(tags)}.")
-    return chosen
+def _classname(server: Server, batch: Any, runs: list[Any]) -> str:
+    """`refunds/tasks.csv`: agent and dataset by name, which stay while their ids change."""
+    agent = server.find(f"/api/agents/{batch['agent_id']}")
+    dataset = server.find(f"/api/datasets/{runs[0]['dataset_id']}") if runs else None
+    named = [each["name"] if each else "deleted" for each in (agent, dataset)]
+    return "/".join(named)
 
 
 def is_number(text: str) -> bool:

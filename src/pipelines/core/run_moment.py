@@ -11,11 +11,11 @@ from pipelines.core.simulation.simulator import Moment
 def seed_name(seed: JsonObject, world_name: str | None) -> str:
     """By content, not by id: the same task uploaded twice draws the same ids and chance. `seed` comes without
     its initial state, which `world_name` stands for. What time it is in the world changes no draw, whoever
-    says it. A run under a variation draws as its baseline does."""
+    says it, and neither does what its author calls it. A run under a variation draws as its baseline does."""
     drawn_as = seed.get("drawn_as")
     if isinstance(drawn_as, str):
         return drawn_as
-    timeless = {axis: value for axis, value in seed.items() if axis != "now"}
+    timeless = {axis: value for axis, value in seed.items() if axis not in ("now", "id")}
     return hashlib.sha256(dumps([timeless, world_name])).hexdigest()
 
 

@@ -29,6 +29,7 @@ MEMORY_MODES = ("replay", "stateful")
 SIMULATOR_MODES = ("persona", "scripted")
 MAX_TURNS = 50
 DEFAULT_TURNS = 10
+LONGEST_ID = 100  # characters: it stands in tables, file names and test names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +74,8 @@ class Seed:
     expected_state: Json = None
     expected_calls: Json = None
     task_input: Json = None  # becomes the inner `input` of the dispatch
+    #: What its author knows it by, over uploads. None: a key by content is made for it.
+    id: str | None = None
     tags: tuple[str, ...] = ()
     strict_simulation: bool = False  # a call whose plan would be a guess is an error
     #: An eval run under a variation: what is added to the agent's system prompt, and which variation it is.
@@ -172,6 +175,7 @@ def parse_seed(
         expected_state=_read_json(axes, "expected_state"),
         expected_calls=_read_json(axes, "expected_calls"),
         task_input=_read_json(axes, "task_input"),
+        id=_read_own_id(axes),
         tags=_read_tags(axes),
         strict_simulation=_read_flag(axes, "strict_simulation"),
     )
@@ -220,6 +224,26 @@ def _read_flag(axes: Fields, axis: str) -> bool:
     if word not in ("true", "false", ""):
         axes.refuse(axis, f"`{axis}` must be true or false, not {kind(value)}")
     return word == "true"
+
+
+def own_id_of(value: Json) -> str | None:
+    """Text without the space around it; JSON may write a number. None for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _read_own_id(axes: Fields) -> str | None:
+    value = axes.get("id")
+    own_id = own_id_of(value)
+    if own_id is None and value is not None and not isinstance(value, str):
+        axes.refuse("id", f"`id` must be text, not {kind(value)}")
+    elif own_id is not None and len(own_id) > LONGEST_ID:
+        message = f"`id` has {len(own_id):,} characters; at most {LONGEST_ID} are allowed"
+        axes.refuse("id", message, "a short name, such as refund-late-order")
+    elif own_id is not None and not own_id.isprintable():
+        axes.refuse("id", "`id` has a line break or another character that cannot be printed")
+    return own_id
 
 
 def _read_tags(axes: Fields) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.seed import CONVERSATION, Seed
+from pipelines.core.task_key import content_hash, oracle_hash, world_hash_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -12,6 +13,8 @@ class SeedText:
 
     turn_mode: str
     simulator_mode: str
+    content_hash: str  # of what it asks, and
+    oracle_hash: str  # of what counts as right: see core.task_key
     text: bytes = b""
 
     @property
@@ -26,10 +29,18 @@ class SeedText:
 
 def written_seed(seed: Seed) -> bytes:
     """What `seed_text` reads."""
-    return f"{seed.turn_mode} {seed.simulator_mode}\n".encode() + dumps(seed.as_json())
+    body = seed.as_json()
+    hashes = f"{content_hash(body, world_hash_of(body))} {oracle_hash(body)}"
+    return f"{seed.turn_mode} {seed.simulator_mode} {hashes}\n".encode() + dumps(body)
 
 
 def seed_text(written: bytes) -> SeedText:
     head, _, text = written.partition(b"\n")
-    turn_mode, _, simulator_mode = head.decode().partition(" ")
-    return SeedText(turn_mode=turn_mode, simulator_mode=simulator_mode, text=text)
+    turn_mode, simulator_mode, content, oracle = head.decode().split(" ")
+    return SeedText(
+        turn_mode=turn_mode,
+        simulator_mode=simulator_mode,
+        content_hash=content,
+        oracle_hash=oracle,
+        text=text,
+    )

@@ -22,7 +22,7 @@ def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> Interval
     return wilson_of_rate(successes / trials, trials, confidence=confidence) if trials else Interval(0.0, 1.0)
 
 
-def wilson_of_rate(rate: float, trials: int, *, confidence: float = 0.95) -> Interval:
+def wilson_of_rate(rate: float, trials: float, *, confidence: float = 0.95) -> Interval:
     """The same for a mean of rates, where what was tried (a scenario) has a rate of its own."""
     z = _z(confidence)
     spread = z * z / trials

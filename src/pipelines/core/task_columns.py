@@ -66,6 +66,11 @@ COLUMNS: tuple[Column, ...] = (
     _column("expected_state", "json", "Assertions on the final ledger; they decide task completion."),
     _column("expected_calls", "json", "Tool calls that must, or must not, appear in the trace."),
     _column("task_input", "json", "An object or array, handed to the agent as the inner `input`."),
+    _column(
+        "id",
+        "text",
+        "What you call the task, 1 to 100 characters: its key over all uploads. Without it, one is made.",
+    ),
     _column("tags", "json_or_text", "Labels to filter by: text with commas, or an array of strings."),
     _column(
         "strict_simulation",

@@ -15,6 +15,7 @@ from pipelines.core.task_columns import BY_AXIS, REQUIRED, Column, cell_text
 from pipelines.core.task_columns import COLUMNS as COLUMNS
 from pipelines.core.task_files import Format, read_source
 from pipelines.core.task_files import format_of as format_of
+from pipelines.core.task_key import repeated_ids
 from pipelines.core.task_modes import cannot_run, with_modes, without_effect
 from pipelines.core.task_rows import MAX_ROWS as MAX_ROWS
 from pipelines.core.task_rows import Row, Upload, in_row
@@ -72,6 +73,9 @@ def read_tasks(
             placed = (in_row(problem, row, is_table=upload.is_table) for problem in refused.problems)
             problems.extend(problem for problem in placed if problem.column not in row.unreadable)
             unlisted += refused.total - len(refused.problems)
+    numbered = {row.number: row for row in upload.rows}
+    for problem in repeated_ids((row.number, row.axes.get("id")) for row in upload.rows):
+        problems.append(in_row(problem, numbered[problem.row or 0], is_table=upload.is_table))
     if problems:
         total = len(problems) + unlisted
         problems.sort(key=lambda problem: problem.row or 0)

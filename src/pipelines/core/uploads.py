@@ -9,16 +9,19 @@ NO_ROWS_HINT = "send a CSV as the form field 'file', or JSON with 'rows': [{\"us
 
 
 def head_of(body: Json, taken: tuple[str, ...]) -> JsonObject:
-    """`{name, agent_id}`, each False where it is no such thing; Refused for anything else than an upload."""
+    """`{name, agent_id, reuse}`, each False (`reuse`: 0) where it is no such thing; Refused for no upload."""
     if not isinstance(body, dict):
         raise Refused([Problem(path="", message="must be a JSON object")], "the body")
     refuse_unknown(body, taken, "the dataset")
     if body.get("rows") is None:
         raise no_rows()
-    name, agent_id = body.get("name"), body.get("agent_id")
+    name, agent_id, reuse = body.get("name"), body.get("agent_id"), body.get("reuse")
     return {
         "name": name if is_name(name) else False,
         "agent_id": agent_id if agent_id is None or is_id(agent_id) else False,
+        "reuse": reuse
+        if reuse is None or isinstance(reuse, bool)
+        else 0,  # no boolean: refused with the rest
     }
 
 

@@ -8,7 +8,7 @@ from pipelines.core.authored import Fields, is_id
 from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.statistics import mean_pass_hat_k, wilson
+from pipelines.core.task_statistics import summary_of
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
@@ -78,7 +78,7 @@ async def read_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObje
             batches.outcomes_by_task(connection, batch.id),
         )
     )
-    return batch.as_json() | {"counts": counts, "summary": _summary(outcomes, batch.repeats)}
+    return batch.as_json() | {"counts": counts, "summary": summary_of(outcomes, batch.repeats)}
 
 
 async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
@@ -191,19 +191,3 @@ def _read_task_ids(fields: Fields) -> tuple[int, ...] | None:
     elif len(set(ids)) < len(ids):
         fields.refuse("task_ids", "has a task twice", "to run a task more than once, use `repeats`")
     return ids
-
-
-def _summary(outcomes: list[tuple[int, int]], repeats: int) -> JsonObject:
-    """Pass rate over judged runs with its interval, and pass^k where tasks were repeated."""
-    passed, judged = sum(passes for passes, _ in outcomes), sum(tries for _, tries in outcomes)
-    summary: JsonObject = {"passed": passed, "judged": judged, "pass_rate": None, "pass_rate_interval": None}
-    if judged:
-        low, high = wilson(passed, judged)
-        summary["pass_rate"] = round(passed / judged, 4)
-        summary["pass_rate_interval"] = [round(low, 4), round(high, 4)]
-    by_k: JsonObject = {}
-    for k in range(2, repeats + 1):
-        share = mean_pass_hat_k([one for one in outcomes if one[1] >= k], k)
-        if share is not None:
-            by_k[str(k)] = round(float(share), 4)
-    return summary | {"pass_hat_k": by_k}

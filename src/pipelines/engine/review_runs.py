@@ -1,4 +1,4 @@
-"""Looking at verdicts again: judging stored runs anew, comparing two batches, the list for people."""
+"""Looking at verdicts again: judging stored runs anew, the list for people."""
 
 from typing import NamedTuple
 
@@ -94,61 +94,6 @@ async def read_verdicts(platform: Platform, looker: Looker, run_id: int) -> Json
         "earlier": [*earlier],
         "review": review,
     }
-
-
-class _Outcome(NamedTuple):
-    task_id: int
-    repeat_number: int
-    run_id: int
-    verdict: str | None
-    failure_mode: str | None
-
-
-async def compare_batches(platform: Platform, org_id: int, batch_id: int, other_id: int) -> JsonObject:
-    """What flipped between two batches, run by run: same task, same repeat."""
-    await find_batch(platform, org_id, batch_id)
-    await find_batch(platform, org_id, other_id)
-    mine, theirs = await platform.database.read(
-        lambda connection: (
-            _by_place(batches.verdicts(connection, batch_id=batch_id)),
-            _by_place(batches.verdicts(connection, batch_id=other_id)),
-        )
-    )
-    flips: list[Json] = []
-    for place in sorted(mine.keys() & theirs.keys()):
-        before, after = mine[place], theirs[place]
-        if (before.verdict, before.failure_mode) != (after.verdict, after.failure_mode):
-            flips.append(
-                {
-                    "task_id": place[0],
-                    "repeat_number": place[1],
-                    "from": _shown(before),
-                    "to": _shown(after),
-                    "direction": _direction(before.verdict, after.verdict),
-                }
-            )
-    return {
-        "from_batch": batch_id,
-        "to_batch": other_id,
-        "compared": len(mine.keys() & theirs.keys()),
-        "only_from": len(mine.keys() - theirs.keys()),
-        "only_to": len(theirs.keys() - mine.keys()),
-        "flips": flips,
-    }
-
-
-def _by_place(rows: list[tuple[int, int, int, str | None, str | None]]) -> dict[tuple[int, int], _Outcome]:
-    return {(row[0], row[1]): _Outcome(*row) for row in rows}
-
-
-def _shown(outcome: _Outcome) -> JsonObject:
-    return {"run_id": outcome.run_id, "verdict": outcome.verdict, "failure_mode": outcome.failure_mode}
-
-
-def _direction(before: str | None, after: str | None) -> str:
-    if before == after:
-        return "lateral"
-    return {"PASS": "improved", "FAIL": "regressed"}.get(after or "", "undecided")
 
 
 def _ending(run: Run) -> Ending:

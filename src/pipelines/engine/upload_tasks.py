@@ -14,6 +14,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.seed_text import SeedText, seed_text
 from pipelines.core.task_files import TABLE, Format
+from pipelines.core.task_key import fold_content, refuse_taken
 from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, read_tasks, tasks_as_rows
 from pipelines.core.tools_schema import Tool
 from pipelines.core.upload_warnings import upload_warnings
@@ -22,7 +23,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.time_limit import has_time
 from pipelines.processes.jobs import MOST_WARNING_S
 from pipelines.processes.pool import Input, Job
-from pipelines.storage import agents, datasets, texts
+from pipelines.storage import agents, datasets, task_keys, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Dataset, NewTask, WrittenSeed
 from pipelines.storage.texts import SLICE_ROWS
@@ -41,12 +42,14 @@ class Uploaded:
     task_ids: list[int]
     warnings: list[JsonObject]  # what is taken, but may not do what its author hopes
     notes: list[str]  # what is taken otherwise than it stands in the file
+    is_reused: bool = False  # it was there already
 
     def as_json(self) -> JsonObject:
         ids: list[Json] = list(self.task_ids)
         warnings: list[Json] = list(self.warnings)
         notes: list[Json] = list(self.notes)
-        return self.dataset.as_json() | {"task_ids": ids, "warnings": warnings, "notes": notes}
+        told: JsonObject = {"task_ids": ids, "warnings": warnings, "notes": notes, "reused": self.is_reused}
+        return self.dataset.as_json() | told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,9 +85,16 @@ class Surroundings:
 
 
 async def create_dataset(
-    platform: Platform, org_id: int, *, name: Json, agent_id: Json, rows: Rows
+    platform: Platform,
+    org_id: int,
+    *,
+    name: Json,
+    agent_id: Json,
+    rows: Rows,
+    reuse: Json = None,
 ) -> Uploaded:
-    problems = _name_problems(name) + _agent_id_problems(agent_id)
+    """With `reuse`, the dataset of the same name, agent and content is given back where there is one."""
+    problems = _name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
     around = Surroundings()
     if isinstance(agent_id, int) and not problems:
         found = await surroundings_of(platform, org_id, agent_id)
@@ -93,15 +103,14 @@ async def create_dataset(
         around = found
     seeds, warnings, notes = await check_rows(platform, org_id, rows, around, problems)
     now = platform.now()
+    of_agent = agent_id if isinstance(agent_id, int) else None
+    if reuse and (same := await _same(platform, org_id, str(name), of_agent, seeds)) is not None:
+        dataset = await find_dataset(platform, org_id, same)
+        ids = await platform.database.read(partial(datasets.task_ids_of, dataset_id=same))
+        return Uploaded(dataset=dataset, task_ids=ids, warnings=warnings, notes=notes, is_reused=True)
 
     def add_dataset(connection: Connection) -> int:
-        return datasets.add_dataset(
-            connection,
-            org_id=org_id,
-            name=str(name),
-            agent_id=agent_id if isinstance(agent_id, int) else None,
-            now=now,
-        )
+        return datasets.add_dataset(connection, org_id=org_id, name=str(name), agent_id=of_agent, now=now)
 
     dataset, task_ids = await _store(platform, org_id, seeds, add_dataset, now)
     return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings, notes=notes)
@@ -173,6 +182,12 @@ def _name_problems(name: Json) -> list[Problem]:
     return [Problem(path="/name", message=f"must be text of 1 to {MAX_NAME} characters")]
 
 
+def _reuse_problems(reuse: Json) -> list[Problem]:
+    if reuse is None or isinstance(reuse, bool):
+        return []
+    return [Problem(path="/reuse", message="must be true or false")]
+
+
 def _agent_id_problems(agent_id: Json) -> list[Problem]:
     if agent_id is None:
         return []
@@ -241,6 +256,22 @@ def _check_here(rows: Json | SmallFile, around: Surroundings) -> Checked:
     return Checked(read.seeds, warnings, list(read.notes))
 
 
+async def _same(
+    platform: Platform, org_id: int, name: str, agent_id: int | None, seeds: Sequence[Seed | SeedText]
+) -> int | None:
+    """The dataset that was made of the same tasks."""
+    content: str | None = None
+    left = iter(seeds)
+    while some := list(islice(left, WRITTEN_AT_ONCE)):
+        tasks = [written.task for written in await asyncio.to_thread(_written, some)]
+        content = fold_content(content, ((task.seed_hash, task.world_hash) for task in tasks))
+    if content is None:
+        return None
+    return await platform.database.read(
+        partial(task_keys.same_dataset, org_id=org_id, name=name, agent_id=agent_id, content_hash=content)
+    )
+
+
 async def _store(
     platform: Platform,
     org_id: int,
@@ -256,6 +287,8 @@ async def _store(
 
     def store(connection: Connection) -> tuple[Dataset, list[int]]:
         dataset_id = dataset_of(connection)
+        own_ids = [task.own_id for task in tasks if task.own_id is not None]
+        refuse_taken(task_keys.keys_taken(connection, dataset_id, own_ids))
         ids = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, tasks=tasks, now=now)
         dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
         assert dataset is not None

@@ -61,6 +61,13 @@ def upload_rows(data: bytes, *, format: str | None, definition: str | None) -> I
     yield dumps({"notes": read.notes, "warnings": warnings})
 
 
+def canonical_hash(data: bytes) -> Iterator[bytes]:
+    """Of a stored text of JSON, whatever the order of its keys."""
+    from pipelines.core import task_key
+
+    yield task_key.canonical_hash(loads_own(data)).encode()
+
+
 def agent_reply(data: bytes, *, content_type: str | None) -> Iterator[bytes]:
     """What an agent answered, read leniently and written in its one normal form."""
     from pipelines.core.agent_reply import parse_agent_reply
@@ -139,7 +146,7 @@ def scenario_drafts(data: bytes, *, max_scenarios: int, without: list[str]) -> I
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
-        *(read_json, upload_head, upload_rows, agent_reply, entry_file),
+        *(read_json, upload_head, upload_rows, canonical_hash, agent_reply, entry_file),
         *(matrix_report, heatmap, compare_matrices, report_flags),
         *(skill_spans, scenario_drafts),
     )

@@ -56,6 +56,7 @@ from pipelines.server.readiness import Readiness
 from pipelines.server.review_watch import ReviewWatch
 from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
+from pipelines.server.task_naming import TaskNaming
 from pipelines.server.tokens import tokens_of
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox, load_or_make_key
@@ -151,6 +152,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
     review_watch = ReviewWatch(platform, runner)
+    task_naming = TaskNaming(platform)
     try:
         yield {
             "platform": platform,
@@ -169,6 +171,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         lag.close()
         await housekeeping.close()
         await review_watch.close()
+        await task_naming.close()
         await readiness.close()
         await runner.stop()
         await reports.close()

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pipelines.core.compare_batches import JudgedRun
 from pipelines.core.failure_rules import FaultSeed
 from pipelines.core.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, in_list, insert
@@ -177,14 +178,26 @@ def ended_runs(connection: Connection, *, batch_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def verdicts(connection: Connection, *, batch_id: int) -> list[tuple[int, int, int, str | None, str | None]]:
-    """(task, repeat, run, verdict, failure mode) of every run that stands for its place in the batch."""
+def judged_runs(connection: Connection, *, batch_id: int) -> list[JudgedRun]:
+    """Every run that stands for its place in the batch. A task without a key is only like itself."""
     rows = connection.execute(
-        "SELECT task_id, repeat_number, id, verdict, failure_mode FROM runs"
-        " WHERE batch_id = ? AND retried = 0 ORDER BY id",
+        "SELECT COALESCE(t.task_key, 'task ' || t.id), t.id, t.row_number, t.content_hash, t.oracle_hash,"
+        " r.repeat_number, r.id, r.verdict, r.failure_mode FROM runs r JOIN tasks t ON t.id = r.task_id"
+        " WHERE r.batch_id = ? AND r.retried = 0 ORDER BY r.id",
         (batch_id,),
     )
-    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
+    return [JudgedRun(*row) for row in rows]
+
+
+def datasets_to_name(connection: Connection, *, batch_id: int) -> list[int]:
+    """Those of its tasks that an older release stored, and that have no keys yet."""
+    rows = connection.execute(
+        "SELECT DISTINCT t.dataset_id FROM runs r JOIN tasks t ON t.id = r.task_id"
+        " JOIN datasets d ON d.id = t.dataset_id AND d.kind = 'tasks'"
+        " WHERE r.batch_id = ? AND t.task_key IS NULL",
+        (batch_id,),
+    )
+    return [row[0] for row in rows]
 
 
 def runs_to_retry(connection: Connection, *, batch_id: int) -> list[int]:

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own, written
-from pipelines.core.seed import Seed
+from pipelines.core.seed import Seed, own_id_of
 from pipelines.core.seed_text import SeedText
+from pipelines.core.task_key import content_hash, oracle_hash, shown_tags, world_hash_of
+from pipelines.storage import task_keys
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.stored_seed import WithSeed
@@ -20,6 +22,7 @@ class Dataset:
     name: str
     agent_id: int | None
     task_count: int
+    content_hash: str | None  # of all its tasks; None until those of an older release have keys
     created_at: str
 
     def as_json(self) -> JsonObject:
@@ -28,6 +31,7 @@ class Dataset:
             "name": self.name,
             "agent_id": self.agent_id,
             "task_count": self.task_count,
+            "content_hash": self.content_hash,
             "created_at": self.created_at,
         }
 
@@ -39,6 +43,7 @@ class Task(WithSeed):
     dataset_id: int
     row_number: int  # its place in the dataset, from 1
     seed_hash: str
+    task_key: str | None  # what it is known by over uploads; None until one of an older release has it
     created_at: str
 
 
@@ -57,6 +62,10 @@ class NewTask(NamedTuple):
     seed_hash: str
     world_hash: str | None
     needs_model: bool
+    content_hash: str  # of what it asks, and
+    oracle_hash: str  # of what counts as right: see core.task_key
+    own_id: str | None  # its author's
+    tags: str  # as JSON
 
 
 class WrittenSeed(NamedTuple):
@@ -85,35 +94,65 @@ def add_dataset(
 
 def as_texts(seed: Seed | SeedText) -> WrittenSeed:
     body = seed.as_json()
+    if isinstance(seed, SeedText):
+        content, oracle = seed.content_hash, seed.oracle_hash
+    else:
+        content, oracle = content_hash(body, world_hash_of(body)), oracle_hash(body)
     state = body.pop("initial_state", None)
     text = named(dumps(body))
-    if not isinstance(state, dict):
-        return WrittenSeed(NewTask(text.hash, None, _needs_model(seed)), (text,))
-    world = named(dumps(state))
-    return WrittenSeed(NewTask(text.hash, world.hash, _needs_model(seed)), (text, world))
+    world = named(dumps(state)) if isinstance(state, dict) else None
+    task = NewTask(
+        text.hash,
+        world.hash if world is not None else None,
+        _needs_model(seed),
+        content,
+        oracle,
+        own_id_of(body.get("id")),
+        shown_tags(body),
+    )
+    return WrittenSeed(task, (text, world) if world is not None else (text,))
 
 
 def add_tasks(
-    connection: Connection, *, org_id: int, dataset_id: int, tasks: Sequence[NewTask], now: str
+    connection: Connection,
+    *,
+    org_id: int,
+    dataset_id: int,
+    tasks: Sequence[NewTask],
+    now: str,
+    is_named: bool = True,
 ) -> list[int]:
-    """Append tasks, whose texts are stored, behind those the dataset has."""
+    """Append tasks, whose texts are stored, behind those the dataset has. Those of a matrix have no keys."""
     # Nodes that append at the same time take turns: this changes nothing, and locks the dataset's row.
     connection.execute("UPDATE datasets SET name = name WHERE id = ?", (dataset_id,))
     (last,) = connection.execute(
         "SELECT COALESCE(MAX(row_number), 0) FROM tasks WHERE dataset_id = ?", (dataset_id,)
     ).fetchone()
+    keys = task_keys.new_keys(connection, dataset_id, tasks) if is_named else [None] * len(tasks)
     insert_many(
         connection,
-        "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model, created_at)"
-        " VALUES",
+        "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model,"
+        " task_key, content_hash, oracle_hash, tags, created_at) VALUES",
         [
-            (org_id, dataset_id, number, task.seed_hash, task.world_hash, int(task.needs_model), now)
-            for number, task in enumerate(tasks, last + 1)
+            (
+                *(org_id, dataset_id, number, task.seed_hash, task.world_hash, int(task.needs_model)),
+                *((key, task.content_hash, task.oracle_hash, task.tags) if is_named else [None] * 4),
+                now,
+            )
+            for number, (key, task) in enumerate(zip(keys, tasks, strict=True), last + 1)
         ],
     )
+    if is_named:
+        task_keys.add_content(connection, dataset_id, tasks, is_first=last == 0)
     rows = connection.execute(
         "SELECT id FROM tasks WHERE dataset_id = ? AND row_number > ? ORDER BY row_number", (dataset_id, last)
     )
+    return [row[0] for row in rows]
+
+
+def task_ids_of(connection: Connection, dataset_id: int) -> list[int]:
+    """In the author's order."""
+    rows = connection.execute("SELECT id FROM tasks WHERE dataset_id = ? ORDER BY row_number", (dataset_id,))
     return [row[0] for row in rows]
 
 
@@ -147,11 +186,14 @@ def datasets_of_org(
     agent_id: int | None,
     limit: int,
     before_id: int | None,
+    name: str | None = None,
+    content_hash: str | None = None,
 ) -> Page[Dataset]:
+    wanted = {"org_id": org_id, "agent_id": agent_id, "name": name, "content_hash": content_hash}
     rows = page_of(
         connection,
         _DATASETS,
-        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id)],
+        filters=[Filter(column, value) for column, value in wanted.items()],
         limit=limit,
         before_id=before_id,
     )
@@ -222,6 +264,7 @@ def _dataset(row: Row) -> Dataset:
         name=row["name"],
         agent_id=row["agent_id"],
         task_count=row["task_count"],
+        content_hash=row["content_hash"],
         created_at=row["created_at"],
     )
 
@@ -235,6 +278,7 @@ def _task(row: Row, seed_text: str) -> Task:
         seed_hash=row["seed_hash"],
         seed_text=seed_text,
         world_hash=row["world_hash"],
+        task_key=row["task_key"],
         created_at=row["created_at"],
     )
 

@@ -176,7 +176,12 @@ def add_eval_tasks(
         return None
     org_id = int(held[0])
     ids = add_tasks(
-        connection, org_id=org_id, dataset_id=dataset_id, tasks=[each.task for each in tasks], now=now
+        connection,
+        org_id=org_id,
+        dataset_id=dataset_id,
+        tasks=[each.task for each in tasks],
+        now=now,
+        is_named=False,
     )
     insert_many(
         connection,

@@ -534,6 +534,24 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0009_task_keys",
+        """
+        -- What a task is known by over uploads; of what it asks, and of what counts as right, by content.
+        -- Worked out from texts, so what is there already gets its own after the start (engine.name_tasks),
+        -- in slices: until then, and in the hidden datasets of matrices, they are NULL.
+        ALTER TABLE tasks ADD COLUMN task_key TEXT;
+        ALTER TABLE tasks ADD COLUMN content_hash TEXT;
+        ALTER TABLE tasks ADD COLUMN oracle_hash TEXT;
+        ALTER TABLE tasks ADD COLUMN tags TEXT;
+        CREATE UNIQUE INDEX tasks_by_key ON tasks (dataset_id, task_key);
+        CREATE INDEX tasks_of_key ON tasks (org_id, task_key) WHERE task_key IS NOT NULL;
+        -- Of all tasks in their order; NULL as long as one of them has no key.
+        ALTER TABLE datasets ADD COLUMN content_hash TEXT;
+        CREATE INDEX datasets_by_content ON datasets (org_id, content_hash) WHERE content_hash IS NOT NULL;
+        CREATE INDEX datasets_to_name ON datasets (id) WHERE content_hash IS NULL AND kind = 'tasks';
+        """,
+    ),
+    (
         "0010_oracles",
         """
         -- Every version of a task's oracle, by the seed that has it. A task without rows has its first one.

@@ -63,23 +63,28 @@ class AskedOfTask(NamedTuple):
 
     row_number: int | None
     user_instruction: str | None  # cut; None where the task is gone
+    task_key: str | None
 
     def as_json(self) -> JsonObject:
-        return {"row_number": self.row_number, "user_instruction": self.user_instruction}
+        return {
+            "row_number": self.row_number,
+            "user_instruction": self.user_instruction,
+            "task_key": self.task_key,
+        }
 
 
 def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int, AskedOfTask]:
     """For a page of runs: many are of one task."""
     ids = sorted(set(task_ids))
-    found = dict.fromkeys(ids, AskedOfTask(None, None))
+    found = dict.fromkeys(ids, AskedOfTask(None, None, None))
     for start in range(0, len(ids), _TASKS_AT_ONCE):
         some = ids[start : start + _TASKS_AT_ONCE]
         for row in connection.execute(
-            f"SELECT t.id, t.row_number, SUBSTR(x.body, 1, {HEAD_CHARACTERS}) FROM tasks t"
+            f"SELECT t.id, t.row_number, SUBSTR(x.body, 1, {HEAD_CHARACTERS}), t.task_key FROM tasks t"
             f" JOIN texts x ON x.hash = t.seed_hash AND x.number = 0 WHERE t.id IN {in_list(some)}",
             some,
         ):
-            found[row[0]] = AskedOfTask(row[1], instruction_in(row[2], LONGEST_SHOWN))
+            found[row[0]] = AskedOfTask(row[1], instruction_in(row[2], LONGEST_SHOWN), row[3])
     return found
 
 
@@ -107,7 +112,7 @@ def task_summaries(
     """In the author's order."""
     rows = page_of(
         connection,
-        "(SELECT t.id, t.dataset_id, t.row_number, t.created_at,"
+        "(SELECT t.id, t.dataset_id, t.row_number, t.task_key, t.tags, t.created_at,"
         f" SUBSTR(x.body, 1, {HEAD_CHARACTERS}) AS head"
         " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0) AS headed",
         filters=[Filter("dataset_id", dataset_id)],
@@ -137,6 +142,8 @@ def _task(row: Row) -> JsonObject:
         "id": row["id"],
         "dataset_id": row["dataset_id"],
         "row_number": row["row_number"],
+        "task_key": row["task_key"],
         "user_instruction": instruction_in(row["head"], LONGEST_SHOWN),
+        "tags": loads_own(row["tags"]) if row["tags"] is not None else [],
         "created_at": row["created_at"],
     }

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine import open_batch, review_runs
+from pipelines.engine.compare_batches import compare_batches as compared_batches
 from pipelines.engine.platform import Platform
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
@@ -42,6 +43,7 @@ EXPORT_PAGE = 200  # runs in memory at once while a batch is exported
 EXPORTED = (
     "id",
     "task_id",
+    "task_key",
     "repeat_number",
     "retried",
     "status",
@@ -137,8 +139,11 @@ async def compare_batches(
     key: Viewer,
     to: Annotated[int, Query(ge=1, le=MAX_ID, description="the later batch")],
 ) -> Response:
-    """What flipped from this batch to another: same task, same repeat."""
-    return answer(await review_runs.compare_batches(platform, key.org_id, batch_id, to))
+    """What flipped from this batch to another: task by task (`tasks`, failures first), run by run (`flips`).
+
+    Tasks are paired by `task_key`, over uploads; a task that was changed, or has another oracle, says so.
+    """
+    return answer(await compared_batches(platform, key.org_id, batch_id, to))
 
 
 @router.get("/{batch_id}/export", responses=schemas.EXPORT)

@@ -13,7 +13,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
 from pipelines.core.task_files import format_of
-from pipelines.core.uploads import head_of, no_rows, refuse_unknown
+from pipelines.core.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
 from pipelines.engine import correct_oracle, upload_tasks
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_tasks import CHECKING_S, LargeRows, Rows, SmallFile
@@ -50,33 +50,47 @@ MEBIBYTE = 1024 * 1024
 SMALL_YAML_BYTES = 16 * 1024  # its reader is written in Python: a hundred times slower than the others
 
 
-@router.post("/api/datasets", status_code=201, openapi_extra=schemas.UPLOAD)
+@router.post("/api/datasets", status_code=201, openapi_extra=schemas.UPLOAD, responses={200: {}})
 async def create_dataset(request: Request, platform: Ours, key: Contributor) -> Response:
     """Upload tasks: a file (multipart: `file`, `name`, `agent_id`), or JSON `{name, agent_id?, rows}`.
 
     A file is YAML, JSON or JSON lines where its name says so, otherwise a table such as CSV. With an agent,
-    the rows are also checked against its tools and ledger schema.
+    the rows are also checked against its tools and ledger schema. With `reuse` true, nothing is stored where
+    there is a dataset of the same name, agent and content: 200, and that one.
     """
-    async with _upload(request, platform, key.org_id, ("name", "agent_id", "rows")) as fields:
+    async with _upload(request, platform, key.org_id, ("name", "agent_id", "rows", "reuse")) as fields:
         uploaded = await upload_tasks.create_dataset(
             platform,
             key.org_id,
             name=fields.name,
             agent_id=fields.agent_id,
             rows=fields.rows(),
+            reuse=fields.reuse,
         )
-    return answer(uploaded.as_json(), 201)
+    return answer(uploaded.as_json(), 200 if uploaded.is_reused else 201)
 
 
 @router.get("/api/datasets")
 async def list_datasets(
-    platform: Ours, key: Viewer, agent_id: OptionalId = None, limit: Limit = 50, cursor: Cursor = None
+    platform: Ours,
+    key: Viewer,
+    agent_id: OptionalId = None,
+    name: Annotated[str | None, Query(max_length=MAX_NAME)] = None,
+    content_hash: Annotated[str | None, Query(max_length=64, description="of all its tasks")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> Response:
-    """The org's datasets, newest first."""
+    """The org's datasets, newest first; with `content_hash`, those that were made of the same tasks."""
     before_id = id_cursor(cursor)
     page = await platform.database.read(
         lambda connection: datasets.datasets_of_org(
-            connection, key.org_id, agent_id=agent_id, limit=limit, before_id=before_id
+            connection,
+            key.org_id,
+            agent_id=agent_id,
+            limit=limit,
+            before_id=before_id,
+            name=name,
+            content_hash=content_hash,
         )
     )
     return answer_page(page, lambda dataset: dataset.as_json())
@@ -175,6 +189,7 @@ def _shown(task: Task, seed: JsonObject, oracle_version: int) -> JsonObject:
         "dataset_id": task.dataset_id,
         "row_number": task.row_number,
         "oracle_version": oracle_version,
+        "task_key": task.task_key,
         "odyssey_seed": seed,
         "created_at": task.created_at,
     }
@@ -186,6 +201,7 @@ class _Fields:
 
     name: Json = None
     agent_id: Json = None
+    reuse: Json = None
     source: Rows = None
     file: IO[bytes] | None = None  # what a large one is in
 
@@ -244,12 +260,12 @@ async def _read_json(
         told = loads_own(text)
         assert isinstance(told, dict)
         head = told
-    fields.name, fields.agent_id = head["name"], head["agent_id"]
+    fields.name, fields.agent_id, fields.reuse = head["name"], head["agent_id"], head["reuse"]
 
 
 async def _read_form(request: Request, limit: int, taken: tuple[str, ...], fields: _Fields) -> None:
     parser = MultiPartParser(
-        request.headers, limited(request, limit), max_files=1, max_fields=3, max_part_size=limit
+        request.headers, limited(request, limit), max_files=1, max_fields=4, max_part_size=limit
     )
     try:
         form = await parser.parse()
@@ -263,6 +279,8 @@ async def _read_form(request: Request, limit: int, taken: tuple[str, ...], field
                 fields.take_file(value.encode(), "")
             elif name == "agent_id":
                 fields.agent_id = int(value) if _is_number(value) else value
+            elif name == "reuse":
+                fields.reuse = {"true": True, "false": False}.get(value.strip().lower(), value)
             else:
                 fields.name = value
     except (MultiPartException, KeyError, UnicodeDecodeError) as error:

@@ -94,6 +94,11 @@ _ROW: JsonObject = {
     "additionalProperties": False,
 }
 _ROWS: JsonObject = {"type": "array", "items": _ROW, "minItems": 1, "maxItems": 5000}
+_REUSE: JsonObject = {
+    "type": "boolean",
+    "default": False,
+    "description": "answer with the dataset of the same name, agent and content, where there is one",
+}
 _FILE: JsonObject = {
     "type": "string",
     "format": "binary",
@@ -110,13 +115,13 @@ UPLOAD = _upload(
     {
         "type": "object",
         "required": ["name", "rows"],
-        "properties": {"name": _TEXT, "agent_id": _ID, "rows": _ROWS},
+        "properties": {"name": _TEXT, "agent_id": _ID, "rows": _ROWS, "reuse": _REUSE},
         "additionalProperties": False,
     },
     {
         "type": "object",
         "required": ["file"],
-        "properties": {"file": _FILE, "name": _TEXT, "agent_id": _ID},
+        "properties": {"file": _FILE, "name": _TEXT, "agent_id": _ID, "reuse": _REUSE},
     },
 )
 TASK_ROWS = _upload(

@@ -1,0 +1,32 @@
+"""Gives keys, after a start, to the tasks that an older release stored. Nothing waits for it."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from pipelines.engine.name_tasks import name_every_task
+from pipelines.engine.platform import Platform
+
+AGAIN_S = 60.0
+_log = logging.getLogger(__name__)
+
+
+class TaskNaming:
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._task = asyncio.create_task(self._name_all())
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _name_all(self) -> None:
+        while True:
+            try:
+                if named := await name_every_task(self._platform):
+                    _log.info("the tasks of %d datasets of an older release have keys now", named)
+                return
+            except Exception:  # noqa: BLE001 - a database that is away: no reason to give up for good
+                _log.warning("tasks could not be given keys; it is tried again", exc_info=True)
+            await asyncio.sleep(AGAIN_S)
