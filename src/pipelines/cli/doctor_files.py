@@ -157,16 +157,6 @@ def _oracle_findings(
 ) -> Iterator[Finding]:
     yield fine(TASKS, f"{name}: {len(seeds)} task{'s' if len(seeds) != 1 else ''} can be read")
     yield from listed(TASKS, lint_seeds(seeds, tools=tools, ledger_schema=schema), Level.WARNING)
-    without = [str(row) for row, seed in enumerate(seeds, start=1) if not _has_oracle(seed)]
-    if without:
-        shown = ", ".join(without[:20]) + (", …" if len(without) > 20 else "")
-        seen = f"nothing decides row{'s' if len(without) > 1 else ''} {shown}: their verdict will be PENDING"
-        yield doubt(TASKS, seen, "say what is right: expected_state, expected_calls or expected_outcome")
-
-
-def _has_oracle(seed: Seed) -> bool:
-    checked = any(constraint.check is not None for constraint in seed.tracked_constraints)
-    return checked or bool(seed.expected_state or seed.expected_calls or seed.expected_outcome)
 
 
 def _plan_findings(

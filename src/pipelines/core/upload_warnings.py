@@ -28,7 +28,7 @@ def upload_warnings(
 
     No further text is read once `may_read` says no.
     """
-    linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema)
+    linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
     found = [problem.as_json() for problem in linted]
     read: dict[tuple[str, bytes], PlannedSimulator] = {}
     unread: list[int] = []
