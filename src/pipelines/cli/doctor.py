@@ -19,6 +19,7 @@ from pipelines.cli.project import Project, token_from_environment
 
 COLOURS = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "red"}
 IMPORT = "import"
+START = "write one with `pipelines odyssey init`, or name yours: --agent FILE, --app module:app or --url"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +34,11 @@ class Asked:
 
 def examine(project: Project, asked: Asked) -> Iterator[Finding]:
     yield from environment_findings(project.directory)
+    if asked.url is None and project.app is None and not project.is_code and project.agent is None:
+        # Without any of them there is nothing that could be ready.
+        yield wrong(
+            "agent", f"there is no agent in {project.directory}: no agent.json, and no app is named", START
+        )
     if asked.url is not None:
         yield from _running(project, asked, asked.url)
     elif project.app is not None:
@@ -118,5 +124,5 @@ def _summary(problems: int, warnings: int) -> str:
     counted = [f"{problems} problem{'s' if problems != 1 else ''}"] if problems else []
     counted += [f"{warnings} warning{'s' if warnings != 1 else ''}"] if warnings else []
     if problems:
-        return f"\n[red]{', '.join(counted)}[/]"
+        return f"\n[red]Not ready[/]: {', '.join(counted)}"
     return f"\n[green]Ready[/]{' with ' + counted[0] if counted else ''}. Try it: pipelines odyssey dev"

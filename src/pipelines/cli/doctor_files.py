@@ -171,17 +171,6 @@ def _oracle_findings(
         yield fine(TASKS, note)
     linted = read.in_file(lint_seeds(seeds, tools=tools, ledger_schema=schema))
     yield from listed(TASKS, linted, Level.WARNING)
-    without = [str(row) for row, seed in zip(read.rows, seeds, strict=True) if not _has_oracle(seed)]
-    if without:
-        shown = ", ".join(without[:20]) + (", …" if len(without) > 20 else "")
-        rows, whose = ("rows", "their verdicts") if len(without) > 1 else ("row", "its verdict")
-        seen = f"nothing decides {rows} {shown}: {whose} will be PENDING"
-        yield doubt(TASKS, seen, "say what is right: expected_state, expected_calls or expected_outcome")
-
-
-def _has_oracle(seed: Seed) -> bool:
-    checked = any(constraint.check is not None for constraint in seed.tracked_constraints)
-    return checked or bool(seed.expected_state or seed.expected_calls or seed.expected_outcome)
 
 
 def _plan_findings(

@@ -14,6 +14,7 @@ from pipelines.core.initial_state import read_initial_state
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.rule_names import undeclared_in_rules
 from pipelines.core.seed_limits import size_problems
 from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool
@@ -148,7 +149,7 @@ def parse_seed(
     problems += too_large.values()
     axes.refuse_unknown(AXES)
     names = frozenset(tool.name for tool in tools) if tools is not None else None
-    state_at, rules_at = axes.at("initial_state"), axes.at("failure_rules")
+    state_at = axes.at("initial_state")
     seed = Seed(
         user_instruction=_read_user_instruction(axes),
         behavior_instructions=_read_text(axes, "behavior_instructions"),
@@ -156,9 +157,7 @@ def parse_seed(
             axes.get("initial_state"), ledger_schema=ledger_schema, path=state_at, problems=problems
         ),
         now=read_now(axes),
-        failure_rules=read_failure_rules(
-            axes.get("failure_rules"), tools=names, path=rules_at, problems=problems
-        ),
+        failure_rules=_read_rules(axes, names, ledger_schema),
         expected_outcome=_read_choice(axes, "expected_outcome", EXPECTED_OUTCOMES),
         turn_mode=_read_choice(axes, "turn_mode", TURN_MODES) or TURN_MODES[0],
         max_turns=axes.whole_number("max_turns", DEFAULT_TURNS, least=1, most=MAX_TURNS),
@@ -254,6 +253,15 @@ def _read_tags(axes: Fields) -> tuple[str, ...]:
     else:
         tags = [tag.strip() for tag in axes.texts("tags")]
     return tuple(dict.fromkeys(tags))
+
+
+def _read_rules(
+    axes: Fields, tools: Collection[str] | None, ledger_schema: LedgerSchema | None
+) -> tuple[FailureRule, ...]:
+    path = axes.at("failure_rules")
+    rules = read_failure_rules(axes.get("failure_rules"), tools=tools, path=path, problems=axes.problems)
+    axes.problems += undeclared_in_rules(rules, tools=None, ledger_schema=ledger_schema, path=path)
+    return rules
 
 
 def _read_constraints(axes: Fields) -> tuple[TrackedConstraint, ...]:

@@ -30,7 +30,7 @@ def upload_warnings(
 
     No further text is read once `may_read` says no. `rows` are where the seeds stand in their file.
     """
-    linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema)
+    linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
     found = list(linted)
     read: dict[tuple[str, bytes], PlannedSimulator] = {}
     unread: list[int] = []

@@ -10,6 +10,7 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
+from pipelines.engine.check_rules import check_rules
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
@@ -45,6 +46,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         await platform.code_mode.opened()  # refused here rather than once per run
     tasks = await _tasks(platform, org_id, asked)
     _check(tasks, asked)
+    await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
     new = NewBatch(
         org_id=org_id,
         agent=agent,

@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
@@ -10,6 +11,7 @@ from pipelines.core.failure_rules import read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.world_time import read_now
+from pipelines.engine.check_rules import check_rules
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.register_agent import find_agent
@@ -34,6 +36,10 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     agent = await find_agent(platform, org_id, agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
+    tasks = await platform.database.read(
+        partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=[task_id])
+    )
+    await check_rules(platform, agent, tasks, of_dataset=False)
     token, jti = secrets.token_urlsafe(32), secrets.token_hex(16)
     created, began = platform.now(), platform.live_runs.steady()
 

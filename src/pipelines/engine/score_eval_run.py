@@ -8,6 +8,7 @@ contract, and an envelope whose final_response is empty.
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -56,6 +57,7 @@ def outcome_of(
         return None
     scenario, task = scenario_of(asked.scenario_text), asked.task
     contract = scenario.contract_under(task.variation)
+    contract = replace(contract, today=run.simulated_now or contract.today)
     observed = observed_in(scenario, contract, ending.final_response, rows)
     match = match_score(contract, observed)
     parts = fingerprint_parts(run.agent_id, run.agent_version, ending.metadata, asked.tools_hash)

@@ -4,10 +4,12 @@ import subprocess
 import sys
 
 import pytest
-from verdict_cases import STATE, TOOLS
+from verdict_cases import STATE, TOOLS, tool
 
 from pipelines.core.ledger_schema import parse_ledger_schema
+from pipelines.core.problems import Refused
 from pipelines.core.seed import parse_seed
+from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.verdict.lint import lint_seed, lint_seeds
 
 SCHEMA = parse_ledger_schema(
@@ -43,7 +45,6 @@ def warnings(**axes):
 
 
 GOOD = {
-    "no oracle": {},
     "a change": {"expected_state": {"order.4521.status": "refunded"}},
     "a range": {"expected_state": {"order.4521.amount": {"$lte": 0}}},
     "one of several": {"expected_state": {"order.4521.status": {"$in": ["refunded", "cancelled"]}}},
@@ -214,7 +215,8 @@ def test_without_a_schema_the_world_is_the_schema():
 
 
 def test_warnings_name_row_and_column():
-    seeds = [seed(), seed(expected_state={"unchanged": True}), seed(expected_calls=["refund"])]
+    right = seed(expected_state={"order.4521.status": "refunded"})
+    seeds = [right, seed(expected_state={"unchanged": True}), seed(expected_calls=["refund"])]
     first, second = lint_seeds(seeds, tools=TOOLS)
     assert (first.row, first.column, first.path) == (2, "expected_state", "row 2, column expected_state")
     assert second.path == "row 3, column expected_calls, at /0/tool"
@@ -225,3 +227,124 @@ def test_what_seeds_can_be_checked_with_does_not_need_seeds(reader):
     """Otherwise core.seed could not import it: the two would go in a circle."""
     script = f"import sys, pipelines.core.verdict.{reader}; sys.exit('pipelines.core.seed' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+QUESTION = "What did order 4521 cost?"
+ANSWER = {"id": "answer", "description": "Names it.", "check": {"final_response": {"$number": 79.5}}}
+UNCOVERED = {
+    "no oracle": ({}, "/expected_state", "nothing says what is right"),
+    "a question without any": (
+        {"user_instruction": QUESTION},
+        "/expected_state",
+        "nothing says what is right",
+    ),
+    "a question whose call alone is checked": (
+        {"user_instruction": QUESTION, "expected_calls": ["get_order"]},
+        "/tracked_constraints",
+        "nothing checks the answer",
+    ),
+    "a flag that nothing sets": (
+        {
+            "expected_state": {"order.4521.status": "refunded"},
+            "failure_rules": [
+                {
+                    "trigger": "after_state_change",
+                    "tool": "*",
+                    "condition": "outage",
+                    "duration": 1,
+                    "error": {"code": 503, "message": "down"},
+                }
+            ],
+        },
+        "/failure_rules/0/condition",
+        "never fires",
+    ),
+}
+COVERED = {
+    "a question with its answer": {"user_instruction": QUESTION, "tracked_constraints": [ANSWER]},
+    "a request that is put as a question": {
+        "user_instruction": "Can you refund order 4521?",
+        "expected_state": {"order.4521.status": "refunded"},
+    },
+    "a request whose call is checked": {
+        "user_instruction": "Would you refund order 4521?",
+        "expected_calls": ["refund_order"],
+    },
+    "a question that has to be refused": {
+        "user_instruction": "What is the buyer's address?",
+        "behavior_instructions": BUYER,
+        "expected_outcome": "refusal",
+    },
+}
+
+
+@pytest.mark.parametrize(("axes", "place", "says"), UNCOVERED.values(), ids=UNCOVERED)
+def test_what_is_left_out_is_named(axes, place, says):
+    (problem,) = warnings(**axes)
+    assert problem.path == place
+    assert says in problem.message
+    assert problem.hint
+
+
+@pytest.mark.parametrize("axes", COVERED.values(), ids=COVERED)
+def test_what_is_covered_is_left_alone(axes):
+    assert warnings(**axes) == []
+
+
+@pytest.mark.parametrize("sets", ["state", "behaviour text"])
+def test_a_flag_that_something_sets_is_left_alone(sets):
+    axes = UNCOVERED["a flag that nothing sets"][0]
+    state = STATE | {"flags": {"outage": True}} if sets == "state" else STATE
+    text = "Refunding an order sets the flag outage." if sets != "state" else None
+    more = {"initial_state": state} | ({"behavior_instructions": text} if text else {})
+    assert warnings(**(axes | more)) == []
+
+
+def test_a_flag_that_a_closed_schema_lacks_is_refused_where_tools_are():
+    [rule] = UNCOVERED["a flag that nothing sets"][0]["failure_rules"]
+    body = {"user_instruction": "x", "failure_rules": [rule | {"condition": "outrage"}]}
+    with pytest.raises(Refused) as refused:
+        parse_seed(body, ledger_schema=SCHEMA)
+    [problem] = refused.value.problems
+    assert (problem.path, problem.hint) == ("/failure_rules/0/condition", "did you mean `outage`?")
+
+
+GUESSED = [
+    tool("get_order", "order_id"),
+    tool("process_thing", "order_id", "x"),
+    tool("create_ticket", "subject"),
+]
+
+
+@pytest.mark.parametrize(
+    ("expected", "named"),
+    [
+        ({"order.4521.status": "refunded"}, "process_thing"),  # nobody knows what it does
+        ({"ticket.<new>": {"subject": "Late"}}, "create_ticket"),  # of a type that the world does not show
+    ],
+)
+def test_an_oracle_that_only_our_guess_can_trip_is_named(expected, named):
+    body = {"user_instruction": "Do it.", "initial_state": STATE, "expected_state": expected}
+    tools = parse_tools_schema(GUESSED)
+    found = lint_seeds([parse_seed(body)], tools=tools)
+    [problem] = [one for one in found if "guess" in one.message]
+    assert (problem.row, problem.column) == (1, "expected_state")
+    assert named in problem.message
+    assert "simulation" in problem.hint
+
+
+def test_a_tool_whose_plan_is_sure_or_written_down_trips_it_rightly():
+    plan = {
+        "simulation": [
+            {"find": {"as": "o", "in": "order", "id": "args.order_id"}},
+            {"set": {"o.status": "'x'"}},
+        ]
+    }
+    body = {
+        "user_instruction": "Do it.",
+        "initial_state": STATE,
+        "expected_state": {"order.4521.status": "x"},
+    }
+    for tools in ([tool("refund_order", "order_id")], [tool("process_thing", "order_id") | plan]):
+        found = lint_seeds([parse_seed(body)], tools=parse_tools_schema(tools))
+        assert [one for one in found if "guess" in one.message] == []

@@ -27,7 +27,9 @@ ORDINALS = _ORDINALS | {
     if value and word not in ("one", "two", "three", "five", "eight", "nine", "twelve")
 }
 SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_SUFFIXES = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000, "mio": 1_000_000}
+SCALES |= {"lakh": 100_000, "crore": 10_000_000}  # of India
+_SHORT_SCALES = {"k": 1_000, "m": 1_000_000, "mio": 1_000_000, "bn": 1_000_000_000}
+_SUFFIXES = SCALES | _SHORT_SCALES | {"lakhs": 100_000, "crores": 10_000_000}
 _CURRENCIES = {
     **dict.fromkeys(("$", "usd", "dollar", "dollars", "buck", "bucks"), "USD"),
     **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
@@ -44,7 +46,7 @@ _PLAIN = rf"\d{{1,{LONGEST}}}(?:[.,]\d{{1,{LONGEST}}})?"
 # A number stands alone: not in a word, an id, a time, a version, an address or a date.
 _SPELLED = re.compile(
     rf"(?<![\w#/@])(?<![a-z][-:.,])(?<!\d[:.,])(?P<before>[$€£¥₹]\s?)?(?P<digits>{_GROUPED}|{_PLAIN})"
-    rf"(?![\d@/])(?![:.,]\d)(?![-–][a-z])(?:(?P<short>[km])(?!\w)|(?:st|nd|rd|th)\b|(?!\w))",
+    rf"(?![\d@/])(?![:.,]\d)(?![-–][a-z])(?:(?P<short>[km]|bn)(?!\w)|(?:st|nd|rd|th)\b|(?!\w))",
     re.IGNORECASE,
 )
 # Digits with two hyphens or more are a date, a telephone number, an id.
@@ -64,22 +66,24 @@ class Quantity(NamedTuple):
     unit: str = ""  # the word behind it, in lower case: `days`, `%`
 
 
-def quantities(text: str) -> list[Quantity]:
-    """Every number of a text, in digits and in words, in order."""
-    found = sorted([*_in_digits(text), *_in_words(text)])
+def quantities(text: str, point: str | None = None) -> list[Quantity]:
+    """Every number of a text, in digits and in words, in order; `point` leaves one mark for fractions."""
+    found = sorted([*_in_digits(text, point), *_in_words(text)])
     return _with_cents(text, found)
 
 
-def readings(spelling: str) -> frozenset[Decimal]:
+def readings(spelling: str, point: str | None = None) -> frozenset[Decimal]:
     """All numbers that digits with points, commas, apostrophes or spaces can mean; there may be none."""
     bare = re.sub(rf"['’{_SPACES}]", "'", spelling.strip())
     if len(bare) > LONGEST or not re.fullmatch(r"\d[\d.,']*", bare):
         return frozenset()
-    return frozenset(_readings(bare))
+    return frozenset(_readings(bare, point))
 
 
-def _readings(bare: str) -> Iterator[Decimal]:
+def _readings(bare: str, only_point: str | None) -> Iterator[Decimal]:
     for group, point in ((",", "."), (".", ","), ("'", "."), ("'", ","), (None, "."), (None, ",")):
+        if only_point not in (None, point):
+            continue
         whole, mark, fraction = bare.partition(point)
         if mark and not fraction.isdigit():
             continue
@@ -95,13 +99,13 @@ def _readings(bare: str) -> Iterator[Decimal]:
             yield Decimal(f"{whole}.{fraction or 0}").normalize()
 
 
-def _in_digits(text: str) -> Iterator[Quantity]:
+def _in_digits(text: str, point: str | None) -> Iterator[Quantity]:
     hyphened = iter([*(match.span() for match in _HYPHENED.finditer(text)), (len(text), len(text))])
     from_, until = next(hyphened)
     for match in _SPELLED.finditer(text):
         while until <= match.start():
             from_, until = next(hyphened)
-        values = readings(match["digits"])
+        values = readings(match["digits"], point)
         if not values or from_ < match.end():
             continue
         end = match.end()

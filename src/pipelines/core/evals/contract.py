@@ -5,12 +5,12 @@ A contract is made from a scenario that was checked; what is malformed in one is
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from pipelines.core.authored import did_you_mean, quoted
 from pipelines.core.evals.leaf_kind import KNOWN_SCALE, expected_kind
 from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.matching import Path, check_expectation, is_matcher
+from pipelines.core.matching import Path, check_expectation, is_matcher, with_today
 from pipelines.core.problems import Problem
 
 LeafKind: TypeAlias = Literal["enum", "scale", "number", "text", "list", "ordered_list"]
@@ -59,10 +59,16 @@ class Contract:
     #: Label to phrases or /patterns/: what turns a text into a decision.
     decision_labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     decision_share: float = DECISION_SHARE
+    today: str | None = None  # what `tomorrow` is told from; None: not known
     leaves: tuple[ContractLeaf, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "leaves", tuple(_weighed(self)))
+
+    @property
+    def asked(self) -> JsonObject:
+        """The expected behaviour, with today's date wherever a day is asked for."""
+        return cast(JsonObject, with_today(self.expected_behavior, self.today))
 
     @property
     def decision_field(self) -> str:
@@ -94,7 +100,7 @@ def contract_problems(contract: Contract) -> list[Problem]:
 def _weighed(contract: Contract) -> Iterator[ContractLeaf]:
     found = [
         (path, expected, contract.fields.get(pointer(path), LeafRule()), _is_decision(contract, path))
-        for path, expected in expected_leaves(contract.expected_behavior)
+        for path, expected in expected_leaves(contract.asked)
     ]
     totals = {True: 0.0, False: 0.0}
     for _, _, rule, is_decision in found:

@@ -14,7 +14,7 @@ from pipelines.core.evals.contract import ContractLeaf, LeafRule
 from pipelines.core.evals.leaf_kind import KNOWN_SCALE, folded, is_number, kind_of, level
 from pipelines.core.evals.text_shift import text_distance, text_profile
 from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.matching import Actual, Missing
+from pipelines.core.matching import Actual, CannotMatch, Missing, meant
 
 MOST_ASSIGNED = 24  # objects that differ: 24 × 24 distances and 24³ steps are some 10 ms
 MOST_ORDERED = 5_000  # items of an ordered list
@@ -40,10 +40,20 @@ def leaf_distance(leaf: ContractLeaf, left: Actual, right: Actual) -> LeafDistan
         return LeafDistance(hint or "enum", 0.0)  # most leaves of most answers
     if isinstance(left, Missing) or isinstance(right, Missing):
         return LeafDistance(hint or "enum", float(left is not right))
+    if leaf.rule.kind is None:  # else the author says what it is
+        left, right = _meant(leaf, left), _meant(leaf, right)
     kind = hint if hint is not None and _FITS[hint](left) and _FITS[hint](right) else kind_of(left, right)
     if kind is None:
         return LeafDistance(hint or "enum", 0.0 if same(left, right) else 1.0)
     return LeafDistance(kind, _distance(kind, leaf.rule, left, right))
+
+
+def _meant(leaf: ContractLeaf, value: Json) -> Json:
+    """What a value says where a number, a day or a text is asked: "$79.50" and "79,50 €" are one number."""
+    try:
+        return meant(leaf.expected, value)
+    except CannotMatch:  # too long to be read
+        return value
 
 
 def canonical(value: Json) -> bytes:

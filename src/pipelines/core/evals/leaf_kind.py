@@ -17,11 +17,18 @@ def expected_kind(expected: Json) -> str | None:
 
 
 def _matcher_kind(expected: JsonObject) -> str | None:
-    if "$gte" in expected or "$lte" in expected:
+    if expected.keys() & {"$gte", "$lte", "$number"}:
         return "number"
+    if "$date" in expected:
+        return "enum"
     if "$similar" in expected:
         return "text"
-    options = expected.get("$in")
+    if "$text" in expected:
+        return expected_kind(expected["$text"])
+    every = expected.get("$all_of")
+    if isinstance(every, list):
+        return next((kind for kind in map(expected_kind, every) if kind is not None), None)
+    options = expected.get("$in", expected.get("$any_of"))
     if isinstance(options, list):
         kinds = {expected_kind(option) for option in options}
         return kinds.pop() if len(kinds) == 1 else "enum" if kinds <= {"enum", "scale"} else None

@@ -6,7 +6,7 @@ from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.shift import DIGITS
 from pipelines.core.json_text import JsonObject, pointer
-from pipelines.core.matching import CannotMatch, Leaf, Missing, leaves, matches
+from pipelines.core.matching import CannotMatch, Leaf, Missing, leaves, matches, with_today
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,8 +34,9 @@ def match_score(contract: Contract, observed: Observed) -> MatchScore:
         missed = tuple({"path": leaf.pointer, "expected": leaf.expected} for leaf in contract.leaves)
         return MatchScore(matched=False, score=0.0, missed=missed, prohibited=())
     try:
-        held = list(leaves(contract.expected_behavior, answer, exact=contract.match_mode == "exact"))
-        forbidden = tuple(at for at, never in enumerate(contract.prohibited) if matches(never, answer))
+        held = list(leaves(contract.asked, answer, exact=contract.match_mode == "exact"))
+        never = [with_today(body, contract.today) for body in contract.prohibited]
+        forbidden = tuple(at for at, body in enumerate(never) if matches(body, answer))
     except CannotMatch as error:
         return MatchScore(matched=False, score=0.0, missed=(), prohibited=(), problem=str(error))
     missed = tuple(_missed(leaf) for leaf in held if not leaf.holds)

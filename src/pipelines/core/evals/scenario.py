@@ -86,7 +86,14 @@ class Scenario:
             decision_fields=self.decision_fields,
             fields=self.fields,
             decision_labels=self.decision_labels,
+            today=self.today,
         )
+
+    @property
+    def today(self) -> str | None:
+        """What day it is in the scenario's world, where its seed says so."""
+        now = (self.odyssey_seed or {}).get("now")
+        return now if isinstance(now, str) else None
 
     def contract_under(self, variation_id: str | None) -> Contract:
         """The contract of one column; None is the baseline."""

@@ -6,7 +6,7 @@ whether a refusal gave the right reason.
 
 from collections.abc import Iterator
 
-from pipelines.core.matching import matches
+from pipelines.core.matching import matches, with_today
 from pipelines.core.seed import TrackedConstraint
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls
 from pipelines.core.verdict.constraint_check import ConstraintCheck, parse_check
@@ -30,7 +30,8 @@ def _finding(constraint: TrackedConstraint, evidence: RunEvidence) -> Finding:
     name, described = f"constraint/{constraint.id}", shortened(constraint.description, 160)
     if constraint.check is None:
         return left_open(name, f'Nothing can check by itself whether the agent kept to "{described}".')
-    check = parse_check(constraint.check, path=f"/tracked_constraints/{constraint.id}/check")
+    dated = with_today(constraint.check, evidence.now)
+    check = parse_check(dated, path=f"/tracked_constraints/{constraint.id}/check")
     complaint = _complaint(check, evidence)
     if complaint is None:
         return held(name, f'The agent kept to "{described}".')

@@ -3,7 +3,7 @@
 Warnings, not refusals: the task can be run, but its verdicts would prove less than its author hopes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from pipelines.core.authored import did_you_mean
@@ -22,6 +22,8 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.expected_calls import ANY_TOOL, ExpectedCall, ExpectedCalls
 from pipelines.core.verdict.expected_state import ExpectedState, assertion_paths
 from pipelines.core.verdict.judge import REFUSAL
+from pipelines.core.verdict.lint_coverage import coverage_problems, unset_flags
+from pipelines.core.verdict.lint_guesses import guessed_oracles
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.paths import FLAGS, NEW, path_text
 from pipelines.core.verdict.state_oracle import is_met_by_nothing
@@ -31,17 +33,20 @@ _STATE, _CALLS, _CONSTRAINTS = "/expected_state", "/expected_calls", "/tracked_c
 
 
 def lint_seeds(
-    seeds: Iterable[Seed],
+    seeds: Sequence[Seed],
     *,
     tools: Sequence[Tool] | None = None,
     ledger_schema: LedgerSchema | None = None,
+    may_read: Callable[[], bool] = lambda: True,
 ) -> list[Problem]:
-    """Warnings for each seed, by row: 1 is the first."""
-    return [
+    """Warnings for each seed, by row: 1 is the first. No further world is read once `may_read` says no."""
+    found = [
         _in_row(problem, row)
         for row, seed in enumerate(seeds, start=1)
         for problem in lint_seed(seed, tools=tools, ledger_schema=ledger_schema)
     ]
+    found += guessed_oracles(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
+    return sorted(found, key=lambda problem: problem.row or 0)
 
 
 def lint_seed(
@@ -63,11 +68,12 @@ def lint_seed(
     found = [*_refusal(seed, oracles, evidence)] if seed.expected_outcome == REFUSAL else []
     if seed.expected_outcome != REFUSAL:
         found += _do_nothing(seed, oracles, evidence)
+    found += coverage_problems(seed, oracles, evidence)
     if oracles.state is not None:
         found += _paths(oracles.state, evidence.world, ledger_schema)
     if oracles.calls is not None:
         found += _calls(oracles.calls, {tool.name: tool for tool in tools or ()})
-    return found + list(_constraints(seed))
+    return [*found, *_constraints(seed), *unset_flags(seed, tools)]
 
 
 # An agent that does nothing
@@ -194,7 +200,7 @@ def _unreachable(known: EntityField, wanted: Json) -> str | None:
         return complaints[0] if all(complaints) else None
     if wanted.keys() & {"$gte", "$lte"} and known.type not in ("number", "integer"):
         return f"`{known.name}` is of type {known.type}, which has no order"
-    if wanted.keys() & {"$regex", "$similar"} and known.type != "string":
+    if wanted.keys() & {"$regex", "$similar", "$text", "$date"} and known.type != "string":
         return f"`{known.name}` is of type {known.type}, not text"
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pipelines.core.json_text import Json
+from pipelines.core.matching import with_today
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.verdict import call_oracle, state_oracle
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls as evaluate_expected_calls
@@ -59,8 +60,8 @@ def oracles_of(evidence: RunEvidence) -> Oracles:
     """The oracles of a run's task, or Refused. Tool names were checked at upload and are not asked again."""
     problems: list[Problem] = []
     oracles = read_oracles(
-        expected_state=evidence.expected_state,
-        expected_calls=evidence.expected_calls,
+        expected_state=with_today(evidence.expected_state, evidence.now),
+        expected_calls=with_today(evidence.expected_calls, evidence.now),
         tools=None,
         problems=problems,
     )

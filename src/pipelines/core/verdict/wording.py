@@ -58,6 +58,16 @@ def _wish(name: str, wanted: Json) -> str:
     match name, wanted:
         case "$in", list():
             return f"be {listing([shown(option) for option in wanted], 'or')}"
+        case "$any_of", list():
+            return listing([wish(option) for option in wanted], "or")
+        case "$all_of", list():
+            return listing([wish(option) for option in wanted])
+        case "$text", _:
+            return f"read {shown(wanted)} (in any case and spacing)"
+        case "$number", _:
+            return f"say the number {_number(wanted)}"
+        case "$date", _:
+            return f"name the day {_day(wanted)}"
         case "$regex", _:
             return f"match the pattern {shortened(str(wanted))}"
         case "$gte", _:
@@ -74,3 +84,20 @@ def _wish(name: str, wanted: Json) -> str:
             return f"be similar to {shown(text)}"
         case _:
             return f"satisfy {name} {shown(wanted)}"
+
+
+def _number(wanted: Json) -> str:
+    if not isinstance(wanted, dict):
+        return shown(wanted)
+    if "value" in wanted:
+        within = f" (within {shown(wanted['tolerance'])})" if wanted.get("tolerance") else ""
+        return shown(wanted["value"]) + within
+    ends = {"$gte": "at least", "$lte": "at most"}
+    return " and ".join(f"{word} {shown(wanted[end])}" for end, word in ends.items() if end in wanted)
+
+
+def _day(wanted: Json) -> str:
+    if not isinstance(wanted, dict):
+        return str(wanted)
+    day, today = str(wanted.get("day")), wanted.get("today")
+    return f"{day} (today is {today})" if today and not day[:1].isdigit() else day

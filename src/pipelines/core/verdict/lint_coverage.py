@@ -1,0 +1,72 @@
+"""What a task leaves out: what is right, whether the answer to a question is, what sets a rule's flag."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.core.failure_rules import AfterStateChange
+from pipelines.core.json_text import dumps
+from pipelines.core.problems import Problem
+from pipelines.core.seed import Seed
+from pipelines.core.tools_schema import Tool
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.expected_calls import ANY_TOOL
+from pipelines.core.verdict.facts import is_question
+from pipelines.core.verdict.oracles import Oracles
+from pipelines.core.verdict.state_oracle import is_met_by_nothing
+
+_CHECK = '{"id": "answer", "description": "…", "check": {"final_response": {"$number": 79.5}}}'
+_ANSWER = f"a tracked constraint: {_CHECK}"
+
+
+def coverage_problems(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
+    asks = is_question(seed.user_instruction)
+    if not has_oracle(seed):
+        if seed.tracked_constraints:
+            return  # each of them is told of as one that waits for a person
+        message = "nothing says what is right here, so the verdict is our reading of the run, or PENDING"
+        hint = f"for a question, {_ANSWER}" if asks else "say what must be true at the end: " + _ORACLES
+        yield Problem(path="/expected_state", message=message, hint=hint)
+    elif asks and seed.expected_outcome is None and not _acts(oracles, evidence) and not _checks_words(seed):
+        message = "this asks a question, and nothing checks the answer: a wrong one may pass"
+        yield Problem(path="/tracked_constraints", message=message, hint=f"add {_ANSWER}")
+
+
+_ORACLES = "`expected_state`, `expected_calls`, `expected_outcome`, or a tracked constraint with a `check`"
+
+
+def has_oracle(seed: Seed) -> bool:
+    checked = any(constraint.check is not None for constraint in seed.tracked_constraints)
+    return checked or bool(seed.expected_state or seed.expected_calls or seed.expected_outcome)
+
+
+def _acts(oracles: Oracles, evidence: RunEvidence) -> bool:
+    """Whether something has to be done, so that the question is a request: `can you refund it?`"""
+    if oracles.state is not None and not is_met_by_nothing(oracles.state, evidence):
+        return True
+    must = oracles.calls.must if oracles.calls is not None else ()
+    return any(call.tool == ANY_TOOL or not evidence.tool_reads(call.tool) for call in must)
+
+
+def _checks_words(seed: Seed) -> bool:
+    checks = [constraint.check for constraint in seed.tracked_constraints]
+    return any(isinstance(one, dict) and one.keys() & {"responses", "final_response"} for one in checks)
+
+
+def unset_flags(seed: Seed, tools: Sequence[Tool] | None) -> Iterator[Problem]:
+    """Flags that rules wait for and that neither the state, nor a tool, nor the behaviour text names."""
+    if tools is None:
+        return
+    flags = seed.initial_state.get("flags")
+    written = [tool.simulation for tool in tools]
+    adapters = [tool.ledger_adapter.as_json() for tool in tools if tool.ledger_adapter is not None]
+    said = dumps([written, adapters]).decode() + " " + (seed.behavior_instructions or "")
+    has_template = any(
+        "{" in flag for tool in tools if tool.ledger_adapter for flag in tool.ledger_adapter.flags
+    )
+    for index, rule in enumerate(seed.failure_rules):
+        if not isinstance(rule, AfterStateChange) or has_template:
+            continue
+        in_state = isinstance(flags, dict | list) and rule.condition in flags
+        if not in_state and rule.condition not in said and rule.condition.replace("_", " ") not in said:
+            message = f"nothing sets the flag `{rule.condition}`, so this rule never fires"
+            hint = "set it in a tool's plan or adapter, in `behavior` or in the state; or use another trigger"
+            yield Problem(path=f"/failure_rules/{index}/condition", message=message, hint=hint)

@@ -1,0 +1,79 @@
+"""Failure rules of the tasks of new runs against the agent that is to run them.
+
+A dataset that was uploaded for an agent was checked then; one that names none, or another, is checked here.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from pipelines.core.failure_rules import rule_from_stored
+from pipelines.core.json_text import loads_own
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.rule_names import undeclared_in_rules
+from pipelines.core.task_columns import BY_AXIS
+from pipelines.engine.platform import Platform
+from pipelines.storage import datasets, texts
+from pipelines.storage.agents import Agent
+from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import TaskToRun
+from pipelines.storage.texts import SLICE_ROWS
+
+COLUMN = BY_AXIS["failure_rules"].name
+MOST_TOLD = 100  # problems: one cause is often in every row
+
+
+async def check_rules(
+    platform: Platform, agent: Agent, tasks: Sequence[TaskToRun], *, of_dataset: bool
+) -> None:
+    """Refused with each rule that names a tool or flag which the agent does not declare, by row or task."""
+    checked = await platform.database.read(partial(_uploaded_for, agent=agent, tasks=tasks))
+    open_tasks = [(at, task) for at, task in enumerate(tasks, 1) if task.dataset_id not in checked]
+    problems: list[Problem] = []
+    for start in range(0, len(open_tasks), SLICE_ROWS):
+        some = open_tasks[start : start + SLICE_ROWS]
+        hashes = {task.seed_hash for _, task in some}
+        seeds = await platform.database.read(partial(texts.texts_of, hashes=hashes))
+        problems += await asyncio.to_thread(_found, agent, some, seeds, of_dataset)
+        if len(problems) >= MOST_TOLD:
+            break
+    if problems:
+        raise Refused(problems[:MOST_TOLD], "the run")
+
+
+def _uploaded_for(connection: Connection, agent: Agent, tasks: Sequence[TaskToRun]) -> set[int]:
+    """Datasets whose rows were checked against this agent when they came."""
+    found = set()
+    for dataset_id in {task.dataset_id for task in tasks}:
+        dataset = datasets.dataset_by_id(connection, org_id=agent.org_id, dataset_id=dataset_id)
+        if dataset is not None and dataset.agent_id == agent.id:
+            found.add(dataset_id)
+    return found
+
+
+def _found(
+    agent: Agent, tasks: Sequence[tuple[int, TaskToRun]], seeds: Mapping[str, str], of_dataset: bool
+) -> list[Problem]:
+    names = {tool.name for tool in agent.definition.tools}
+    return [problem for at, task in tasks for problem in _in_task(agent, names, at, task, seeds, of_dataset)]
+
+
+def _in_task(
+    agent: Agent, names: set[str], at: int, task: TaskToRun, seeds: Mapping[str, str], of_dataset: bool
+) -> Iterator[Problem]:
+    text = seeds.get(task.seed_hash, "")
+    if '"failure_rules"' not in text:
+        return
+    body = loads_own(text)
+    listed = body.get("failure_rules") if isinstance(body, dict) else None
+    rules = [rule_from_stored(entry) for entry in listed] if isinstance(listed, list) else []
+    schema = agent.definition.ledger_schema
+    for found in undeclared_in_rules(rules, tools=names, ledger_schema=schema, path=""):
+        where = f"row {at}" if of_dataset else f"task {task.id}"
+        yield Problem(
+            path=f"{where}, column {COLUMN}, at {found.path}",
+            message=found.message,
+            hint=found.hint,
+            row=at if of_dataset else None,
+            column=COLUMN,
+        )
