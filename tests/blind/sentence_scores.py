@@ -1,8 +1,9 @@
 """Behaviour texts against the blind sentences: read and right, read and wrong, or reported.
 
-`python tests/blind/sentence_scores.py [trade…] [-v] [--second]` prints the figures, with -v the sentences of the
-trades that may be looked at, with --second those of the second set. A sentence is reported when the simulator names it, at upload or in the plan of a tool,
-as not enforced; a call that goes worse for it than without it makes it wrong all the same.
+`python tests/blind/sentence_scores.py [trade…] [-v] [--second]` prints the figures, with -v the sentences of
+the trades that may be looked at, with --second those of the second set. A sentence is reported when the
+simulator names it, at upload or in the plan of a tool, as not enforced; a call that goes worse
+for it than without it makes it wrong all the same.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Plans that are no more than a guess, and what would settle each: named wherever plans are shown or used."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipelines.core.ledger import World
@@ -8,6 +8,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
+from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.tools_schema import Tool
 
 MOST_WORLDS = 50  # that differ in their types, read for one answer
@@ -38,6 +39,13 @@ def guesses_of(simulator: PlannedSimulator, called: Collection[str]) -> list[Gue
     tools = [tool for name, tool in simulator.tools.items() if name in called]
     found = (guess_of(tool, simulator.plan_of(tool.name)) for tool in tools)
     return [one for one in found if one is not None]
+
+
+def refusal_warnings(simulator: PlannedSimulator, refused: Iterable[tuple[str, Refusal]]) -> list[str]:
+    """Of calls that were refused, those that a guess refused, once for each tool and reason."""
+    known = [(tool, refusal) for tool, refusal in refused if tool in simulator.tools]
+    told = ((tool, simulator.plan_of(tool).guessed_refusals.get(refusal)) for tool, refusal in known)
+    return list(dict.fromkeys(f"{tool}: {why}" for tool, why in told if why is not None))
 
 
 def guess_warnings(

@@ -126,7 +126,8 @@ class Lexicon:
 def build_lexicon(
     tools: Sequence[ToolLike], world: World, ledger_schema: LedgerSchema | None = None
 ) -> Lexicon:
-    kinds = _kinds(shapes.survey(world, ledger_schema))
+    surveyed = shapes.survey(world, ledger_schema)
+    kinds, inside = _kinds(surveyed), _kinds_inside(surveyed)
     plain = [_tool_words(tool) for tool in tools]
     seeded = tuple(kinds)
     short: dict[str, str] = {}
@@ -135,7 +136,7 @@ def build_lexicon(
         if len(meant) == 1:  # `leave` where the world keeps leave requests
             short[joined(words_of(noun))] = meant[0]
         elif joined(words_of(noun)) not in {joined(words_of(known)) for known in kinds}:
-            kinds.setdefault(noun, Kind(name=noun))
+            kinds.setdefault(noun, inside.get(joined(words_of(noun)), Kind(name=noun)))
     nouns = short | _noun_index(kinds)
     by_name = {tool.name.lower(): _with_kind(tool, nouns, kinds) for tool in plain}
     return Lexicon(
@@ -173,6 +174,16 @@ def _kinds(survey: shapes.Survey) -> dict[str, Kind]:
     for one in survey.singletons:
         kinds[one.entity_type] = Kind(name=one.entity_type, fields=dict(_flat(one.fields)), only_id=one.id)
     return kinds
+
+
+def _kinds_inside(survey: shapes.Survey) -> dict[str, Kind]:
+    """Records kept inside others, by what one is called, where only one place keeps such."""
+    found: dict[str, list[Kind]] = {}
+    for one in survey.collections:
+        if one.in_each and one.of_records and one.fields:
+            kind = Kind(name=singular(one.name), fields=dict(_flat(one.fields)), is_inside=True)
+            found.setdefault(joined(words_of(one.name)), []).append(kind)
+    return {name: kinds[0] for name, kinds in found.items() if len(kinds) == 1}
 
 
 def _flat(fields: Mapping[str, shapes.Field], above: Path = ()) -> Iterator[tuple[Path, shapes.Field]]:

@@ -106,6 +106,8 @@ class Loom:
         known = self.lexicon.kinds.get(kind)
         if known is not None and known.only_id is not None:
             return f"entity({literal(kind)}, {literal(known.only_id)})"
+        if known is not None and known.is_inside:
+            raise CannotWeave(f"the plan has no {kind}")
         return f"entity({literal(kind)}, {self.id_of(kind, until)})"
 
     def id_of(self, kind: str, until: int) -> str:

@@ -2,8 +2,8 @@
 
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.phrases import PHRASED_STATES, STATES
-from pipelines.core.simulation.behavior.rules import Text, bracketed, literal, opposite, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
+from pipelines.core.simulation.behavior.rules import Text, bracketed, dotted, literal, opposite, text
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field, within
 from pipelines.core.simulation.behavior.things import (
     Kind,
     Path,
@@ -13,6 +13,7 @@ from pipelines.core.simulation.behavior.things import (
     switch_of,
 )
 from pipelines.core.simulation.behavior.words import snake
+from pipelines.core.simulation.reading.words import singular
 
 OPPOSITES = {
     "closed": "open",
@@ -45,6 +46,9 @@ def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
         return opposite(other)
     if word.startswith("un") and (other := _worded(kind, base, word.removeprefix("un"), True)) is not None:
         return opposite(other)  # unpaid is what was never paid
+    linked = _by_linked_moment(scope, kind, base, word)
+    if linked is not None:
+        return linked
     if word in _WORKED_OUT and kind.fields:
         raise Unresolved(f"nothing says whether a {kind.name} is {word}")
     if (kind.status is not None or not kind.fields) and may_be_a_status(word):
@@ -134,6 +138,25 @@ def _moment_done(kind: Kind, word: str) -> Path | None:
         ),
         None,
     )
+
+
+def _by_linked_moment(scope: Scope, kind: Kind, base: Text, word: str) -> Text | None:
+    """`shipped_at` of an order's shipment says that the order has been shipped. The record that has it is
+    named after the doing, or the thing has no state of its own: a customer's `closed_at` is not an order's.
+    """
+    for other in scope.lexicon.kinds.values():
+        moment = _moment_done(other, word) if other is not kind else None
+        is_named_so = words.stem(singular(words.parts(other.name)[-1])).startswith(words.stem(word))
+        if moment is None or not (is_named_so or kind.status is None):
+            continue
+        if link_field(kind, other.name) is not None and kind.name == scope.kind and scope.in_list is None:
+            return text(within(scope.base(other.name), moment), " not in [null, '']")
+        back = link_field(other, kind.name)
+        if back is not None:
+            is_its = text(f"same_id({dotted('other', (back,))}, ", within(base, ("id",)), ")")
+            is_done = f"{dotted('other', moment)} not in [null, '']"
+            return text(f"any({is_done} for other in entities({literal(other.name)}) if ", is_its, ")")
+    return None
 
 
 def _what_is_left(kind: Kind) -> Path | None:
