@@ -7,6 +7,9 @@ Looking up, not reading: a word that fits nothing, or more than one thing alike,
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.inflection import all_forms, forms_of_all, verb_forms
+from pipelines.core.english.words import joined, singular
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
@@ -23,14 +26,8 @@ from pipelines.core.simulation.behavior.things import (
     switch_of,
 )
 from pipelines.core.simulation.domain import shapes
-from pipelines.core.simulation.reading.words import (
-    READS,
-    joined,
-    read_tool_name,
-    singular,
-    without_generic,
-)
-from pipelines.core.simulation.reading.words import tokens as words_of
+from pipelines.core.simulation.domain.tool_names import read_tool_name, without_generic
+from pipelines.core.simulation.domain.verbs import READS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -263,17 +260,17 @@ def _verb_index(
         # Placing an order is also said as ordering.
         made = {singular(words_of(tool.kind)[-1])} if tool.creates and tool.kind else set()
         for verb in {tool.verb, *(tool.words - things), *made}:
-            for form in words.all_forms(verb):
+            for form in all_forms(verb):
                 direct.setdefault(form, set()).add(tool.name)
     near: dict[str, set[str]] = {}
     for same in words.SAME_VERBS:
         doing = {tool.name for tool in tools if tool.verb in same}
-        for form in words.forms_of_all(same) if doing else ():
+        for form in forms_of_all(same) if doing else ():
             near.setdefault(form, set()).update(doing)
     for form, names in list(direct.items()):
         near.setdefault(f"re{form}", set()).update(names)  # reassigned, rebooked
     for verb in words.SEEING:
-        for form in words.verb_forms(verb):
+        for form in verb_forms(verb):
             near.setdefault(form, set()).update(tool.name for tool in tools if tool.reads)
     return {form: frozenset(names) for form, names in (near | direct).items() if names}
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.meaning import Owns
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, literal, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
 from pipelines.core.simulation.behavior.states import state_of
 from pipelines.core.simulation.behavior.things import Kind, known_value, loose, switch_of
-from pipelines.core.simulation.reading.verbs import word_set
 
 NOBODY = Text(("false",), lacks_caller=True)
 _ROLES = ("role", "user_role", "type", "account_type", "roles")

@@ -7,6 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from pipelines.core.english.inflection import participle, past_forms
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior import resolve_effects as effects
@@ -18,10 +21,7 @@ from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_fie
 from pipelines.core.simulation.behavior.states import done_before
 from pipelines.core.simulation.behavior.things import find_field, switch_of
 from pipelines.core.simulation.behavior.truth import truth
-from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
-from pipelines.core.simulation.reading.verbs import word_set
-from pipelines.core.simulation.reading.words import participle, singular
-from pipelines.core.simulation.reading.words import tokens as words_of
+from pipelines.core.simulation.behavior.words import PERSONS, snake
 
 
 def resolve(clause: c.Clause, scope: Scope) -> list[Resolved]:

@@ -1,5 +1,7 @@
 """How a thing is (`shipped`, `out of stock`): which of its fields says so."""
 
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import singular
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.phrases import PHRASED_STATES, STATES
 from pipelines.core.simulation.behavior.rules import Text, bracketed, dotted, literal, opposite, text
@@ -13,7 +15,6 @@ from pipelines.core.simulation.behavior.things import (
     switch_of,
 )
 from pipelines.core.simulation.behavior.words import snake
-from pipelines.core.simulation.reading.words import singular
 
 OPPOSITES = {
     "closed": "open",
@@ -131,11 +132,7 @@ def _moment_done(kind: Kind, word: str) -> Path | None:
     if not word.endswith(("ed", "en", "sent", "paid", "sold")):
         return None
     return next(
-        (
-            path
-            for path in kind.dates()
-            if words.stem(word) in {words.stem(part) for part in words.parts(path[-1])}
-        ),
+        (path for path in kind.dates() if stem(word) in {stem(part) for part in words.parts(path[-1])}),
         None,
     )
 
@@ -146,7 +143,7 @@ def _by_linked_moment(scope: Scope, kind: Kind, base: Text, word: str) -> Text |
     """
     for other in scope.lexicon.kinds.values():
         moment = _moment_done(other, word) if other is not kind else None
-        is_named_so = words.stem(singular(words.parts(other.name)[-1])).startswith(words.stem(word))
+        is_named_so = stem(singular(words.parts(other.name)[-1])).startswith(stem(word))
         if moment is None or not (is_named_so or kind.status is None):
             continue
         if link_field(kind, other.name) is not None and kind.name == scope.kind and scope.in_list is None:

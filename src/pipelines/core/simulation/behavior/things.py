@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol, TypeGuard
 
+from pipelines.core.english.inflection import action_nouns
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import joined, singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.domain import shapes
 from pipelines.core.simulation.library.dates import moment_of
-from pipelines.core.simulation.reading.verbs import word_set
-from pipelines.core.simulation.reading.words import joined, singular
-from pipelines.core.simulation.reading.words import tokens as words_of
 
 
 class ToolLike(Protocol):
@@ -118,7 +119,7 @@ def find_argument(tool: ToolWords, phrase: str) -> str | None:
     """The argument meant by a phrase: `amount`, `the refund amount` of a tool that refunds."""
     fields: dict[Path, shapes.Field] = {(name,): shapes.Field(name=name) for name in tool.arguments}
     first, _, rest = phrase.partition(" ")
-    for spoken in (phrase, rest if rest and first in words.action_nouns(tool.verb) else ""):
+    for spoken in (phrase, rest if rest and first in action_nouns(tool.verb) else ""):
         found = find_field(fields, spoken, similar=False) if spoken else None
         if found is not None:
             return found[0]
@@ -178,9 +179,7 @@ def _stemmed_alike(path: Path, spoken: Sequence[str]) -> bool:
 
 
 def _stems(parts: Iterable[str]) -> frozenset[str]:
-    return frozenset(
-        words.stem(part) for part in parts if part not in _DATE_WORDS and part not in ("is", "has")
-    )
+    return frozenset(stem(part) for part in parts if part not in _DATE_WORDS and part not in ("is", "has"))
 
 
 def _ends_alike(path: Path, spoken: Sequence[str]) -> bool:
