@@ -16,6 +16,7 @@ _BASES = {form: base for base, forms in IRREGULAR.items() for form in forms} | {
     "renewal": "renew",
     "renewals": "renew",
 }
+del _BASES["left"]  # nights that are left were not left by anybody
 
 
 @lru_cache(maxsize=8192)
