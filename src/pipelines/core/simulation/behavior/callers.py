@@ -64,6 +64,7 @@ PIECES: dict[str, Piece] = {
             f"{_OWNERSHIP} of|on {{thing}}|it|them [‹ {{matching}} ›]",
             lambda thing=None, matching=None: matching or Owns(thing.noun if thing else None),
         ),
+        (f"the {_PERSONS} it|they belongs|belong to", lambda: Owns(None)),
         (
             f"{_OWNERSHIP} (who|that) (placed|created|made|owns|bought|opened|submitted|wrote|{{event}}) "
             f"{{thing}}|it|them [‹ {{matching}} ›]",

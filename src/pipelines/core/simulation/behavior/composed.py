@@ -437,6 +437,10 @@ PIECES: dict[str, Piece] = {
         ("with [a|an] {fields}", lambda fields: Adjunct("if", present(fields))),
         ("by {role:condition}", lambda condition: Adjunct("if", condition)),
         (
+            "by (nobody | no one) (but|except | other than) {role:condition}",
+            lambda condition: Adjunct("if", condition, True),
+        ),
+        (
             "(for|on|with|to|against|in|from | in case of) {thing}",
             lambda thing: None if thing.condition is None else Adjunct("if", thing.condition),
         ),

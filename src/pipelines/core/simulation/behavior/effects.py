@@ -61,6 +61,7 @@ _ACTIVE = (
         "move~|transition~|change~|set~|put~|switch~ {thing} [in] to {state} [status|state]",
         lambda thing, state: _become(thing, state),
     ),
+    ("increase~|increment~|raise~|credit~|top~ {target:field} [up] by|with {by}", _step("+")),
     ("decrease~|decrement~|reduce~|lower~|debit~|charge~ {target:field} by {by}", _step("-")),
     ("add~|credit~|deposit~ {by} [back] to|onto|into {target:field}", _step("+")),
     ("deduct~|subtract~|take~|debit~|withdraw~|remove~ {by} from {target:field}", _step("-")),
@@ -94,6 +95,7 @@ def _become(thing: Thing | None, word: str) -> Become | None:
 _PASSIVE = (
     ("{target:field} becomes|become {newvalue:value}", _assign),
     ("{target:field} is|are|gets set|changed|updated|switched|turned to {newvalue:value}", _assign),
+    ("{target:field} decreases|drops by {by} | {target:field} goes down by {by}", _step("-")),
     ("{number} {new_field:field} is|are added|awarded|granted|given|credited [to {a} {noun}]", _points),
     ("[the|a] {flag} [ledger] flag is|gets set|raised|activated", Raise),
     (
@@ -155,6 +157,6 @@ PIECES: dict[str, Piece] = {
     ),
     "argument": table(("{field}", lambda field: field)),
     "stock": table(
-        ("stock|inventory", constant("stock")),
+        ("stock|inventory", constant("stock")), ("stock levels|level|count|quantity", constant("stock"))
     ),
 }

@@ -119,9 +119,14 @@ _NORMAL = table(
             "succeed|succeeds|work|works|behave|behaves|respond|responds [normally] [as "
             "expected|usual|normal|documented]",
             "{tools} [always] succeed|succeeds",
+            "{tools} have|has no special behavior|behaviour|rules|logic",
             "everything works|behaves [normally|fine] [as expected|usual|normal]",
             "no special|additional|extra|specific|other rules|behavior|behaviour|logic|business "
             "[rules|logic] [applies|apply]",
+            "default|normal|standard|vanilla behavior|behaviour [applies | for all tools]",
+            "[all] [the] responses|replies stay|are|remain consistent with [the] "
+            "seed|state|initial_state|world [and prior turns|calls]",
+            "none | n / a",
         )
     )
 )
@@ -160,6 +165,7 @@ _CLAUSE = table(
     ("{tools:who} : {said:clauses}", _spoken_of),
     ("{thing} {reason} :|; {tools:who} {failing} [for|on it|them|those|these]", _refused_for),
     ("{onevent:who} [,] {doings:clauses}", _about_event),
+    ("{doings:clauses} {onevent:who}", _about_event),
     (
         "{when} {condition} [,] [then] {who} {vps:clauses}",
         lambda condition, who, clauses: _both(condition, who, clauses),
@@ -168,6 +174,11 @@ _CLAUSE = table(
     (
         "{who} {vps:clauses} {when} {condition}",
         lambda condition, who, clauses: _both(condition, who, clauses),
+    ),
+    ("{doings:clauses} {when} {condition}", _only_when),
+    (
+        "{who} {vps:clauses} unless {condition}",
+        lambda condition, who, clauses: _both(negated(condition), who, clauses),
     ),
     (
         "unless {condition} [,] {shown:clauses}",

@@ -86,6 +86,7 @@ _WHOLE = (
     ("{mustcond:condition} {forwho:who} [{result:outcome}]", _aimed),
     ("{forwho:who} [,|:] {mustcond:condition} [{result:outcome}]", _aimed),
     ("{mustcond:condition} [{result:outcome}]", _aimed),
+    ("{thing} {failing:first} by {tools:who} [{result:outcome}]", _thing_fails),
     (
         "only {role} can|may|is|are [allowed|permitted|able] [to] {baseverb:verb} {thing}|it|them "
         "[{result:outcome}]",

@@ -106,6 +106,7 @@ PIECES: dict[str, Piece] = {
                 "allowed|permitted|possible|accepted|available|valid|enabled|supported|processed|executed",
                 "can|may|will|should|must only be "
                 "called|used|invoked|run|executed|performed|made|done|requested|processed",
+                "can|may|will|should|must only succeed|work|proceed|happen",
                 "only",
             )
         )
@@ -116,6 +117,7 @@ PIECES: dict[str, Piece] = {
             (pattern, constant(""))
             for pattern in (
                 "[will|must|should] reject~|refuse~|decline~|deny|denies|block~|disallow~|forbid~|prevent~",
+                "[will|must|should] refuse~|decline~ to {ownverb}|process|accept|handle",
                 "does|do|will|can|must not accept|allow|permit|process|handle|support|take|{ownverb}",
                 "fail~|error~ for|on",
             )

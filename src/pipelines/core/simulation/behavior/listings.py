@@ -163,6 +163,7 @@ PIECES: dict[str, Piece] = {
             "| in descending order of {field}",
             lambda field: Order(field, True),
         ),
+        ("[the] oldest|earliest {listed} first", lambda: Order(None, False)),
         ("highest|largest|newest|latest|biggest {field} first", lambda field: Order(field, True)),
     ),
     "notlisted": table(

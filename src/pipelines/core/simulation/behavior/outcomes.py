@@ -204,6 +204,10 @@ PIECES: dict[str, Piece] = {
                 "[will|should|must] "
                 "return~|give~|raise~|throw~|yield~|produce~|get~|receive~|emit~|trigger~|cause~",
                 "[will|should|must] respond~|answer~|fail~|error~|replies|reply|comes|come [out|back] [with]",
+                "[will|should|must] result~ in",
+                "[is|are|be|gets] turned|sent away|back|down [with]",
+                "leads|lead to",
+                "[is|are] met with",
             )
         )
     ),
@@ -214,10 +218,14 @@ PIECES: dict[str, Piece] = {
                 "[will|must|should] fail~|error~ [out]",
                 "[is|are|be|gets|get] "
                 "rejected|refused|denied|declined|blocked|disallowed|prohibited|forbidden",
+                "[will|must|should] be rejected|refused|denied|declined|blocked",
                 "[will] reject~|refuse~|deny|denies|decline~|block~ [it|them | the "
                 "request|call|operation | such requests|calls]",
                 "is|are not allowed|permitted|possible|accepted|processed|honored|supported|available|valid",
                 "is|are invalid|impossible|unavailable|closed|over|off",
+                "does|do|will not work|succeed|go through",
+                "can|may|must not be "
+                "called|used|invoked|executed|processed|performed|made|done|completed|accepted",
             )
         )
     ),
@@ -228,6 +236,9 @@ PIECES: dict[str, Piece] = {
                 "does|do nothing",
                 "has|have no effect",
                 "is|are [a] no op | is|are ignored",
+                "leaves|leave|keeps|keep {unchanged}",
+                "leaves|leave everything as is",
+                "changes|change nothing | makes|make no changes",
             )
         )
     ),
@@ -238,8 +249,13 @@ PIECES: dict[str, Piece] = {
                 "otherwise [,] | or else [,] | else [,] | if not [,] | failing that [,]",
                 "in all|any other cases|case [,] | in every other case [,]",
                 "for|in any|all|every other status|statuses|state|states [,]",
+                "for|in all|any other {noun} [,]",
+                "if {subject} is|are not [,]",
+                "if this|that|the condition is not met|so|satisfied [,]",
+                "in that case [,]",
                 "(later|earlier|sooner|more|less) than that [,] | after|beyond|past|before that [,]",
                 "in|for any|all|every other state|status|case|{noun} [,] | for anything|everything else [,]",
+                "when it is|does not [,]",
             )
         )
     ),
@@ -260,6 +276,7 @@ PIECES: dict[str, Piece] = {
                 "anything|everything else | [all|any] others | any|all|every other {noun} | any|all "
                 "other status|state|value",
                 "other {noun}",
+                "such {noun}",
             )
         )
     ),

@@ -293,16 +293,22 @@ def _comparisons() -> Piece:
 
 _NOW = (
     "[the] run|current date|day|time|timestamp|moment",
+    "[the] run 's date|time",
+    "[the] date|time of the run|call|request",
     "today|now",
+    "[the] present [day|date|time]",
 )
 _WHEN = (
     "when|if|while|whenever|where",
     "as|so long as",
+    "provided [that]",
+    "in case",
+    "when and only when",
+    "if and only if",
+    "given that",
+    "in the event [that]",
 )
-_MUST = (
-    "must|should|shall",
-    "has|have|needs|need to",
-)
+_MUST = ("must|should|shall", "has|have|needs|need to", "is|are required to")
 _BE = ("is|are|was|were|remains|stays|remain",)
 
 PIECES: dict[str, Piece] = {

@@ -3,6 +3,7 @@ departure`.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import Age, Field, Present
@@ -47,6 +48,7 @@ PIECES: dict[str, Piece] = {
         ("{field}", lambda field: field),
         ("{a} {eventnoun}", lambda eventnoun: Field(eventnoun, None, False, True)),
         ("{subject} was|were {event}", lambda subject, event: Field(event, subject or None, False, True)),
+        ("{subject} {eventverb}", lambda subject, eventverb: replace(eventverb, owner=subject or None)),
     ),
     "eventverb": table(
         *(
@@ -66,7 +68,9 @@ PIECES: dict[str, Piece] = {
                 ("delivery|delivered", "delivered"),
                 ("shipment|shipping|dispatch", "shipped"),
                 ("departure", "departure"),
+                ("payment", "paid"),
                 ("order|ordering", "ordered"),
+                ("booking", "booked"),
             )
         )
     ),

@@ -45,6 +45,7 @@ SAME_NOUNS = (
     ("product", "item", "sku", "article", "inventory", "stock", "good"),
     ("order", "purchase"),
     ("ticket", "issue", "case"),
+    ("booking", "reservation"),
     ("message", "email", "mail"),
     ("transaction", "payment", "transfer"),
 )
