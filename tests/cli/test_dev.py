@@ -1,5 +1,6 @@
 """`pipelines odyssey dev` at work: calls as they happen, again after an edit, nothing left behind."""
 
+import csv
 import json
 import os
 import shutil
@@ -166,6 +167,20 @@ def test_a_run_that_fails_is_exit_code_1_with_its_reason(api: Api, desk: Path):
     assert done.exit_code == 1
     assert "agent_5xx" in done.output
     assert "out of paper" in done.output
+
+
+def test_what_the_range_guessed_or_did_not_enforce_is_printed_with_the_run(api: Api, desk: Path):
+    told = "Blue elephants are to be humoured."
+    with (desk / "tasks.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (desk / "tasks.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, dict.fromkeys([*rows[0], "behavior"]))
+        table.writeheader()
+        table.writerow(rows[1] | {"behavior": told})
+    words = ["odyssey", "dev", "--once", "--dir", str(desk)]
+    done = CliRunner().invoke(app, words, env=env_of(api))
+    assert done.exit_code == 0, done.output
+    assert f"warning: behaviour not understood, so not enforced: {told}" in " ".join(done.output.split())
 
 
 def test_a_second_round_makes_a_new_version_of_an_agent_of_its_own(api: Api, desk: Path):

@@ -8,7 +8,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.guesses import guess_warnings
+from pipelines.core.simulation.guesses import MOST_WORLDS, Types, guesses_over, types_of
 from pipelines.core.tasks_csv import in_file
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.lint import lint_seeds
@@ -33,18 +33,20 @@ def upload_warnings(
     linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
     found = list(linted)
     read: dict[tuple[str, bytes], PlannedSimulator] = {}
+    of_types: dict[Types, tuple[int, PlannedSimulator]] = {}  # the first of each, to look for guesses in
     unread: list[int] = []
-    for row, seed in enumerate(seeds, 1):
-        if not seed.behavior_instructions or tools is None:
+    for row, seed in enumerate(seeds if tools else (), 1):
+        is_new_world = types_of(seed) not in of_types and len(of_types) < MOST_WORLDS
+        if not seed.behavior_instructions and not is_new_world:
             continue
         # Rows of one dataset mostly share their rules and the make of their worlds: each is read once.
-        key = (seed.behavior_instructions, _make_of(seed.initial_state))
+        key = (seed.behavior_instructions or "", _make_of(seed.initial_state))
         if key not in read and (len(read) >= MOST_READ or not may_read()):
-            unread.append(row)
+            unread += [row] if seed.behavior_instructions else []
             continue
         if key not in read:
             read[key] = build_simulator(
-                tools,
+                tools or (),
                 ledger_schema=ledger_schema,
                 world=World.from_initial_state(seed.initial_state),
                 behavior=seed.behavior_instructions,
@@ -53,11 +55,11 @@ def upload_warnings(
             # Told of the first such world only: the next has other values, and may be on the other side.
             says = "without effect in the world of this row: "
             found += [_behavior_warning(row, says + one) for one in read[key].without_effect]
+        if is_new_world:
+            of_types[types_of(seed)] = (row, read[key])
         says = "not understood, so not enforced without a model: "
         found += [_behavior_warning(row, says + sentence) for sentence in read[key].not_understood]
-    if tools:
-        guesses = guess_warnings(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
-        found += guesses
+    found += guesses_over(of_types.values(), tools or ())
     if unread:
         says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
         found.insert(0, _behavior_warning(unread[0], says))

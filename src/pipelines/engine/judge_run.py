@@ -18,6 +18,7 @@ from pipelines.core.ledger import World
 from pipelines.core.oracle_axes import with_oracle_of
 from pipelines.core.reply_warnings import reply_warnings
 from pipelines.core.seed import Seed
+from pipelines.core.simulation.guessed_refusals import Refusal, refusal_in
 from pipelines.core.tools_schema import Tool
 from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
@@ -33,7 +34,7 @@ from pipelines.storage.evals import AskedOfRun, EvalOutcome
 from pipelines.storage.runs import Ending, Run
 from pipelines.storage.trace_rows import has_calls_after, log_of_run
 from pipelines.wire.errors import StorageUnavailable
-from pipelines.wire.names import RunStatus, TraceEventType
+from pipelines.wire.names import RunStatus, Source, TraceEventType
 
 log = logging.getLogger(__name__)
 MAX_REDOS = 20  # only when calls of a run still come in by another node when its agent has answered
@@ -170,7 +171,7 @@ def _gathered(
     if run.mode != "manual":  # there it was said when the run was opened
         warnings += _unenforced(connection, platform, run)
     called = {row.tool_name for row in rows if row.kind == TOOL_CALL and row.tool_name is not None}
-    warnings += _guessed(connection, platform, run, called)
+    warnings += _guessed(connection, platform, run, called, _refused(rows))
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     return _Gathered(ending, rows, tuple(toolbox.tools.values()), world, asked, oracle)
@@ -204,9 +205,25 @@ def _unenforced(connection: Connection, platform: Platform, run: Run) -> list[st
         return []
 
 
-def _guessed(connection: Connection, platform: Platform, run: Run, called: set[str]) -> list[str]:
+def _refused(rows: list[TraceRow]) -> list[tuple[str, Refusal]]:
+    """Calls that the simulated backend refused, each with its status and error code."""
+    found = []
+    for row in rows:
+        if row.tool_name is not None and row.source == Source.ODYSSEY and (row.http_status or 0) >= 400:
+            refusal = refusal_in(row.http_status or 0, loads_own(row.response or "null"))
+            found += [(row.tool_name, refusal)] if refusal is not None else []
+    return found
+
+
+def _guessed(
+    connection: Connection,
+    platform: Platform,
+    run: Run,
+    called: set[str],
+    refused: list[tuple[str, Refusal]],
+) -> list[str]:
     try:
-        return platform.live_runs.guessed(connection, run, called) if called else []
+        return platform.live_runs.guessed(connection, run, called, refused) if called else []
     except Exception:  # as above
         log.exception("what run %s was answered by guesses could not be read", run.id)
         return []

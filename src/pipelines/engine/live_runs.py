@@ -23,7 +23,8 @@ from pipelines.core.run_moment import began_at, seed_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.added_text import with_added_text
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.guesses import guesses_of
+from pipelines.core.simulation.guessed_refusals import Refusal
+from pipelines.core.simulation.guesses import guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
@@ -272,10 +273,17 @@ class LiveRuns:
         told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
         return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
 
-    def guessed(self, connection: Connection, run: Run, called: Collection[str]) -> list[str]:
-        """Tools that the run called and that were answered by a guess. For reader threads."""
+    def guessed(
+        self,
+        connection: Connection,
+        run: Run,
+        called: Collection[str],
+        refused: Collection[tuple[str, Refusal]],
+    ) -> list[str]:
+        """Tools that the run called and that were answered, or refused, by a guess. For reader threads."""
         simulator = self._shared.simulator(connection, run)
-        return [f"{one.as_text()}; settled by {one.settled_by}" for one in guesses_of(simulator, called)]
+        told = [f"{one.as_text()}; settled by {one.settled_by}" for one in guesses_of(simulator, called)]
+        return told + refusal_warnings(simulator, refused)
 
     def forget(self, run_ids: set[int]) -> None:
         self._ended -= run_ids

@@ -78,6 +78,16 @@ SENTENCES: dict[str, tuple[Case, ...]] = {
         ("assign_locker", FREE, 409),
         ("assign_locker", {"locker_id": "l1", "member_id": "m2"}, 200),
     ),
+    # why, and then what comes of it: the reason need not be understood where the refusal is said whole
+    "Frozen members stay outside: book_class answers 403 frozen.": (
+        (BOOK, ADA, 200),
+        (BOOK, BO, "frozen"),
+    ),
+    "Lockers that are taken belong to somebody: assign_locker rejects them with 409 in_use.": (
+        ("assign_locker", FREE, 200),
+        ("assign_locker", TAKEN, "in_use"),
+        ("assign_locker", BROKEN, 200),
+    ),
     # the tail of a type's name
     "Blocked cards cannot be replaced.": (
         ("replace_debit_card", {"debit_card_id": "d1"}, 200),
@@ -151,6 +161,21 @@ def test_whoever_calls_is_found_however_the_argument_is_spelled(caller: str) -> 
     simulator = under("Members can only cancel their own bookings.", tools=tools)
     assert call(simulator, "cancel_booking", {"booking_id": "b1", caller: "m1"}).status == 200
     assert call(simulator, "cancel_booking", {"booking_id": "b1", caller: "m2"}).status == 403
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Frozen members may come only with friends: book_class answers 403 frozen.",
+        "Frozen members stay outside unless they pay: book_class answers 403 frozen.",
+        "Members stay outside: book_class answers 403 frozen.",
+        "Frozen members come in: book_class answers 200.",
+    ],
+)
+def test_a_reason_that_says_more_than_why_is_reported(sentence: str) -> None:
+    simulator = under(sentence)
+    assert simulator.not_understood == (sentence,)
+    assert call(simulator, BOOK, BO).status == 200
 
 
 # -- tried on the seeded world

@@ -20,22 +20,17 @@ from invented_backends import (
     tool,
 )
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import plural, singular, tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.domain.shapes import survey
+from pipelines.core.simulation.domain.tool_names import kind_of_tool, read_tool_name
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.descriptions import read_description
-from pipelines.core.simulation.reading.verbs import OP_OF_VERB
-from pipelines.core.simulation.reading.words import (
-    kind_of_tool,
-    participle,
-    plural,
-    read_tool_name,
-    singular,
-    tokens,
-)
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 

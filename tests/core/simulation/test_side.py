@@ -7,9 +7,9 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.seed import parse_seed
 from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.domain.clauses import claim_of
+from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.guesses import guess_warnings, guesses_of
-from pipelines.core.simulation.reading.clauses import claim_of
-from pipelines.core.simulation.reading.words import read_tool_name
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool

@@ -136,6 +136,15 @@ def dates(text: str) -> list[Dated]:
     return kept
 
 
+def day_of(text: str) -> date | None:
+    """The one day that a text, which is a date and nothing else, can mean; None where it can mean two."""
+    found = dates(text.strip())
+    if len(found) != 1 or len(found[0].days) != 1 or found[0].end - found[0].start != len(text.strip()):
+        return None
+    (day,) = found[0].days
+    return date(day.year, day.month, day.day) if day.year is not None else None
+
+
 def _found(text: str) -> Iterator[tuple[re.Match[str], frozenset[Day]]]:
     if _MAY_BE_DATED.search(text) is None:  # most sentences have no day in them
         return

@@ -5,48 +5,24 @@ Crude, and only ever compared with another stem; never shown to anybody.
 
 from functools import lru_cache
 
+from pipelines.core.english.inflection import IRREGULAR
+
 _SUFFIXES = (
     *("ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion"),
     *("als", "al", "ies", "ied", "ed", "es", "s", "e", "y"),
 )
 #: Forms that no suffix leads back from.
-IRREGULAR = {
-    form: base
-    for base, forms in {
-        "break": "broke broken",
-        "bring": "brought",
-        "buy": "bought",
-        "choose": "chose chosen",
-        "drive": "drove driven",
-        "find": "found",
-        "freeze": "froze frozen",
-        "give": "gave given",
-        "go": "went gone",
-        "grow": "grew grown",
-        "hold": "held",
-        "keep": "kept",
-        "lose": "lost",
-        "make": "made",
-        "pay": "paid",
-        "renew": "renewal renewals",
-        "run": "ran",
-        "sell": "sold",
-        "send": "sent",
-        "speak": "spoke spoken",
-        "steal": "stole stolen",
-        "take": "took taken",
-        "tell": "told",
-        "withdraw": "withdrew withdrawn",
-        "write": "wrote written",
-    }.items()
-    for form in forms.split()
+_BASES = {form: base for base, forms in IRREGULAR.items() for form in forms} | {
+    "renewal": "renew",
+    "renewals": "renew",
 }
+del _BASES["left"]  # nights that are left were not left by anybody
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """Of a word in lower case."""
-    word = IRREGULAR.get(word, word)
+    word = _BASES.get(word, word)
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             word = word[: -len(suffix)]

@@ -1,7 +1,7 @@
 """The simulator of one agent's tools over one world: authored plans where there are, read ones elsewhere."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from pipelines.core.json_text import Json, JsonObject, dumps
@@ -10,9 +10,11 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.rules import Failure, Require
 from pipelines.core.simulation.behavior.trial import Tried, tried
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
+from pipelines.core.simulation.guessed_refusals import Refusal, inferred_refusals, refusal_in
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
@@ -35,6 +37,7 @@ class ToolPlan:
     confidence: float = 1.0
     unwoven: tuple[Rule, ...] = ()  # rules of the behaviour text that found no place in it
     computed: frozenset[str] = frozenset()  # fields of the reply that the plan works out itself
+    guessed_refusals: Mapping[Refusal, str] = field(default_factory=dict)  # what is told with each
 
     @property
     def is_guess(self) -> bool:
@@ -82,7 +85,12 @@ class PlannedSimulator:
         if self._is_strict and found.is_guess:
             why = "; ".join(found.notes) or f"its confidence is {found.confidence:.2f}"
             raise SimulationFailed("not_certain", f"what `{tool}` does would be a guess: {why}")
-        return answered(found.plan.code, Call(arguments, ledger, moment), found.computed, found.notes)
+        reply = answered(found.plan.code, Call(arguments, ledger, moment), found.computed, found.notes)
+        if reply.status >= 400 and found.guessed_refusals:
+            refusal = refusal_in(reply.status, reply.response)
+            told = found.guessed_refusals.get(refusal) if refusal is not None else None
+            return reply._replace(notes=(*reply.notes, told)) if told is not None else reply
+        return reply
 
     def settle(self, question: Question, reply: object, ledger: Ledger, moment: Moment) -> SimulatedReply:
         raise SimulationFailed("never_asked", "plans ask nothing")
@@ -131,7 +139,7 @@ class PlannedSimulator:
     @cached_property
     def _tried(self) -> Tried:
         if not self._behavior_text:
-            return Tried(Behavior(), ())
+            return Tried(Behavior(), (), ())
         found = read_behavior(
             self._behavior_text,
             tools=list(self.tools.values()),
@@ -193,9 +201,16 @@ class PlannedSimulator:
         enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
-            return replace(enforced, computed=computed, unwoven=woven.unwoven)
+            guessed = {**enforced.guessed_refusals, **dict(self._refusing(tool.name))}
+            return replace(enforced, computed=computed, unwoven=woven.unwoven, guessed_refusals=guessed)
         told = ["the behaviour text is not enforced", *enforced.notes]
         return replace(plain, notes=(*plain.notes, *told), unwoven=rules)
+
+    def _refusing(self, tool: str) -> Iterator[tuple[Refusal, str]]:
+        """Refusals by rules that nothing in the world passes."""
+        for rule, says in self._tried.refusing:
+            if rule.covers(tool) and isinstance(rule.body, Require) and isinstance(rule.body.answer, Failure):
+                yield (rule.body.answer.status, rule.body.answer.error), says
 
 
 def build_simulator(
@@ -248,7 +263,14 @@ def _parsed(body: Json, origin: Origin, notes: tuple[str, ...], confidence: floa
     except Refused as refused:
         told = tuple(f"{problem.path}: {problem.message}" for problem in refused.problems)
         return ToolPlan(plan=None, origin=origin, notes=(*notes, *told), confidence=0.0)
-    return ToolPlan(plan=plan, origin=origin, notes=notes, confidence=confidence, computed=computed_in(body))
+    return ToolPlan(
+        plan=plan,
+        origin=origin,
+        notes=notes,
+        confidence=confidence,
+        computed=computed_in(body),
+        guessed_refusals=inferred_refusals(body) if origin == "read" else {},
+    )
 
 
 class _Plans(Mapping[str, ToolPlan]):

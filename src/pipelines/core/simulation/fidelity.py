@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pipelines.core.json_text import Json, JsonObject, same
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World
+from pipelines.core.simulation.domain.tool_names import kind_of_tool
 from pipelines.core.simulation.fidelity_report import CallOutcome, Mismatch, Report, Tally
 from pipelines.core.simulation.likeness import comparable, leaves, renamed, renamed_updates, renaming
-from pipelines.core.simulation.reading.words import kind_of_tool
 from pipelines.core.simulation.recording import (
     RecordedCall,
     RecordedTask,

@@ -1,6 +1,6 @@
 """Plans that are no more than a guess, and what would settle each: named wherever plans are shown or used."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipelines.core.ledger import World
@@ -8,10 +8,14 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
+from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.tools_schema import Tool
 
 MOST_WORLDS = 50  # that differ in their types, read for one answer
 SETTLED_BY = "a plan beside the tool (`simulation`), or a recording of the real tool to measure one by"
+
+
+Types = tuple[str, ...]
 
 
 class Guess(NamedTuple):
@@ -40,6 +44,13 @@ def guesses_of(simulator: PlannedSimulator, called: Collection[str]) -> list[Gue
     return [one for one in found if one is not None]
 
 
+def refusal_warnings(simulator: PlannedSimulator, refused: Iterable[tuple[str, Refusal]]) -> list[str]:
+    """Of calls that were refused, those that a guess refused, once for each tool and reason."""
+    known = [(tool, refusal) for tool, refusal in refused if tool in simulator.tools]
+    told = ((tool, simulator.plan_of(tool).guessed_refusals.get(refusal)) for tool, refusal in known)
+    return list(dict.fromkeys(f"{tool}: {why}" for tool, why in told if why is not None))
+
+
 def guess_warnings(
     seeds: Sequence[Seed],
     *,
@@ -48,12 +59,20 @@ def guess_warnings(
     may_read: Callable[[], bool] = lambda: True,
 ) -> Iterator[Problem]:
     """Tools that are a guess over every world of the tasks; by the first row that has such a world."""
+    seen: set[Types] = set()
+    read: list[tuple[int, PlannedSimulator]] = []
+    for row, seed in enumerate(seeds, 1):
+        if types_of(seed) not in seen and len(seen) < MOST_WORLDS and may_read():
+            seen.add(types_of(seed))
+            world = World.from_initial_state(seed.initial_state)
+            read.append((row, build_simulator(tools, ledger_schema=ledger_schema, world=world)))
+    return guesses_over(read, tools)
+
+
+def guesses_over(read: Iterable[tuple[int, PlannedSimulator]], tools: Sequence[Tool]) -> Iterator[Problem]:
+    """The same of simulators that were built for these rows."""
     best: dict[str, tuple[ToolPlan, int]] = {}
-    for row, seed in _distinct(seeds):
-        if not may_read():
-            break
-        world = World.from_initial_state(seed.initial_state)
-        simulator = build_simulator(tools, ledger_schema=ledger_schema, world=world)
+    for row, simulator in read:
         for name, plan in simulator.plans.items():
             if name not in best or plan.confidence > best[name][0].confidence:
                 best[name] = (plan, row)
@@ -69,10 +88,6 @@ def guess_warnings(
             )
 
 
-def _distinct(seeds: Sequence[Seed]) -> Iterator[tuple[int, Seed]]:
-    seen: set[tuple[str, ...]] = set()
-    for row, seed in enumerate(seeds, 1):
-        kinds = tuple(sorted(seed.initial_state))
-        if kinds not in seen and len(seen) < MOST_WORLDS:
-            seen.add(kinds)
-            yield row, seed
+def types_of(seed: Seed) -> Types:
+    """Worlds of the same types are taken for alike: plans hang on which there are, seldom on their fields."""
+    return tuple(sorted(seed.initial_state))

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from pipelines.core.english.words import plural
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import Allowed, CallerIs, Compare, Condition, Field, Owns
 from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.words import PERSONS
-from pipelines.core.simulation.reading.words import plural
 
 OWNERS = (
     "user_id",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior.clauses import Default, Guard, Once, Quota, Rarely
 from pipelines.core.simulation.behavior.guards import WHOEVER_TAKES_IT, fuller, present
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
@@ -33,7 +34,6 @@ from pipelines.core.simulation.behavior.meaning import (
 )
 from pipelines.core.simulation.behavior.phrases import lexicon_of
 from pipelines.core.simulation.behavior.sayings import about
-from pipelines.core.simulation.reading.words import tokens as words_of
 
 Polarity: TypeAlias = Literal["may", "only", "not"]
 

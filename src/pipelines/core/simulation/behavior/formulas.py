@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import Amount, Literal_, Percent, Sum, Total
 from pipelines.core.simulation.behavior.tokens import Kind
-from pipelines.core.simulation.reading.verbs import word_set
 
 _PLUS = {"+": "+", "plus": "+", "-": "-", "minus": "-", "less": "-"}
 _TIMES = {"*": "*", "x": "*", "times": "*", "/": "/", "over": "/"}

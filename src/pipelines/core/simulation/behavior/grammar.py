@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import (
     callers,
     composed,
@@ -27,7 +28,7 @@ from pipelines.core.simulation.behavior import (
 from pipelines.core.simulation.behavior.clauses import Clause, Guard, Normal, Otherwise
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, TooHard, table
-from pipelines.core.simulation.behavior.meaning import Any_, Condition, Who, negated
+from pipelines.core.simulation.behavior.meaning import Any_, Condition, Fail, Outcome, Thing, Who, negated
 from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.tokens import Token
 
@@ -130,6 +131,30 @@ _NORMAL = table(
     )
 )
 
+
+def _refused_for(thing: Thing, who: Who, failing: Outcome) -> Clauses | None:
+    """`Reference books never leave the building: checkout_book rejects them with 403.`"""
+    if thing.condition is None or not isinstance(failing, Fail):
+        return None
+    return (Guard(negated(thing.condition), failing, who),)
+
+
+def reason(matcher: Matcher, at: int) -> Iterator[Found]:
+    """Some words that end at a colon, and none of them such that a rule would hang on it."""
+    for end in range(at, min(at + LONGEST_REASON, len(matcher.tokens))):
+        if matcher.low(end) in (":", ";"):
+            yield end, ""
+            return
+        if matcher.low(end) in NOT_ONLY_WHY or not matcher.tokens[end].is_word():
+            return
+
+
+LONGEST_REASON = 10  # words; more of them say more than why
+NOT_ONLY_WHY = word_set(
+    "if when while once until till unless only except but or nor otherwise before after during within "
+    "than more less least most over under above below with without whose who which both either neither"
+)
+
 _CLAUSE = table(
     ("{who} {vps}", lambda who, vps: _spoken_of(who, vps)),
     ("{whole:meaning}", _several),
@@ -138,6 +163,7 @@ _CLAUSE = table(
     ("{allothers} {failing}", lambda failing: (Otherwise(failing),)),
     ("{forwho:who} [,|:] {said:clauses}", _spoken_of),
     ("{tools:who} : {said:clauses}", _spoken_of),
+    ("{thing} {reason} :|; {tools:who} {failing} [for|on it|them|those|these]", _refused_for),
     ("{onevent:who} [,] {doings:clauses}", _about_event),
     ("{doings:clauses} {onevent:who}", _about_event),
     (
@@ -196,6 +222,7 @@ PIECES: dict[str, Piece] = {
         "composed", "quota", "default", "unknown", "guardwhole", "passive", "computed", "shown"
     ),
     "normal": _NORMAL,
+    "reason": reason,
     "clause": _CLAUSE,
     "said": said,
     "allothers": table(

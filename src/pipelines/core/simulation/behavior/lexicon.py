@@ -7,6 +7,9 @@ Looking up, not reading: a word that fits nothing, or more than one thing alike,
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.inflection import all_forms, forms_of_all, verb_forms
+from pipelines.core.english.words import joined, singular
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
@@ -23,14 +26,8 @@ from pipelines.core.simulation.behavior.things import (
     switch_of,
 )
 from pipelines.core.simulation.domain import shapes
-from pipelines.core.simulation.reading.words import (
-    READS,
-    joined,
-    read_tool_name,
-    singular,
-    without_generic,
-)
-from pipelines.core.simulation.reading.words import tokens as words_of
+from pipelines.core.simulation.domain.tool_names import read_tool_name, without_generic
+from pipelines.core.simulation.domain.verbs import READS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,7 +123,8 @@ class Lexicon:
 def build_lexicon(
     tools: Sequence[ToolLike], world: World, ledger_schema: LedgerSchema | None = None
 ) -> Lexicon:
-    kinds = _kinds(shapes.survey(world, ledger_schema))
+    surveyed = shapes.survey(world, ledger_schema)
+    kinds, inside = _kinds(surveyed), _kinds_inside(surveyed)
     plain = [_tool_words(tool) for tool in tools]
     seeded = tuple(kinds)
     short: dict[str, str] = {}
@@ -135,7 +133,7 @@ def build_lexicon(
         if len(meant) == 1:  # `leave` where the world keeps leave requests
             short[joined(words_of(noun))] = meant[0]
         elif joined(words_of(noun)) not in {joined(words_of(known)) for known in kinds}:
-            kinds.setdefault(noun, Kind(name=noun))
+            kinds.setdefault(noun, inside.get(joined(words_of(noun)), Kind(name=noun)))
     nouns = short | _noun_index(kinds)
     by_name = {tool.name.lower(): _with_kind(tool, nouns, kinds) for tool in plain}
     return Lexicon(
@@ -173,6 +171,16 @@ def _kinds(survey: shapes.Survey) -> dict[str, Kind]:
     for one in survey.singletons:
         kinds[one.entity_type] = Kind(name=one.entity_type, fields=dict(_flat(one.fields)), only_id=one.id)
     return kinds
+
+
+def _kinds_inside(survey: shapes.Survey) -> dict[str, Kind]:
+    """Records kept inside others, by what one is called, where only one place keeps such."""
+    found: dict[str, list[Kind]] = {}
+    for one in survey.collections:
+        if one.in_each and one.of_records and one.fields:
+            kind = Kind(name=singular(one.name), fields=dict(_flat(one.fields)), is_inside=True)
+            found.setdefault(joined(words_of(one.name)), []).append(kind)
+    return {name: kinds[0] for name, kinds in found.items() if len(kinds) == 1}
 
 
 def _flat(fields: Mapping[str, shapes.Field], above: Path = ()) -> Iterator[tuple[Path, shapes.Field]]:
@@ -252,17 +260,17 @@ def _verb_index(
         # Placing an order is also said as ordering.
         made = {singular(words_of(tool.kind)[-1])} if tool.creates and tool.kind else set()
         for verb in {tool.verb, *(tool.words - things), *made}:
-            for form in words.all_forms(verb):
+            for form in all_forms(verb):
                 direct.setdefault(form, set()).add(tool.name)
     near: dict[str, set[str]] = {}
     for same in words.SAME_VERBS:
         doing = {tool.name for tool in tools if tool.verb in same}
-        for form in words.forms_of_all(same) if doing else ():
+        for form in forms_of_all(same) if doing else ():
             near.setdefault(form, set()).update(doing)
     for form, names in list(direct.items()):
         near.setdefault(f"re{form}", set()).update(names)  # reassigned, rebooked
     for verb in words.SEEING:
-        for form in words.verb_forms(verb):
+        for form in verb_forms(verb):
             near.setdefault(form, set()).update(tool.name for tool in tools if tool.reads)
     return {form: frozenset(names) for form, names in (near | direct).items() if names}
 

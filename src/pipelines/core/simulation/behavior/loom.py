@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.core.english.words import joined, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
 from pipelines.core.python_tree import expression_tree
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, dotted, literal
 from pipelines.core.simulation.behavior.scope import link_field
 from pipelines.core.simulation.behavior.things import ToolWords
-from pipelines.core.simulation.reading.verbs import word_set
-from pipelines.core.simulation.reading.words import joined
-from pipelines.core.simulation.reading.words import tokens as words_of
 
 Step = dict[str, Json]
 CHANGES = ("set", "unset", "append", "add", "remove", "flag", "unflag")
@@ -106,6 +105,8 @@ class Loom:
         known = self.lexicon.kinds.get(kind)
         if known is not None and known.only_id is not None:
             return f"entity({literal(kind)}, {literal(known.only_id)})"
+        if known is not None and known.is_inside:
+            raise CannotWeave(f"the plan has no {kind}")
         return f"entity({literal(kind)}, {self.id_of(kind, until)})"
 
     def id_of(self, kind: str, until: int) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from pipelines.core.english.inflection import verb_forms
 from pipelines.core.simulation.behavior.tokens import Token
-from pipelines.core.simulation.behavior.words import verb_forms
 
 Labels: TypeAlias = dict[str, Any]
 Found: TypeAlias = "tuple[int, Any]"  # where the piece ends, and what it means

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import Fail, Reply, Unchanged
 from pipelines.core.simulation.behavior.phrases import constant
 from pipelines.core.simulation.behavior.tokens import Kind, Token
 from pipelines.core.simulation.behavior.words import snake
-from pipelines.core.simulation.reading.verbs import word_set
 
 STATUS_OF_WORD = {
     "bad request": 400,

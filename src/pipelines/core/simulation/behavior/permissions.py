@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.meaning import Owns
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, literal, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
 from pipelines.core.simulation.behavior.states import state_of
 from pipelines.core.simulation.behavior.things import Kind, known_value, loose, switch_of
-from pipelines.core.simulation.reading.verbs import word_set
 
-NO = text("false")
+NOBODY = Text(("false",), lacks_caller=True)
 _ROLES = ("role", "user_role", "type", "account_type", "roles")
 _ROLE_WORDS = word_set("admin manager moderator supervisor staff agent support superuser")
 
@@ -24,7 +24,7 @@ def owns(condition: Owns, scope: Scope) -> Text:
     caller = scope.caller(condition.argument or _same_argument(owner, scope))
     # Who calls is not known, so nobody can be shown to be the owner: refused, as a real backend would
     # refuse a call without a session.
-    return NO if caller is None else text("same_id(", caller, ", ", owner, ")")
+    return NOBODY if caller is None else text("same_id(", caller, ", ", owner, ")")
 
 
 def _same_argument(owner: Text, scope: Scope) -> str | None:
@@ -48,7 +48,7 @@ def caller_is(word: str, scope: Scope) -> Text:
         raise Unresolved("the world has no users")
     base = _caller_record(kind, scope, is_role)
     if base is None:
-        return NO
+        return NOBODY
     known = replace(scope, bases={**scope.bases, kind.name: base})
     return _has_role(kind, known, word) if is_role else state_of(known, kind.name, word, False)
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import cast
 
+from pipelines.core.english.words import word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import Duration, Field, Literal_, Now, Op, Unit
 from pipelines.core.simulation.behavior.tokens import Kind, Token
-from pipelines.core.simulation.reading.verbs import word_set
 
 DETERMINERS = word_set("a an the any all every each this that these those such some its their his her")
 GIVEN = word_set("given requested provided supplied specified submitted passed input")

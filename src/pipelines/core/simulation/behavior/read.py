@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.words import word_set
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.seed_limits import LONGEST_BEHAVIOR
@@ -25,7 +26,6 @@ from pipelines.core.simulation.behavior.rules import (
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved
 from pipelines.core.simulation.behavior.things import ToolLike, ToolWords
 from pipelines.core.simulation.behavior.tokens import Token, sentences, tokens
-from pipelines.core.simulation.reading.verbs import word_set
 
 MAX_SENTENCES = 400
 LONGEST_SENTENCE = 2_000  # characters: 120 tokens have less, and patterns look through each several times

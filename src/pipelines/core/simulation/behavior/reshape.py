@@ -82,6 +82,18 @@ def _replied(value: Json, loom: Loom, place: int) -> _Replied | None:
         return _Replied(value=value, is_list=True)
     if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Slice):
         return _Replied(value=value, is_list=True)
+    if isinstance(tree, ast.Attribute) and isinstance(tree.value, ast.Name):
+        return _kept_inside(tree.value.id, tree.attr, value, loom, place)
+    return None
+
+
+def _kept_inside(name: str, field: str, value: Json, loom: Loom, place: int) -> _Replied | None:
+    """`warehouse.items`: the list that a record keeps."""
+    for bound in loom.bound():
+        kind = loom.lexicon.kinds.get(bound.kind)
+        if bound.name == name and bound.at < place and not bound.is_list and kind is not None:
+            kept = kind.fields.get((field,))
+            return _Replied(value=value, is_list=True) if kept is not None and kept.keeps == "list" else None
     return None
 
 

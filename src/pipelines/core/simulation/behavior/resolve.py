@@ -7,22 +7,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from pipelines.core.english.inflection import participle, past_forms
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior import resolve_effects as effects
 from pipelines.core.simulation.behavior import resolve_replies as replies
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
-from pipelines.core.simulation.behavior.permissions import NO
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
 from pipelines.core.simulation.behavior.states import done_before
 from pipelines.core.simulation.behavior.things import find_field, switch_of
 from pipelines.core.simulation.behavior.truth import truth
-from pipelines.core.simulation.behavior.words import PERSONS, past_forms, snake
-from pipelines.core.simulation.reading.verbs import word_set
-from pipelines.core.simulation.reading.words import participle, singular
-from pipelines.core.simulation.reading.words import tokens as words_of
+from pipelines.core.simulation.behavior.words import PERSONS, snake
 
 
 def resolve(clause: c.Clause, scope: Scope) -> list[Resolved]:
@@ -58,7 +57,7 @@ def _guard(clause: c.Guard, scope: Scope) -> list[Resolved]:
         expression = _if_given(need, expression, scope)
     answer = answer_of(clause.outcome, nature, expression, about)
     note = None
-    if nature is RuleKind.PERMISSION and NO.parts[0] in expression.parts:
+    if nature is RuleKind.PERMISSION and expression.lacks_caller:
         note = f"{scope.tool.name} has no argument that says who calls, so the rule is not applied"
     return [Resolved(nature, r.Require(expression, answer, about), note)]
 
@@ -181,7 +180,7 @@ def _own_only(clause: c.Guard, scope: Scope) -> list[Resolved]:
     if kind is None:
         raise Unresolved("nothing is listed")
     keep = truth(need, replace(scope, in_list=kind.name))
-    if NO.parts[0] in keep.parts:
+    if keep.lacks_caller:
         answer = answer_of(clause.outcome, RuleKind.PERMISSION, keep, kind.name)
         note = f"{scope.tool.name} has no argument that says who calls, so the rule is not applied"
         return [Resolved(RuleKind.PERMISSION, r.Require(keep, answer, kind.name), note)]

@@ -32,6 +32,7 @@ class Text:
     """
 
     parts: tuple["str | Ref", ...]
+    lacks_caller: bool = False  # it asks who calls, and nothing says so
 
     def refs(self) -> list[Ref]:
         return [part for part in self.parts if isinstance(part, Ref)]
@@ -49,7 +50,8 @@ def text(*parts: "str | Ref | Text") -> Text:
     flat: list[str | Ref] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, Text) else [part])
-    return Text(tuple(flat))
+    lacks_caller = any(isinstance(part, Text) and part.lacks_caller for part in parts)
+    return Text(tuple(flat), lacks_caller)
 
 
 def joined(texts: Iterable[Text], separator: str) -> Text:
@@ -65,6 +67,8 @@ def bracketed(parts: list[Text], separator: str) -> Text:
 
 def opposite(one: Text) -> Text:
     """The expression that holds when this one does not; a negation is taken back rather than doubled."""
+    if one.lacks_caller:
+        return text("not (", one, ")")
     first, last = one.parts[0], one.parts[-1]
     if isinstance(first, str) and first.startswith("not (") and isinstance(last, str) and last.endswith(")"):
         inner = text(first.removeprefix("not ("), *one.parts[1:])

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import joined as joined_words
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior.callers import OWNERS
 from pipelines.core.simulation.behavior.lexicon import Lexicon
@@ -43,12 +47,8 @@ from pipelines.core.simulation.behavior.things import (
     known_value,
     loose,
 )
-from pipelines.core.simulation.behavior.words import PERSONS, snake, stem
+from pipelines.core.simulation.behavior.words import PERSONS, snake
 from pipelines.core.simulation.domain import shapes
-from pipelines.core.simulation.reading.verbs import word_set
-from pipelines.core.simulation.reading.words import joined as joined_words
-from pipelines.core.simulation.reading.words import singular
-from pipelines.core.simulation.reading.words import tokens as words_of
 
 # Fields that hold what a thing is worth, best first.
 WORTH = (

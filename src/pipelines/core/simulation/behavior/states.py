@@ -1,9 +1,11 @@
 """How a thing is (`shipped`, `out of stock`): which of its fields says so."""
 
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import singular
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.phrases import PHRASED_STATES, STATES
-from pipelines.core.simulation.behavior.rules import Text, bracketed, literal, opposite, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
+from pipelines.core.simulation.behavior.rules import Text, bracketed, dotted, literal, opposite, text
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field, within
 from pipelines.core.simulation.behavior.things import (
     Kind,
     Path,
@@ -45,6 +47,9 @@ def state_of(scope: Scope, noun: str | None, word: str, done: bool) -> Text:
         return opposite(other)
     if word.startswith("un") and (other := _worded(kind, base, word.removeprefix("un"), True)) is not None:
         return opposite(other)  # unpaid is what was never paid
+    linked = _by_linked_moment(scope, kind, base, word)
+    if linked is not None:
+        return linked
     if word in _WORKED_OUT and kind.fields:
         raise Unresolved(f"nothing says whether a {kind.name} is {word}")
     if (kind.status is not None or not kind.fields) and may_be_a_status(word):
@@ -127,13 +132,28 @@ def _moment_done(kind: Kind, word: str) -> Path | None:
     if not word.endswith(("ed", "en", "sent", "paid", "sold")):
         return None
     return next(
-        (
-            path
-            for path in kind.dates()
-            if words.stem(word) in {words.stem(part) for part in words.parts(path[-1])}
-        ),
+        (path for path in kind.dates() if stem(word) in {stem(part) for part in words.parts(path[-1])}),
         None,
     )
+
+
+def _by_linked_moment(scope: Scope, kind: Kind, base: Text, word: str) -> Text | None:
+    """`shipped_at` of an order's shipment says that the order has been shipped. The record that has it is
+    named after the doing, or the thing has no state of its own: a customer's `closed_at` is not an order's.
+    """
+    for other in scope.lexicon.kinds.values():
+        moment = _moment_done(other, word) if other is not kind else None
+        is_named_so = stem(singular(words.parts(other.name)[-1])).startswith(stem(word))
+        if moment is None or not (is_named_so or kind.status is None):
+            continue
+        if link_field(kind, other.name) is not None and kind.name == scope.kind and scope.in_list is None:
+            return text(within(scope.base(other.name), moment), " not in [null, '']")
+        back = link_field(other, kind.name)
+        if back is not None:
+            is_its = text(f"same_id({dotted('other', (back,))}, ", within(base, ("id",)), ")")
+            is_done = f"{dotted('other', moment)} not in [null, '']"
+            return text(f"any({is_done} for other in entities({literal(other.name)}) if ", is_its, ")")
+    return None
 
 
 def _what_is_left(kind: Kind) -> Path | None:

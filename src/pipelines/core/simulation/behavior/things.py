@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol, TypeGuard
 
+from pipelines.core.english.inflection import action_nouns
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import joined, singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.domain import shapes
-from pipelines.core.simulation.reading.verbs import word_set
-from pipelines.core.simulation.reading.words import joined, singular
-from pipelines.core.simulation.reading.words import tokens as words_of
+from pipelines.core.simulation.library.dates import moment_of
 
 
 class ToolLike(Protocol):
@@ -43,7 +45,6 @@ _NOISE = word_set(
 )
 
 _ADJECTIVES = word_set("available remaining current existing outstanding actual requested")
-_STARTS = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +54,7 @@ class Kind:
     name: str  # as the world spells it
     fields: Mapping[Path, shapes.Field] = field(default_factory=dict)
     only_id: str | None = None  # the one entity of this kind, where it stands for a service
+    is_inside: bool = False  # kept inside records of another kind, so that no id alone finds one
 
     @property
     def status(self) -> Path | None:
@@ -117,7 +119,7 @@ def find_argument(tool: ToolWords, phrase: str) -> str | None:
     """The argument meant by a phrase: `amount`, `the refund amount` of a tool that refunds."""
     fields: dict[Path, shapes.Field] = {(name,): shapes.Field(name=name) for name in tool.arguments}
     first, _, rest = phrase.partition(" ")
-    for spoken in (phrase, rest if rest and first in words.action_nouns(tool.verb) else ""):
+    for spoken in (phrase, rest if rest and first in action_nouns(tool.verb) else ""):
         found = find_field(fields, spoken, similar=False) if spoken else None
         if found is not None:
             return found[0]
@@ -125,12 +127,13 @@ def find_argument(tool: ToolWords, phrase: str) -> str | None:
 
 
 def is_date(name: str, one: shapes.Field) -> bool:
-    if one.values and any(isinstance(value, str) for value in one.values):
-        return all(_STARTS.match(value) for value in one.values if isinstance(value, str))
-    parts = words_of(name)
-    return (
-        "number" not in one.kinds and "boolean" not in one.kinds and bool(parts) and parts[-1] in _DATE_WORDS
-    )
+    is_named_so = words_of(name)[-1:] and words_of(name)[-1] in _DATE_WORDS
+    if any(isinstance(value, str) for value in one.values):
+        written = [value for value in one.values if isinstance(value, str)]
+        return bool(is_named_so) or all(moment_of(value) is not None for value in written)
+    if "number" in one.kinds:
+        return bool(is_named_so) and all(moment_of(value) for value in one.values if is_number(value))
+    return bool(is_named_so) and "boolean" not in one.kinds
 
 
 def switch_of(kind: Kind, word: str) -> Path | None:
@@ -176,9 +179,7 @@ def _stemmed_alike(path: Path, spoken: Sequence[str]) -> bool:
 
 
 def _stems(parts: Iterable[str]) -> frozenset[str]:
-    return frozenset(
-        words.stem(part) for part in parts if part not in _DATE_WORDS and part not in ("is", "has")
-    )
+    return frozenset(stem(part) for part in parts if part not in _DATE_WORDS and part not in ("is", "has"))
 
 
 def _ends_alike(path: Path, spoken: Sequence[str]) -> bool:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from pipelines.core.simulation.behavior.words import NUMBER_WORDS
-from pipelines.core.simulation.reading.verbs import word_set
+from pipelines.core.english.numbers import SMALL
+from pipelines.core.english.words import word_set
+
+_NUMBERS = SMALL | {"hundred": 100}
 
 
 class Kind(StrEnum):
@@ -203,8 +205,8 @@ def _of_word(text: str) -> list[Token]:
     plain = _CONTRACTIONS.get(low, low.removesuffix("n't") + " not" if low.endswith("n't") else "")
     if plain:
         return [Token(kind=Kind.WORD, text=part, low=part) for part in plain.split()]
-    if low in NUMBER_WORDS:
-        return [_number(text, Decimal(NUMBER_WORDS[low]))]
+    if low in _NUMBERS:
+        return [_number(text, Decimal(_NUMBERS[low]))]
     is_name = re.search(r"[_.\[]|[a-z][A-Z]", text) is not None
     return [Token(kind=Kind.NAME if is_name else Kind.WORD, text=text, low=low)]
 

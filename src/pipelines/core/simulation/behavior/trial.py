@@ -1,12 +1,15 @@
 """Each rule tried on the seeded world: what found no place there is not applied, and what changes nothing
 there, or refuses everything, is told.
 
-A rule that refuses every entity of a small world is still applied: such a world may be a refusal's own.
+A rule that refuses every entity is still applied: such a world may be a refusal's own, and a backend that let
+the call through would fail an agent that is right. It is told with the upload, on the run, and with each
+reply that may have been refused by it.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Ledger, World
@@ -17,53 +20,165 @@ from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Beh
 from pipelines.core.simulation.behavior.scope import link_field
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 
 MOST_TRIED = 50  # entities of a kind; more of them would hardly be more different
 FEWEST = 2  # of one entity alone every rule says either yes or no
-_ANY_DAY = Moment("", 1, "2000-01-01T00:00:00Z")  # rules that look at the clock are not tried
+_ANY_DAY = Moment(
+    "", 1, "2000-01-01T00:00:00Z"
+)  # what comes of rules that look at the clock is not looked at
 
 
 class Tried(NamedTuple):
     behavior: Behavior  # with the rules that have a place
     without_effect: tuple[str, ...]  # sentences that change nothing in this world, or let nothing through
+    refusing: tuple[
+        tuple[Rule, str], ...
+    ]  # guards that nothing in this world passes, and what is told with a refusal
+
+
+class _Misplaced(Exception):
+    """This world has no place for the rule, for the reason given."""
 
 
 def tried(behavior: Behavior, lexicon: Lexicon, world: World) -> Tried:
     kept: list[Rule] = []
     misplaced: dict[str, str] = {}
     idle: dict[str, str] = {}
+    refusing: list[tuple[Rule, str]] = []
     for rule in behavior.rules:
-        tool = lexicon.tools[rule.tools[0].lower()]
-        why = _without_place(rule, tool, lexicon, behavior.rules)
-        if why is not None:
-            misplaced.setdefault(rule.sentence, why)
+        trial = _Trial(rule, lexicon.tools[rule.tools[0].lower()], lexicon, world)
+        try:
+            trial.find_places(behavior.rules)
+            told = trial.difference()
+        except _Misplaced as why:
+            misplaced.setdefault(rule.sentence, str(why))
             continue
         kept.append(rule)
-        told = _without_difference(rule, tool, lexicon, world)
         if told is not None:
-            idle.setdefault(rule.sentence, told)
+            idle.setdefault(rule.sentence, told.why)
+            if told.refuses:
+                refusing.append((rule, f"refused by a rule that {told.why}: {rule.sentence}"))
     # A sentence is enforced whole or not at all.
     whole = tuple(rule for rule in kept if rule.sentence not in misplaced)
     reported = tuple(f"{sentence} ({why})" for sentence, why in misplaced.items())
     found = Behavior(rules=whole, not_understood=(*behavior.not_understood, *reported))
     changes_nothing = (f"{one} ({why})" for one, why in idle.items() if one not in misplaced)
-    return Tried(found, tuple(changes_nothing))
+    return Tried(found, tuple(changes_nothing), tuple(refusing))
 
 
-# -- no place
+class _Idle(NamedTuple):
+    why: str
+    refuses: bool = False  # every call, rather than none
 
 
-def _without_place(rule: Rule, tool: ToolWords, lexicon: Lexicon, rules: Sequence[Rule]) -> str | None:
-    for one in _texts(rule.body):
-        if "false" in one.parts:
-            return f"nothing that {tool.name} is given, and no session in the world, says who calls"
-        for ref in one.refs():
-            missing = _missing(ref, tool, lexicon, rules)
-            if missing is not None:
-                return missing
-    return None
+class _Trial(NamedTuple):
+    rule: Rule
+    tool: ToolWords
+    lexicon: Lexicon
+    world: World
+
+    # -- no place
+
+    def find_places(self, rules: Sequence[Rule]) -> None:
+        for one in _texts(self.rule.body):
+            if one.lacks_caller:
+                says = f"nothing that {self.tool.name} is given, and no session in the world, says who calls"
+                raise _Misplaced(says)
+            for ref in one.refs():
+                self._find_field(ref, rules)
+        if isinstance(self.rule.body, r.Put):
+            self._find_inputs(self.rule.body)
+
+    def _find_field(self, ref: Ref, rules: Sequence[Rule]) -> None:
+        kind = self.lexicon.kinds.get((self.tool.kind or "") if ref.root == EACH else ref.root)
+        if kind is None or not kind.fields or not ref.path or ref.path == ("id",):
+            return
+        known = {path[0] for path in kind.fields} | {
+            rule.body.target.path[0]
+            for rule in rules
+            if isinstance(rule.body, r.Write) and rule.body.target.root == kind.name
+        }
+        tools = self.lexicon.tools.values()
+        if ref.path[0] not in known and not any(
+            ref.path[0] in one.arguments for one in tools if not one.reads
+        ):
+            raise _Misplaced(f"no {kind.name} of the world has {ref.path[0]}")
+
+    def _find_inputs(self, body: r.Put) -> None:
+        """What a formula is worked out from has to be there in some record."""
+        for ref in body.value.refs():
+            of_kind = self._values(ref.root, ref.path) if ref.path != ("id",) else []
+            if len(of_kind) >= FEWEST and all(value is None for value in of_kind):
+                raise _Misplaced(f"no {ref.root} of the world has what {body.name} is worked out from")
+
+    # -- no difference
+
+    def difference(self) -> _Idle | None:
+        match self.rule.body:
+            case r.Require(need, at_end=False):
+                kind = _kind_of(need, self.tool, self.lexicon)
+                says = ("every {} of the world passes", "no {} of the world passes")
+                return self._decided(kind, need, says)
+            case r.Filter(keep):
+                says = ("it leaves no {} of the world out", "it leaves every {} of the world out")
+                idle = self._decided(self.tool.kind, keep, says)
+                return None if idle is None else _Idle(idle.why)
+            case r.Take(most, page=False, unless=None):
+                count = len(self.world.entities.get(self.tool.kind or "", {}))
+                return _Idle(f"the world has no more than {count}") if FEWEST <= count <= most else None
+            case r.Sort(str(by)):
+                return self._unsorted(self.tool.kind or "", by)
+        return None
+
+    def _unsorted(self, kind: str, by: str) -> _Idle | None:
+        values = self._values(kind, tuple(by.split(".")))
+        if len(values) < FEWEST:
+            return None
+        if all(value is None for value in values):
+            return _Idle(f"no {kind} of the world has a {by}")
+        if all(value == values[0] for value in values):
+            return _Idle(f"every {kind} of the world has the same {by}")
+        moments = [moment_of(value) for value in values if isinstance(value, str)]
+        if moments and None not in moments and any(m is not None and m.text not in values for m in moments):
+            raise _Misplaced(f"dates as {by} writes them are not in order when they are sorted")
+        return None
+
+    def _decided(self, kind: str | None, one: Text, says: tuple[str, str]) -> _Idle | None:
+        if kind is None or {ARGUMENTS, REPLY} & one.roots():
+            return None
+        found = self._outcomes(kind, one)
+        if len(found) < FEWEST or len(set(found)) > 1 or _looks_at_clock(one):
+            return None
+        return _Idle(says[0 if found[0] else 1].format(kind), refuses=not found[0])
+
+    def _outcomes(self, kind: str, one: Text) -> list[bool]:
+        names = _names(kind, one, self.lexicon)
+        if names is None:
+            return []
+        steps: list[Json] = [{"let": {"it": f"entity({r.literal(kind)}, args.id)"}}]
+        steps.append({"return": f"true if {one.written(names)} else false"})
+        try:
+            plan = parse_plan(steps, origin="read")
+        except Refused:
+            return []
+        ids = islice(self.world.entities.get(kind, {}), MOST_TRIED)
+        try:
+            return [run(plan, {"id": id}, Ledger(self.world), _ANY_DAY).response is True for id in ids]
+        except SimulationFailed as failed:
+            why = re.sub(r" \(at [^)]*\)$", "", str(failed))
+            raise _Misplaced(f"it cannot be worked out for every {kind} of the world: {why}") from None
+
+    def _values(self, kind: str, path: tuple[str, ...]) -> list[Any]:
+        found = []
+        for attributes in islice(self.world.entities.get(kind, {}).values(), MOST_TRIED):
+            value: Any = attributes
+            for key in path:
+                value = value.get(key) if isinstance(value, dict) else None
+            found.append(value)
+        return found
 
 
 def _texts(body: r.RuleBody) -> Iterator[Text]:
@@ -76,40 +191,6 @@ def _texts(body: r.RuleBody) -> Iterator[Text]:
         yield body.value
 
 
-def _missing(ref: Ref, tool: ToolWords, lexicon: Lexicon, rules: Sequence[Rule]) -> str | None:
-    kind = lexicon.kinds.get((tool.kind or "") if ref.root == EACH else ref.root)
-    if kind is None or not kind.fields or not ref.path or ref.path == ("id",):
-        return None
-    known = {path[0] for path in kind.fields} | {
-        rule.body.target.path[0]
-        for rule in rules
-        if isinstance(rule.body, r.Write) and rule.body.target.root == kind.name
-    }
-    kept = any(ref.path[0] in one.arguments for one in lexicon.tools.values() if not one.reads)
-    return None if ref.path[0] in known or kept else f"no {kind.name} of the world has {ref.path[0]}"
-
-
-# -- no difference
-
-
-def _without_difference(rule: Rule, tool: ToolWords, lexicon: Lexicon, world: World) -> str | None:
-    body = rule.body
-    if isinstance(body, r.Require) and not body.at_end:
-        kind, one = _kind_of(body.need, tool, lexicon), body.need
-        says = ("every {} of the world passes", "no {} of the world passes")
-    elif isinstance(body, r.Filter):
-        kind, one = tool.kind, body.keep
-        says = ("it leaves no {} of the world out", "it leaves every {} of the world out")
-    else:
-        return None
-    if kind is None or {ARGUMENTS, REPLY} & one.roots() or _looks_at_clock(one):
-        return None
-    found = _outcomes(kind, one, lexicon, world)
-    if len(found) < FEWEST or len(set(found)) > 1:
-        return None
-    return says[0 if found[0] else 1].format(kind)
-
-
 def _looks_at_clock(one: Text) -> bool:
     return any(isinstance(part, str) and re.search(r"\bnow\b", part) for part in one.parts)
 
@@ -117,20 +198,6 @@ def _looks_at_clock(one: Text) -> bool:
 def _kind_of(need: Text, tool: ToolWords, lexicon: Lexicon) -> str | None:
     kinds = [root for root in sorted(need.roots()) if root in lexicon.kinds]
     return kinds[0] if len(kinds) == 1 else tool.kind if tool.kind in kinds else None
-
-
-def _outcomes(kind: str, one: Text, lexicon: Lexicon, world: World) -> list[bool]:
-    names = _names(kind, one, lexicon)
-    if names is None:
-        return []
-    steps: list[Json] = [{"let": {"it": f"entity({r.literal(kind)}, args.id)"}}]
-    steps.append({"return": f"true if {one.written(names)} else false"})
-    try:
-        plan = parse_plan(steps, origin="read")
-        ids = list(world.entities.get(kind, {}))[:MOST_TRIED]
-        return [run(plan, {"id": id}, Ledger(world), _ANY_DAY).response is True for id in ids]
-    except (Refused, SimulationFailed):
-        return []
 
 
 def _names(kind: str, one: Text, lexicon: Lexicon) -> Mapping[str, str] | None:

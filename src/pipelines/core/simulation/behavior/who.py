@@ -4,11 +4,11 @@ them.
 
 from collections.abc import Iterator
 
-from pipelines.core.simulation.behavior import words
+from pipelines.core.english.inflection import PASTS, past_forms
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.matching import Found, Matcher, Piece, table
 from pipelines.core.simulation.behavior.meaning import Thing, Who
 from pipelines.core.simulation.behavior.phrases import DETERMINERS, lexicon_of, words_at
-from pipelines.core.simulation.reading.verbs import word_set
 
 _TOOL = (
     "tool|tools|endpoint|endpoints|call|calls|function|functions|api|action|operation|method|request|requests"
@@ -53,7 +53,7 @@ def verb(matcher: Matcher, at: int, forms: str) -> Iterator[Found]:
         low, length = f"{low} {matcher.low(at + 1)}", 2
     if low not in lexicon_of(matcher).verbs:
         return
-    is_past = low.partition(" ")[0].endswith(("ed", "en")) or low.partition(" ")[0] in words.PASTS
+    is_past = low.partition(" ")[0].endswith(("ed", "en")) or low.partition(" ")[0] in PASTS
     is_gerund = low.partition(" ")[0].endswith("ing")
     fits = {
         "past": is_past,
@@ -120,7 +120,7 @@ def action(matcher: Matcher, at: int) -> Iterator[Found]:
     low, both = matcher.low(at), f"{matcher.low(at)} {matcher.low(at + 1)}"
     if both in lexicon_of(matcher).verbs and low.endswith("ing"):
         yield at + 2, both
-    if low in lexicon_of(matcher).verbs and (low.endswith("ing") or not words.past_forms(low) & {low}):
+    if low in lexicon_of(matcher).verbs and (low.endswith("ing") or not past_forms(low) & {low}):
         yield at + 1, low
 
 

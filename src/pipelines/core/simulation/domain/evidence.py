@@ -8,25 +8,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
 from pipelines.core.matching import matches
+from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.fields import Field, find_field
 from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
-from pipelines.core.simulation.reading.surroundings import surroundings_of
-from pipelines.core.simulation.reading.words import (
-    MADE_BY,
-    ToolName,
-    joined,
-    participle,
-    read_tool_name,
-    singular,
-    stem,
-    tokens,
-    without_generic,
-)
+from pipelines.core.simulation.domain.surroundings import surroundings_of
+from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name, without_generic
+from pipelines.core.simulation.domain.verbs import MADE_BY
 
 # How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
 OWN_ID = 10.0  # the type's own id field is called so
@@ -68,11 +61,11 @@ class ToolFacts:
     def thing(self) -> tuple[str, ...]:
         """The nouns of its name; of what it makes, where the verb says that: book_room makes a booking."""
         made = MADE_BY.get(self.name.verb)
-        return (made,) if made is not None else stem(without_generic(self.name.nouns))
+        return (made,) if made is not None else singulars(without_generic(self.name.nouns))
 
     @property
     def id_nouns(self) -> dict[tuple[str, ...], Argument]:
-        return {stem(one.id_noun): one for one in self.arguments if one.id_noun}
+        return {singulars(one.id_noun): one for one in self.arguments if one.id_noun}
 
 
 def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
@@ -261,7 +254,7 @@ def _from_reply(tool: ToolFacts, tables: Mapping[str, Collection]) -> Iterator[E
 def _of_reply(
     noun: tuple[str, ...], properties: Iterable[str], tables: Mapping[str, Collection], weight: float
 ) -> Iterator[Evidence]:
-    names = [name for name in properties if stem(noun_of_id(name)) != noun and tokens(name) != ("id",)]
+    names = [name for name in properties if singulars(noun_of_id(name)) != noun and tokens(name) != ("id",)]
     yield from _shared(noun, names, tables, weight)
     for kind, table in tables.items() if weight == SHARED else ():
         for name in names:
@@ -279,7 +272,7 @@ def listed_in(schema: Mapping[str, Json] | None) -> Iterator[tuple[tuple[str, ..
         items = part.get("items") if isinstance(part, dict) else None
         inner = items.get("properties") if isinstance(items, dict) else None
         if isinstance(inner, dict) and inner:
-            yield stem(tokens(name)), list(inner)
+            yield singulars(tokens(name)), list(inner)
 
 
 def _from_labels(
@@ -288,7 +281,7 @@ def _from_labels(
     spoken = [noun for tool in tools for noun in nouns_of(tool)]
     for noun in dict.fromkeys([*spoken, *(one.noun for one in references)]):
         for kind in tables:
-            weight = _label_weight(noun, stem(tokens(kind)))
+            weight = _label_weight(noun, singulars(tokens(kind)))
             if weight:
                 reason = f"the label `{kind}`"
                 yield Evidence(noun=noun, entity_type=kind, weight=weight, reason=reason, from_label=True)

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.words import joined, singulars
 from pipelines.core.ledger import World
+from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of, nouns_of
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
-from pipelines.core.simulation.reading.arguments import ToolLike
-from pipelines.core.simulation.reading.words import joined, stem
 
 Noun = tuple[str, ...]
 
@@ -117,7 +117,7 @@ def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
     """`items` that every order keeps are meant by `item`, unless ids say otherwise."""
     if one.by_type[kind] >= _KEY:
         return False
-    return any(joined(stem(part.words)) == joined(one.noun) for part in known.collections if part.path)
+    return any(joined(singulars(part.words)) == joined(one.noun) for part in known.collections if part.path)
 
 
 def _heard(
@@ -146,7 +146,7 @@ def _left_over(
     free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
     made = {tool.thing for tool in tools if tool.makes}
     asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
-    kept = {joined(stem(part.words)) for part in known.collections if part.path}
+    kept = {joined(singulars(part.words)) for part in known.collections if part.path}
     open_nouns = [noun for noun in asked if noun not in settled and joined(noun) not in kept]
     unmade = [noun for noun in open_nouns if noun not in made]
     if len(free) == 1 and len(unmade) == 1:

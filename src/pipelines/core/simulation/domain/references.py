@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.fields import MAX_DEPTH
-from pipelines.core.simulation.reading.words import singular, tokens, word_set
 
 LOOKED_AT = 100  # records per type: references are alike all the way down
 #: What stands at the end of the name of an id.

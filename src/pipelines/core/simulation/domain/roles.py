@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.simulation.domain.fields import Field, find_field
-from pipelines.core.simulation.reading.words import singular, tokens
 
 Path = tuple[str, ...]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
@@ -24,7 +25,6 @@ from pipelines.core.simulation.domain.fields import Field as Field
 from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of
 from pipelines.core.simulation.domain.references import Reference
-from pipelines.core.simulation.reading.words import is_plural, joined, singular, stem, tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +66,7 @@ class Collection:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return stem(tokens(self.name))
+        return singulars(tokens(self.name))
 
     @property
     def own_names(self) -> frozenset[str]:
@@ -174,7 +174,9 @@ def singleton_of(kind: str, entities: Mapping[str, JsonObject]) -> Singleton | N
 
 def _with_counted(fields: dict[str, Field]) -> dict[str, Field]:
     """`cases` beside a `case_counter` keeps cases, whatever else has got into it."""
-    counted = {stem(tokens(name))[0] for name in fields if tokens(name)[-1:] in (("counter",), ("count",))}
+    counted = {
+        singulars(tokens(name))[0] for name in fields if tokens(name)[-1:] in (("counter",), ("count",))
+    }
     return {
         name: replace(one, keeps="map", of_records=True, parts={})
         if one.keeps is None and "object" in one.kinds and is_plural(name) and singular(name) in counted

@@ -1,4 +1,5 @@
-"""Functions of dates and times, which are ISO-8601 text in plans as they are in JSON.
+"""Functions of dates and times, which are ISO-8601 text in plans as they are in JSON. Other spellings are
+read where they can mean one moment only.
 
 A date without a time stays one. A time without a zone is taken for UTC. Names of months and days are English,
 whatever the machine's language: the same plan writes the same bytes everywhere.
@@ -7,8 +8,9 @@ whatever the machine's language: the same plan writes the same bytes everywhere.
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pipelines.core.english.dates import day_of
 from pipelines.core.simulation.arithmetic import CONTEXT
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.library.numbers import number_needed, whole_needed
@@ -28,6 +30,8 @@ _MONTHS = [
     "November",
     "December",
 ]
+# A number between these is a moment since 1970 (2001 to 2100); any smaller one counts something else.
+_EARLIEST_S, _LATEST_S, _MILLISECONDS = 1e9, 4.1e9, 1e11
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
@@ -45,13 +49,29 @@ class When(NamedTuple):
 
 
 def moment(value: Value) -> When:
+    found = moment_of(value)
+    if found is not None:
+        return found
+    shown = f"{value[:40]!r}" if isinstance(value, str) else kind_of(value)
+    raise Stopped("plan_type", f"an ISO date or time such as 2026-04-01 is needed, not {shown}")
+
+
+def moment_of(value: Any) -> When | None:
+    """ISO text; a day as people write it, where that can be one day only; or seconds or milliseconds since
+    1970. What is worked out from the latter two is ISO text."""
     if isinstance(value, str) and len(value) <= 40:
         try:
             return When(datetime.fromisoformat(value), len(value) > 10, value)
         except ValueError:
-            pass
-    shown = f"{value[:40]!r}" if isinstance(value, str) else kind_of(value)
-    raise Stopped("plan_type", f"an ISO date or time such as 2026-04-01 is needed, not {shown}")
+            day = day_of(value)
+            return None if day is None else When(datetime(day.year, day.month, day.day), False, str(day))
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        number = float(value)
+        seconds = number / 1000 if number >= _MILLISECONDS else number
+        if _EARLIEST_S <= seconds < _LATEST_S:
+            at = datetime.fromtimestamp(seconds, UTC)
+            return When(at, True, f"{at:%Y-%m-%dT%H:%M:%SZ}")
+    return None
 
 
 def _utc(when: When) -> datetime:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import record_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
@@ -22,7 +24,6 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.targets import Subject, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import participle, tokens, word_set
 from pipelines.core.simulation.reading.writing import time_like
 
 _MOVES = {

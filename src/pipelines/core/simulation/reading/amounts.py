@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -17,7 +18,6 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import singular, tokens, word_set
 from pipelines.core.simulation.reading.writing import change_reply
 
 _MORE = word_set("refuel refill recharge increase fill restock replenish raise topup extend grow")

@@ -1,12 +1,12 @@
 """Questions with yes or no for an answer: verify_identity, check_password."""
 
+from pipelines.core.english.inflection import participle
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.records import others_of, record_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import participle
 
 
 def read_check(reading: Reading) -> Drafted | None:

@@ -2,12 +2,12 @@
 
 import re
 
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted, Step, arg, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import singular, tokens
 
 _OF_TWO: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("add", "addition", "plus")), "{0} + {1}"),

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.core.english.words import article, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
-from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.domain.tool_names import read_tool_name
+from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
 from pipelines.core.simulation.reading.records import noun_of, source_of
@@ -26,15 +29,6 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
-from pipelines.core.simulation.reading.words import (
-    MADE_BY,
-    article,
-    joined,
-    read_tool_name,
-    singular,
-    stem,
-    tokens,
-)
 from pipelines.core.simulation.reading.writing import counter_for, creation_times
 
 
@@ -150,7 +144,7 @@ def _is_given(reading: Reading, collection: Collection) -> bool:
 
 def _is_only_about(collection: Collection, thing: Sequence[str]) -> bool:
     """send_customer_message makes a message: the customer is whom it is about."""
-    words, said = stem(collection.words), stem(thing)
+    words, said = singulars(collection.words), singulars(thing)
     return words[-1] in said[:-1] and said[-1] not in words
 
 
@@ -296,7 +290,7 @@ def _constants(fields: Mapping[str, Field]) -> dict[str, Json]:
 def _has_states(reading: Reading, noun: str) -> bool:
     """Whether other tools of the same noun change its state: close_case, approve_case."""
     names = [read_tool_name(tool.name, tool.description or "") for tool in reading.tools]
-    return any(one.op == "transition" and noun in stem(one.nouns) for one in names)
+    return any(one.op == "transition" and noun in singulars(one.nouns) for one in names)
 
 
 def _kept_at(home: _Home) -> str:
@@ -338,7 +332,7 @@ def _linked(reading: Reading, home: _Home, references: Sequence[tuple[str, Colle
     links: dict[str, Json] = {}
     for noun, other in references:
         for name, field in other.fields.items():
-            if field.keeps == "list" and not field.of_records and home.noun in stem(tokens(name)):
+            if field.keeps == "list" and not field.of_records and home.noun in singulars(tokens(name)):
                 links[dot(noun, name)] = (
                     f"id_of({home.noun})" if home.collection.form == "table" else f"{home.noun}.id"
                 )

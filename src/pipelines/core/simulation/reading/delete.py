@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of, source_of
 from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import participle, stem, tokens
 
 
 def read_delete(reading: Reading) -> Drafted | None:
@@ -37,12 +38,12 @@ def _unlisted(reading: Reading, bound: Bound) -> list[Step]:
             (
                 field
                 for field, shape in owner.fields.items()
-                if shape.keeps == "list" and not shape.of_records and bound.noun in stem(tokens(field))
+                if shape.keeps == "list" and not shape.of_records and bound.noun in singulars(tokens(field))
             ),
             None,
         )
         if listed is not None:
-            holder = f"its_{stem(owner.words)[-1]}"
+            holder = f"its_{singulars(owner.words)[-1]}"
             place = dot(holder, listed)
             return [
                 {
@@ -62,7 +63,7 @@ def _unlisted(reading: Reading, bound: Bound) -> list[Step]:
 
 
 def _refers_to(name: str, words: tuple[str, ...]) -> bool:
-    return stem(tokens(name)) == (*words[-1:], "id")
+    return singulars(tokens(name)) == (*words[-1:], "id")
 
 
 def _reply(reading: Reading, bound: Bound) -> Json:

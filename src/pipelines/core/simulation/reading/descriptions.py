@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.simulation.reading.words import first_sentence, tokens
+from pipelines.core.english.words import tokens
+from pipelines.core.simulation.domain.tool_names import first_sentence
 
 _QUOTE = r"['\"‘’“”`]"
 _BECOMES = re.compile(

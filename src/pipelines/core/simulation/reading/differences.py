@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.replies import find_path, properties_of
 from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import singular, tokens
 
 _MINUS = re.compile(r"\s(?:minus|less)\s", re.IGNORECASE)
 _NEAR = 80  # characters on either side, in which the words nearest to it are

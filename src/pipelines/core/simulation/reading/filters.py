@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.steps import arg, dot
-from pipelines.core.simulation.reading.words import joined, singular, stem, tokens, word_set
 
 _LIMITS = word_set(
     "limit maxresults maxresult topk topn top size pagesize perpage count n numresult maxitem maxcount first"
@@ -215,7 +215,9 @@ def _bounded_field(
         if found is not None:
             return found
         # `created_after` is about created_at; `start_date` about the one field that is a time.
-        return next(((name,) for name in fields if stem(rest) == stem(tokens(name)[: len(rest)])), None)
+        return next(
+            ((name,) for name in fields if singulars(rest) == singulars(tokens(name)[: len(rest)])), None
+        )
     times = [name for name in fields if set(tokens(name)) & _TIMES]
     asks_time = bool(set(words) & _TIMES) or any(
         word in ("after", "before", "since", "until") for word in words
@@ -225,8 +227,8 @@ def _bounded_field(
 
 def _is_own_id(argument: Argument, collection: Collection) -> bool:
     noun = argument.id_noun
-    words = stem(argument.words)
+    words = singulars(argument.words)
     own = collection.words[-1:] if collection.words else ()
     if joined(noun_of_id(argument.name)) in collection.own_names and collection.called:
         return True
-    return (noun is not None and stem(noun)[-1:] == own) or (noun is None and words == own)
+    return (noun is not None and singulars(noun)[-1:] == own) or (noun is None and words == own)

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from pipelines.core.english.words import joined, plural, singulars, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
@@ -21,7 +22,6 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import joined, plural, stem, tokens, word_set
 
 
 def read_listing(reading: Reading) -> Drafted | None:
@@ -218,7 +218,11 @@ def _listed_by(
     many = many_of(collection) if many_of(collection) != holder else f"{each}_list"
     inside = collection.entity_type == owner.entity_type and bool(collection.path)
     listed = next(
-        (name for name, one in owner.fields.items() if one.keeps == "list" and each in stem(tokens(name))),
+        (
+            name
+            for name, one in owner.fields.items()
+            if one.keeps == "list" and each in singulars(tokens(name))
+        ),
         None,
     )
     if inside:

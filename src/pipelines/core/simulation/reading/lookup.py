@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.core.english.words import article, joined, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
-from pipelines.core.simulation.reading.arguments import Argument
+from pipelines.core.simulation.domain.tool_names import without_generic
 from pipelines.core.simulation.reading.differences import differences
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
@@ -26,15 +28,6 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.targets import Subject
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import (
-    article,
-    joined,
-    singular,
-    stem,
-    tokens,
-    without_generic,
-    word_set,
-)
 
 _WHOLE = word_set("details detail info information data record id profile")
 
@@ -127,7 +120,11 @@ def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
     """`get_flight_status(flight_number, date)`: the date picks one of the flight's dates."""
     for argument in others:
         for name, field in bound.collection.fields.items():
-            if field.keeps == "map" and argument.is_required and stem(tokens(name)) == stem(argument.words):
+            if (
+                field.keeps == "map"
+                and argument.is_required
+                and singulars(tokens(name)) == singulars(argument.words)
+            ):
                 noun = name_for(tokens(name), avoid=(bound.noun,))
                 key = arg(argument.name)
                 picked: Step = {

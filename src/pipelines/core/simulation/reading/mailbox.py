@@ -1,8 +1,10 @@
 """Messages that a service keeps as pairs of who and what: `inbox: [{"U7": "Hello"}, …]`."""
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Singleton
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -16,7 +18,6 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import participle, singular, tokens, word_set
 from pipelines.core.simulation.reading.writing import counter_for
 
 _BOXES = word_set("inbox outbox mailbox message sent mail")

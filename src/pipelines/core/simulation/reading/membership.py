@@ -1,8 +1,10 @@
 """Putting a value into a plain list and taking it out: watchlists, tags, favourites, members."""
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import joined, plural, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
@@ -18,7 +20,6 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import joined, participle, plural, word_set
 
 _PUT = word_set(
     "add append insert put follow like subscribe join save include tag favorite favourite pin enroll"

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from pipelines.core.english.words import singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.parts import parts_named
 from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import singular, stem, tokens, word_set
 
 _PRICES = ("price", "amount", "cost", "fare", "unit_price")
 _AMOUNTS = ("amount", "value", "total", "sum")
@@ -150,7 +150,7 @@ def _to_balance(reading: Reading, bound: Bound, history: Field, amount: str) -> 
 
 def _refers_to(name: str, collection: Collection) -> bool:
     """`payment_method_id` refers to payment_methods."""
-    return stem(tokens(name)) == (*collection.words, "id")
+    return singulars(tokens(name)) == (*collection.words, "id")
 
 
 def _links(table: Collection) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Handing over to people: nothing in the world changes, the caller is told it was done."""
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import word_set
 
 _PEOPLE = word_set(
     "human agent agents humans operator representative support person supervisor specialist staff"

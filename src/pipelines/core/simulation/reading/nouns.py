@@ -6,20 +6,13 @@ Over an empty ledger tools still agree with each other: what create_task adds, g
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
+from pipelines.core.simulation.domain.arguments import ToolLike, arguments_of
 from pipelines.core.simulation.domain.shapes import Collection, Field, Survey
-from pipelines.core.simulation.reading.arguments import ToolLike, arguments_of
-from pipelines.core.simulation.reading.surroundings import surroundings_of
+from pipelines.core.simulation.domain.surroundings import surroundings_of
+from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name
+from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.targets import best_collection, named_thing
-from pipelines.core.simulation.reading.words import (
-    MADE_BY,
-    ToolName,
-    is_plural,
-    joined,
-    read_tool_name,
-    singular,
-    stem,
-    tokens,
-)
 
 
 def with_spoken_nouns(known: Survey, tools: Sequence[ToolLike]) -> Survey:
@@ -64,7 +57,7 @@ def _promoted(empty: Collection, owner: str) -> Collection:
 
 
 def _things(tool: ToolLike, name: ToolName, known: Survey) -> Iterator[tuple[str, ...]]:
-    thing = stem(named_thing(name))
+    thing = singulars(named_thing(name))
     made = MADE_BY.get(name.verb)
     makes_known = made is not None and best_collection((made,), known) is not None
     if (
@@ -75,7 +68,7 @@ def _things(tool: ToolLike, name: ToolName, known: Survey) -> Iterator[tuple[str
     ):
         thing = ()
     owns_id = any(
-        one.id_noun is not None and one.is_scalar and stem(one.id_noun)[-1:] in ((), thing[-1:])
+        one.id_noun is not None and one.is_scalar and singulars(one.id_noun)[-1:] in ((), thing[-1:])
         for one in arguments_of(tool)
     )
     lists = not known.singletons and bool(name.nouns) and is_plural(name.nouns[-1])
@@ -89,7 +82,7 @@ def _is_part_of_service(thing: Sequence[str], known: Survey) -> bool:
     """`start_engine` where the service has an engine_state: the engine is no record of its own."""
     for service in known.singletons:
         for name in service.fields:
-            words = stem(tokens(name))
+            words = singulars(tokens(name))
             if thing[-1] in words or joined(thing) in joined(words):
                 return True
     return False
@@ -105,11 +98,11 @@ def _table(kind: str, names: Sequence[tuple[ToolLike, ToolName]]) -> Collection:
     head = tokens(kind)[-1]
     fields: dict[str, Field] = {}
     for tool, name in names:
-        if name.op in ("create", "notify", "update") and stem(named_thing(name))[-1:] == (head,):
+        if name.op in ("create", "notify", "update") and singulars(named_thing(name))[-1:] == (head,):
             for one in arguments_of(tool):
-                if one.id_noun is None or stem(one.id_noun)[-1:] not in ((), (head,)):
+                if one.id_noun is None or singulars(one.id_noun)[-1:] not in ((), (head,)):
                     fields[one.name] = Field(name=one.name, kinds=frozenset({one.kind}), values=one.values)
-    if any(name.op == "transition" and head in stem(name.nouns) for _, name in names):
+    if any(name.op == "transition" and head in singulars(name.nouns) for _, name in names):
         fields.setdefault("status", Field(name="status", kinds=frozenset({"text"})))
     return Collection(
         entity_type=kind,

@@ -1,10 +1,10 @@
 """Parts of a record that arguments name by id: the items of an order, the passengers of a booking."""
 
+from pipelines.core.english.words import singulars, tokens
+from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import stem, tokens
 
 
 def known_parts(reading: Reading, bound: Bound) -> list[Step]:
@@ -29,7 +29,7 @@ def parts_named(argument: Argument, bound: Bound) -> tuple[str, Field, str] | No
         return None
     noun = part_noun(argument)
     for name, field in bound.collection.fields.items():
-        if field.keeps is not None and field.of_records and noun in stem(tokens(name)):
+        if field.keeps is not None and field.of_records and noun in singulars(tokens(name)):
             key = f"{noun}_id" if f"{noun}_id" in field.parts else field.id_field
             if key is not None or field.keeps == "map":
                 return name, field, key or "id"

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pipelines.core.english.words import singular, singulars, tokens
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import Source, find_path
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -19,7 +20,6 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.targets import CONTAINER_WORDS, Subject, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import singular, stem, tokens
 
 
 def subject(reading: Reading) -> Subject | None:
@@ -93,7 +93,7 @@ def listing_field(owner: Collection, noun: str) -> str | None:
         (
             name
             for name, field in owner.fields.items()
-            if field.keeps == "list" and not field.of_records and noun in stem(tokens(name))
+            if field.keeps == "list" and not field.of_records and noun in singulars(tokens(name))
         ),
         None,
     )

@@ -6,12 +6,12 @@ Without an output schema a record is returned as it is kept.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Field, find_field
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.steps import arg, dot, text
-from pipelines.core.simulation.reading.words import is_plural, joined, singular, tokens, word_set
 
 _DONE_WORDS = word_set("success ok succeeded done acknowledged accepted valid")
 _COUNT_WORDS = word_set("count total total_count num number size length")

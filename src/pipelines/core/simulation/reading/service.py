@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Field, Singleton
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.states import in_style
 from pipelines.core.simulation.reading.steps import Drafted, Step, arg, dot, find_one, name_for, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
-from pipelines.core.simulation.reading.words import joined, participle, stem, tokens, word_set
 
 _OF_STATE = word_set("status state mode level setting position")
 _OFF = word_set("disable deactivate stop unlock close disconnect turn_off")
@@ -75,7 +76,7 @@ def _core(words: Iterable[str]) -> tuple[str, ...]:
 
 def _ending_in(argument: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:
     """temperature → acTemperature, if nothing else ends so."""
-    found = [name for name in fields if stem(tokens(name))[-1:] == stem(argument.words)[-1:]]
+    found = [name for name in fields if singulars(tokens(name))[-1:] == singulars(argument.words)[-1:]]
     return (found[0],) if len(found) == 1 else None
 
 

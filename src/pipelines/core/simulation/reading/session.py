@@ -1,8 +1,9 @@
 """Signing in and out, and who is signed in."""
 
+from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Singleton
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -16,7 +17,6 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import joined, tokens, word_set
 
 _SIGNED_IN = word_set(
     "authenticated loggedin isloggedin isauthenticated login signedin issignedin sessionactive loginstatus"

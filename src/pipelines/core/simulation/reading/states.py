@@ -3,21 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.domain.tool_names import read_tool_name
+from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import (
-    NOUN_OF_VERB,
-    article,
-    joined,
-    participle,
-    read_tool_name,
-    singular,
-    tokens,
-    word_set,
-)
 
 # "The booking becomes checked_in.", "Puts a frozen membership back to active."
 _LEADS = re.compile(r"\b(?:to|as|becomes?)\s+(?:the\s+|an?\s+)?['\"]?(\w+)", re.IGNORECASE)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.functions import FUNCTIONS
-from pipelines.core.simulation.reading.words import singular, tokens
 
 Step = JsonObject
 _TAKEN = frozenset(("args", "now", "today", "null", "true", "false"))

@@ -8,17 +8,10 @@ line_id: a line); a noun that is a value of the status field is a condition, not
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
-from pipelines.core.simulation.reading.arguments import Argument
-from pipelines.core.simulation.reading.words import (
-    ToolName,
-    joined,
-    singular,
-    stem,
-    tokens,
-    without_generic,
-    word_set,
-)
+from pipelines.core.simulation.domain.tool_names import ToolName, without_generic
 
 CONTAINER_WORDS = word_set(
     "map list queue index table registry catalog collection set store database db api bot service system "
@@ -84,7 +77,7 @@ def _by_argument(
     collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
-    mentioned = _mention(stem(words), name)
+    mentioned = _mention(singulars(words), name)
     # On a tie the later id wins: (customer_id, line_id) is about the line.
     return Subject(
         collection=collection, id_argument=argument, score=mentioned + argument.is_required + position * 0.1
@@ -133,12 +126,12 @@ def named_thing(name: ToolName) -> tuple[str, ...]:
 
 def _mention(words: Sequence[str], name: ToolName) -> float:
     """How plainly the tool's name mentions a thing; later words of the name weigh more."""
-    nouns = stem(without_generic(name.nouns))
+    nouns = singulars(without_generic(name.nouns))
     if not words:
         return 3.0
     if words[-1] in nouns:
         return 4.0 + nouns.index(words[-1]) * 0.2
-    return 2.0 if any(words[-1] in stem(more) for _, more in name.complements) else 0.0
+    return 2.0 if any(words[-1] in singulars(more) for _, more in name.complements) else 0.0
 
 
 def _of_service(collection: Collection, service: Singleton | None) -> float:
@@ -150,13 +143,13 @@ def _of_service(collection: Collection, service: Singleton | None) -> float:
 
 def _likeness(words: Sequence[str], collection: Collection) -> float:
     """How well words name a collection, by any name it has; the label of one that has others counts less."""
-    wanted = stem(words)
+    wanted = singulars(words)
     if not wanted:
         return 0.0
     if collection.path or not collection.called:
         return _alike(wanted, collection, collection.words)
-    by_label = _alike(wanted, collection, stem(tokens(collection.entity_type))) - _LABEL_ONLY
-    return max(by_label, *(_alike(wanted, collection, stem(noun)) for noun in collection.called))
+    by_label = _alike(wanted, collection, singulars(tokens(collection.entity_type))) - _LABEL_ONLY
+    return max(by_label, *(_alike(wanted, collection, singulars(noun)) for noun in collection.called))
 
 
 def _alike(wanted: tuple[str, ...], collection: Collection, full: tuple[str, ...]) -> float:
@@ -190,7 +183,7 @@ def service_of(name: ToolName, description_words: Iterable[str], known: Survey) 
         named = sum(4 for word in own if word in name.service)
         told = sum(2 for word in own if any(_akin(word, other) for other in words))
         fields = {singular(part) for field in one.fields for part in tokens(field)}
-        return named + told + sum(0.5 for word in stem(name.nouns) if word in fields)
+        return named + told + sum(0.5 for word in singulars(name.nouns) if word in fields)
 
     best = max(known.singletons, key=score)
     return best if score(best) > 0 else None

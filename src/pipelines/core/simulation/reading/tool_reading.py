@@ -3,27 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.evidence import listed_in
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
-from pipelines.core.simulation.reading.arguments import Argument, ToolLike, arguments_of
-from pipelines.core.simulation.reading.clauses import claim_of
+from pipelines.core.simulation.domain.surroundings import surroundings_of
+from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
 from pipelines.core.simulation.reading.replies import wants_list
-from pipelines.core.simulation.reading.surroundings import surroundings_of
 from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
-from pipelines.core.simulation.reading.words import (
-    ToolName,
-    is_plural,
-    joined,
-    participle,
-    read_tool_name,
-    singular,
-    stem,
-    tokens,
-    word_set,
-)
 
 _OF_MANY = word_set("list roster schedule history queue log report feed register timetable agenda")
 _OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
@@ -76,7 +68,7 @@ class Reading:
 
     def _described(self) -> Collection | None:
         """The first thing that the description speaks of, if the tool looks for many."""
-        words = stem(tokens(self.said.summary)) if self.wants_many() else ()
+        words = singulars(tokens(self.said.summary)) if self.wants_many() else ()
         for at, word in enumerate(words):
             for noun in (words[at : at + 2], (word,)):
                 for table in self.known.tables.values():
@@ -107,13 +99,13 @@ class Reading:
 
     def picks_own(self) -> bool:
         """Whether an id of the very thing that the name speaks of is given: `orders.get(id)`."""
-        head = stem(self.thing)[-1:]
+        head = singulars(self.thing)[-1:]
         return any(
             one.id_noun is not None
             and one.words[-1] in ("id", "uuid", "identifier")
             and one.is_scalar
             and one.is_required
-            and stem(one.id_noun)[-1:] in ((), head)
+            and singulars(one.id_noun)[-1:] in ((), head)
             for one in self.arguments
         )
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.shapes import Field, find_field
-from pipelines.core.simulation.reading.arguments import Argument, is_list_of_ids, part_noun
+from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.parts import known_parts
@@ -30,7 +33,6 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import NOUN_OF_VERB, joined, participle, stem, tokens, word_set
 from pipelines.core.simulation.reading.writing import change_reply, time_like
 
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
@@ -189,7 +191,7 @@ def _same_words(suffix: tuple[str, ...], argument: Argument) -> bool:
         return True
     if not is_list_of_ids(argument):
         return False
-    return stem(suffix) == stem(argument.words[:-1]) and suffix[-1:] != (part_noun(argument),)
+    return singulars(suffix) == singulars(argument.words[:-1]) and suffix[-1:] != (part_noun(argument),)
 
 
 def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, tuple[str, ...]]]:

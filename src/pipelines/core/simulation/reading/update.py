@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import find_field
 from pipelines.core.simulation.reading.amounts import counted_field
-from pipelines.core.simulation.reading.arguments import Argument
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
@@ -15,7 +16,6 @@ from pipelines.core.simulation.reading.states import named_states, state_conditi
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
-from pipelines.core.simulation.reading.words import singular, tokens, word_set
 from pipelines.core.simulation.reading.writing import change_reply, time_like
 
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")

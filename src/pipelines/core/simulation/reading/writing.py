@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping
 
+from pipelines.core.english.words import singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field, Singleton
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.words import stem, tokens, word_set
 
 _TIME_WORDS = word_set("at date time timestamp on datetime created when")
 _FORMATS = (
@@ -50,7 +50,7 @@ def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None
     if service is None:
         return None
     for name, field in service.fields.items():
-        words = stem(tokens(name))
+        words = singulars(tokens(name))
         if "number" not in field.kinds or noun not in words:
             continue
         if words[-1] == "counter" or (words[0] == "next" and words[-1] in ("id", noun, "number")):

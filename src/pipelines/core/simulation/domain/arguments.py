@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.simulation.reading.words import singular, tokens, word_set
 
 _KINDS = {
     "string": "text",

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pipelines.core.simulation.reading.arguments import ToolLike, arguments_of
-from pipelines.core.simulation.reading.verbs import OP_OF_VERB
-from pipelines.core.simulation.reading.words import Surroundings, singular, tokens
+from pipelines.core.english.words import singular, tokens
+from pipelines.core.simulation.domain.arguments import ToolLike, arguments_of
+from pipelines.core.simulation.domain.tool_names import Surroundings
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 
 _FEWEST = 4  # tools that must share a prefix; among fewer it may be what they are about
 _SHARE = 0.8

@@ -4,14 +4,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.simulation.reading.verbs import (
-    ADJECTIVES,
-    LEADING_NOUNS,
-    OP_OF_VERB,
-    READS,
-    VERB_PAIRS,
-    word_set,
-)
+from pipelines.core.english.words import word_set
+from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OP_OF_VERB, READS, VERB_PAIRS
 
 ClaimKind: TypeAlias = Literal[
     "reads",  # "Returns …", "Whether …", "How many …"

@@ -6,15 +6,9 @@ Reading is the default. A change needs a name that can be one, and a description
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.simulation.reading.clauses import Claim, ClaimKind, says_nothing_changes
-from pipelines.core.simulation.reading.verbs import (
-    ADJECTIVES,
-    LEADING_NOUNS,
-    OFTEN_NOUNS,
-    OP_OF_VERB,
-    READS,
-    word_set,
-)
+from pipelines.core.english.words import word_set
+from pipelines.core.simulation.domain.clauses import Claim, ClaimKind, says_nothing_changes
+from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, OP_OF_VERB, READS
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
 NameKind: TypeAlias = Literal[

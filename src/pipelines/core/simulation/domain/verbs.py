@@ -1,9 +1,6 @@
 """What verbs ask of a backend, as data: the lexicon behind reading tool names."""
 
-
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from pipelines.core.english.words import word_set
 
 # What a verb asks of a backend. Reads first, then what changes something.
 _VERBS_BY_OP = {
@@ -85,65 +82,6 @@ THINGS = word_set(
     "plan charge fund deposit claim board draft label tag flag address request issue schedule quote sum mean "
     "reason purchase report process refund"
 )
-
-PARTICIPLES = {
-    "send": "sent",
-    "pay": "paid",
-    "ship": "shipped",
-    "cancel": "cancelled",
-    "submit": "submitted",
-    "stop": "stopped",
-    "pick": "picked",
-    "put": "put",
-    "set": "set",
-    "hold": "held",
-    "write": "written",
-    "withdraw": "withdrawn",
-    "freeze": "frozen",
-    "unfreeze": "unfrozen",
-    "deny": "denied",
-    "begin": "begun",
-    "buy": "bought",
-    "sell": "sold",
-    "find": "found",
-    "make": "made",
-    "give": "given",
-    "take": "taken",
-    "read": "read",
-    "book": "booked",
-    "commit": "committed",
-    "refer": "referred",
-    "defer": "deferred",
-    "transfer": "transferred",
-    "drop": "dropped",
-    "log": "logged",
-    "tag": "tagged",
-    "flag": "flagged",
-    "swap": "swapped",
-    "ban": "banned",
-    "plan": "planned",
-    "enrol": "enrolled",
-    "fulfil": "fulfilled",
-    "permit": "permitted",
-    "resume": "resumed",
-    "reset": "reset",
-    "split": "split",
-    "cut": "cut",
-    "lend": "lent",
-    "borrow": "borrowed",
-    "check_in": "checked_in",
-    "check_out": "checked_out",
-    "checkin": "checked_in",
-    "checkout": "checked_out",
-    "lock": "locked",
-    "wake": "woken",
-    "hide": "hidden",
-    "forbid": "forbidden",
-    "undo": "undone",
-    "do": "done",
-    "restart": "restarted",
-}
-
 
 VERB_PAIRS = {
     ("log", "in"): "login",

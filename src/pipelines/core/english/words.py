@@ -1,0 +1,95 @@
+"""Words: of an identifier (`getOrderDetails`), and singular and plural of one."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+_IRREGULAR = {
+    "people": "person",
+    "children": "child",
+    "men": "man",
+    "women": "woman",
+    "mice": "mouse",
+    "data": "datum",
+    "criteria": "criterion",
+    "indices": "index",
+    "matrices": "matrix",
+    "vertices": "vertex",
+    "leaves": "leaf",
+    "lives": "life",
+    "halves": "half",
+    "movies": "movie",
+    "cookies": "cookie",
+    "series": "series",
+    "species": "species",
+    "aliases": "alias",
+    "buses": "bus",
+    "quizzes": "quiz",
+    "caches": "cache",
+    "axes": "axis",
+    "analyses": "analysis",
+}
+_UNCHANGED = word_set(
+    "news status address process access business analysis basis bus gas bonus campus canvas census class "
+    "compass corpus cross dress express focus glass gross less loss mass pass press progress success this "
+    "virus atlas alias lens iris radius menus previous various always plus minus series species details "
+    "info information stats statistics sms gps dns https tls css js aws"
+)
+
+
+@lru_cache(maxsize=4096)
+def tokens(name: str) -> tuple[str, ...]:
+    """`getOrderDetails`, `get_order-details`, `orders.get` as lower-case words; never none at all."""
+    return tuple(part.lower() for part in _PARTS.findall(name)) or (name.lower() or "_",)
+
+
+@lru_cache(maxsize=4096)
+def singular(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word in _UNCHANGED or len(word) < 4 or not word.endswith("s") or word.endswith("ss"):
+        return word[:-1] if word in ("ids",) else word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "xes", "zes", "sses")):
+        return word[:-2]
+    if word.endswith("uses") and not word.endswith(("auses", "ouses")):
+        return word[:-2]
+    return word[:-1] if not word.endswith(("us", "is")) else word
+
+
+@lru_cache(maxsize=4096)
+def plural(word: str) -> str:
+    for many, one in _IRREGULAR.items():
+        if one == word:
+            return many
+    if word.endswith("y") and len(word) > 1 and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + "es"
+    return word + "s"
+
+
+def article(noun: str) -> str:
+    return "An" if noun[:1] in "aeio" else "A"
+
+
+def is_plural(word: str) -> bool:
+    return singular(word) != word
+
+
+def singulars(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(singular(word) for word in words)
+
+
+def joined(words: Iterable[str]) -> str:
+    """One spelling for `wish_list`, `wishList` and `wishlist`."""
+    return "".join(singulars(words))
