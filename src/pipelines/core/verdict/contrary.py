@@ -13,7 +13,7 @@ from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.grounding import NEGATED, is_read, named_in, says_is, says_present, statements
+from pipelines.core.verdict.said import NEGATED, is_read, named_in, says_is, says_present, statements
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import past_forms, writing_tools
 

@@ -16,11 +16,13 @@ from pipelines.core.english.stems import stem
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
+from pipelines.core.verdict.borne_out import deeds_of_no_call, facts_of
 from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
 from pipelines.core.verdict.contrary import contradictions
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare, is_question
-from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, deeds_of_no_call, facts_of, left_over
+from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
+from pipelines.core.verdict.looked_up import LeftOver
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open

@@ -20,7 +20,7 @@ from pipelines.core.simulation.reading.words import tokens as name_tokens
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
-from pipelines.core.verdict.grounding import NEGATED
+from pipelines.core.verdict.said import NEGATED
 from pipelines.core.verdict.small_words import NEUTRAL
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools

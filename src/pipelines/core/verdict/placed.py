@@ -1,0 +1,131 @@
+"""Of which record and which field a number, day or time is said, and whether it stands there.
+
+mention -> the thing it is said of -> fields of it that hold the value -> is it so now, is it that field.
+A value of another field, of another record, or one that the run has changed since, bears out nothing.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pipelines.core.english.dates import Dated, Timed
+from pipelines.core.english.mentions import MARK
+from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.synonyms import related
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.said import Said, names_at
+from pipelines.core.verdict.things import Place, Things, of_one, said_words
+
+LONGEST_LEAD = 5  # words before a mention that say what it is
+_PAST = re.compile(
+    r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
+    r"|no\s+longer|not|n't|would|reduced|original|so\s+far|than|of|compared)\b|→|->"
+)
+_OLD = re.compile(r"\b(?:previous(?:ly)?|old|formerly|originally|original)\b")
+_CENTS = re.compile(r"[.,]\d\d$")
+_RANGE = re.compile(rf"{MARK}\s*(?:to|-|until|till|and|through)\s*{MARK}")
+
+
+class Misplaced(NamedTuple):
+    written: str
+    instead: str  # what the record says, where it says otherwise
+    is_false: bool
+
+
+_Mention = Dated | Timed | Quantity
+
+
+def misplaced(said: Said, focus: frozenset[str], facts: Facts, things: Things) -> Iterator[Misplaced]:
+    """The mentions of a clause that do not stand where the clause says."""
+    every: list[_Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
+    leads = dict(said.leads)
+    for at, one in enumerate(every):
+        bound = things.named(spoken_of(said, one.start, focus, facts))
+        if not bound:
+            continue
+        places = [place for thing in bound for place in things.places(thing)]
+        following = said.text.split(MARK)[at + 1] if said.text.count(MARK) > at else ""
+        written = said.sentence[one.start : one.end]
+        around = _Around(leads.get(one.start, ""), following, said.text)
+        found = _wrong(one, written, places, around)
+        if found is not None:
+            yield Misplaced(written, found, len(bound) == 1)
+
+
+class _Around(NamedTuple):
+    lead: str
+    following: str
+    clause: str
+
+    @property
+    def is_past(self) -> bool:
+        return _PAST.search(self.clause) is not None
+
+    def words(self, one: _Mention) -> frozenset[str]:
+        """What the mention is called: the words before it, and its unit."""
+        near = " ".join(self.lead.split()[-LONGEST_LEAD:])
+        unit = one.unit if isinstance(one, Quantity) else ""
+        return frozenset(other for word in said_words(f"{near} {unit}") for other in related(word))
+
+
+def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> frozenset[str]:
+    """The names of what a mention is said of. Where a sentence gives several things each its own, the one
+    that is named last before it."""
+    named = names_at(said.sentence, facts)
+    if not named:
+        return focus
+    ids = {name for _, names in named for name in names}
+    before = [names for at, names in named if at <= start]
+    starts = [one_start for one_start, _ in said.leads]
+    is_shared_out = len(named) > 1 and all(
+        any(at < other < until for other in starts)
+        for (at, _), until in zip(named, [*(at for at, _ in named[1:]), len(said.sentence)], strict=True)
+    )
+    if is_shared_out and before:
+        return before[-1]
+    own = frozenset(name for at, names in names_at(said.raw, facts) for name in names)
+    return own or frozenset(ids)
+
+
+def _wrong(one: _Mention, written: str, places: list[Place], around: _Around) -> str | None:
+    """What the record says instead, or None where the mention may stand."""
+    holding = _holding(one, written, places)
+    if holding and not around.is_past and not any(place.is_so for place in holding):
+        return _told([place for place in places if place.is_so and place.key in {p.key for p in holding}])
+    named = _named(one, places, around)
+    if not named or not holding or any(place in named for place in holding):
+        return None
+    if isinstance(one, Quantity) and (
+        one.unit and not said_words(one.unit) & {w for p in named for w in p.words}
+    ):
+        return None  # it counts something else than the field that is named before it
+    return _told([place for place in named if place.is_so] or named)
+
+
+def _holding(one: _Mention, written: str, places: list[Place]) -> list[Place]:
+    if isinstance(one, Dated):
+        return [place for place in places if any(a.agrees_with(b) for a in one.days for b in place.days)]
+    if isinstance(one, Timed):
+        return [place for place in places if one.minutes & place.minutes]
+    wanted = {abs(value).normalize() for value in one.values}
+    is_exact = one.currency is not None or _CENTS.search(written) is not None
+    return of_one(places, wanted, is_exact)
+
+
+def _named(one: _Mention, places: list[Place], around: _Around) -> list[Place]:
+    """The fields of the mention's kind that the words around it name; where some are named by every word of
+    their name, only those."""
+    words = around.words(one)
+    alike = [place for place in places if _is_of_kind(one, place) and place.words]
+    return [place for place in alike if all(not related(word).isdisjoint(words) for word in place.words)]
+
+
+def _is_of_kind(one: _Mention, place: Place) -> bool:
+    if isinstance(one, Dated):
+        return bool(place.days)
+    return bool(place.minutes) if isinstance(one, Timed) else bool(place.numbers)
+
+
+def _told(places: list[Place]) -> str:
+    shown = dict.fromkeys(f"{place.key} of {place.thing} is {place.value}" for place in places)
+    return " and ".join([*shown][:2])
