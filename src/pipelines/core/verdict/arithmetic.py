@@ -62,7 +62,32 @@ def is_told(
     if wanted & (known.money if number.currency or is_exact else known.numbers):
         return True
     in_cents = {value * 100 for value in wanted} if number.currency or is_exact else set()
-    return bool(in_cents & known.money or wanted & (known.worked_out | _sums(together)))
+    if in_cents & known.money or wanted & _sums(together):
+        return True
+    return _is_worked_out(wanted, clause, known, said)
+
+
+def _is_worked_out(wanted: set[Decimal], clause: str, known: Known, said: Collection[Quantity]) -> bool:
+    """Only as it is said: a sum where something is added up, a difference where something is taken off."""
+    is_summed = _ADDED.search(clause) is not None or len(said) > MOST_PLAIN
+    is_apart = _TAKEN_OFF.search(clause) is not None or len(said) > MOST_PLAIN
+    return bool(
+        wanted - {Decimal()}
+        and (
+            (is_summed and wanted & (known.sums | known.products | known.column_sums))
+            or (is_apart and wanted & (known.apart | known.portions))
+        )
+    )
+
+
+MOST_PLAIN = 2  # numbers of a sentence; one with more shows how it comes to its sum
+_ADDED = re.compile(
+    r"\b(?:total\w*|together|altogether|all|sum|combined|both|come[s]?|came|plus|make[s]?|each|per|at|for|times|overall|full|owe|cost[s]?)\b|[×+*=]"
+)
+_TAKEN_OFF = re.compile(
+    r"\b(?:left|leav\w+|remain\w*|rest|still|open|outstanding|off|less|down|sav\w+|short|minus|over|back|differ\w+|discount\w*|instead"
+    r"|now|new|missing|reduc\w+|drop\w*|lower\w*|free|available|unused|after|balance|credit\w*|half)\b|[-−→=]"
+)
 
 
 def is_miscounted(number: Quantity, known: Known, said: Collection[Quantity]) -> bool:

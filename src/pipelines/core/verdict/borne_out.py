@@ -66,6 +66,11 @@ _NOTHING_LEFT = re.compile(
     r"|\bowe\s+(?:us\s+)?nothing\b"
 )
 _OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
+# What one says of a thing that will not be done. `is not attended` says how it is, and is looked up.
+_DECLINED = re.compile(
+    r"\b(?:cannot|can\s+not|can\s+no\s+longer|could\s+not|may\s+not|must\s+not|will\s+not|not\s+(?:able|possible|allowed|permitted|eligible)"
+    r"|(?:im)possible|unable|no\s+(?:longer\s+)?(?:possible|way|luck)|won't|(?:ca|could|wo|must)n't|didn't\s+work)\b"
+)
 _PERFECT = re.compile(r"\b(?:has|have|had|was|were|did|is|are)\b|'s\b")
 #: What else one says of a thing that was done.
 CARRIED_OUT = frozenset(
@@ -73,10 +78,10 @@ CARRIED_OUT = frozenset(
 )
 
 
-def explains(sentence: str, facts: Facts) -> bool:
-    """Whether a sentence declines, or gives the words of a rule or of the backend's refusal."""
-    words = content_stems(sentence) - facts.verbs
-    return NEGATED.search(sentence.lower()) is not None or any(
+def explains(clause: str, facts: Facts) -> bool:
+    """Whether a clause declines, or gives the words of a rule or of the backend's refusal."""
+    words = content_stems(clause) - facts.verbs
+    return _DECLINED.search(clause) is not None or any(
         not said.isdisjoint(related(word)) for said in facts.refusals for word in words
     )
 

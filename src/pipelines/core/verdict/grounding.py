@@ -8,13 +8,16 @@ import re
 from collections.abc import Collection, Iterator
 
 from pipelines.core.english.mentions import MARK, without_mentions
+from pipelines.core.verdict.belonging import strange_partners, strange_states
 from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused, telling_words
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import Known
 from pipelines.core.verdict.looked_up import LeftOver, strange_mentions, strange_references
+from pipelines.core.verdict.placed import misplaced
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
 from pipelines.core.verdict.speech import LONGEST_SENTENCE, sentences
+from pipelines.core.verdict.things import Things
 
 MOST_LEFT_OVER = 5
 
@@ -25,6 +28,7 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
     found: dict[tuple[str, frozenset[str]], tuple[LeftOver, ...]] = {}  # what is repeated is read once
     verified = {without_mentions(clause) for clause in verified}
     named: dict[str, frozenset[str]] = {}
+    things = Things(evidence, facts)
     for text in evidence.responses:
         focus = named_in(evidence.user_instruction, facts)
         for sentence in sentences(text):
@@ -33,13 +37,14 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
                 named[sentence] = named_in(sentence, facts)
             focus = named[sentence] or focus
             if (sentence, focus) not in found:
-                found[sentence, focus] = tuple(_of_sentence(sentence, focus, facts, verified))
+                found[sentence, focus] = tuple(_of_sentence(sentence, focus, things, verified))
     return list(dict.fromkeys(one for ones in found.values() for one in ones))
 
 
 def _of_sentence(
-    sentence: str, focus: frozenset[str], facts: Facts, verified: Collection[str]
+    sentence: str, focus: frozenset[str], things: Things, verified: Collection[str]
 ) -> Iterator[LeftOver]:
+    facts = things.facts
     if QUESTION.search(sentence):
         return
     if is_foreign(sentence):
@@ -56,14 +61,27 @@ def _of_sentence(
         strange = [*strange_mentions(said, known, facts)]
         if strange and not any(one.is_false for one in strange) and _is_of_one_record(said, facts):
             strange = []
+        if not any(one.is_false for one in strange):
+            strange += _misplaced(said, focus, things)
         yield from strange
         if not strange and _mixes_things(said, facts):
             yield LeftOver(said.text.replace(MARK, "…"), sentence)
             continue
         # Why a refusal was made is judged with the refusal.
-        is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(sentence, facts))
+        is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(said.text, facts))
         if not strange and not is_passed_over and not is_borne_out(said, known, facts, said.text in verified):
             yield LeftOver(said.text.replace(MARK, "…"), sentence)
+
+
+def _misplaced(said: Said, focus: frozenset[str], things: Things) -> list[LeftOver]:
+    """What is told, but not of this record or not of this field."""
+    found = misplaced(said, focus, things)
+    left = [
+        LeftOver(one.written, said.sentence, one.instead, one.is_false and said.is_stated) for one in found
+    ]
+    bound = things.named(named_in(said.raw, things.facts) or focus)
+    left += [LeftOver(word, said.sentence) for word in strange_states(said, bound, things)]
+    return left + [LeftOver(id, said.sentence) for id in strange_partners(said, things)]
 
 
 def _mixes_things(said: Said, facts: Facts) -> bool:

@@ -30,6 +30,7 @@ from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.wire.names import Source
 
 CHECK = "claims"
+MOST_QUOTED = 4  # claims that a verdict quotes as borne out
 LONGEST_NUMBER = 40  # characters, and powers of ten: no amount of money is longer
 MOST_SUMMED = 8  # amounts of which every sum counts as borne out; 2^8 sums, and answers add up few
 _TOKEN = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
@@ -53,12 +54,13 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     """False claims one by one; and one finding for all that the log bears out."""
     record = _Record(evidence)
     found: list[Finding] = []
-    borne_out: set[int] = set()
+    borne_out: dict[str, list[EvidenceRow]] = {}  # what the agent says it did, and the calls that did it
     for claim in claims_of(evidence):
         evidence.keep_going()
         false = _disproved(claim, record)
         found += [false] if false is not None else []
-        borne_out |= {row.sequence for row in record.supporting(claim)} if false is None else set()
+        if false is None:
+            borne_out[claim.clause] = record.supporting(claim)
     for text in evidence.responses:
         found += [*_false_denials(text, record), *_false_statuses(text, record)]
         found += [*_unknown_references(text, record), *_deeds_of_no_call(text, record)]
@@ -72,8 +74,19 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     # What is false comes first: no number of doubts before it may hide it.
     found += map(_left_over, sorted(left, key=lambda one: not one.is_false)[:MOST_LEFT_OVER])
     if borne_out and not found:
-        found.append(held(CHECK, "What the agent says it did is in the log.", borne_out))
+        found.append(_borne_out(borne_out))
     return found
+
+
+def _borne_out(claims: dict[str, list[EvidenceRow]]) -> Finding:
+    """Names each claim that was read, with the calls that bear it out."""
+    told = [
+        f'"{quoted(clause)}" ({calls_text(rows)})' if rows else f'"{quoted(clause)}" (so the ledger says)'
+        for clause, rows in claims.items()
+    ]
+    more = f" and {len(told) - MOST_QUOTED} more" if len(told) > MOST_QUOTED else ""
+    rows = {row.sequence for each in claims.values() for row in each}
+    return held(CHECK, f"The log bears out {listing(told[:MOST_QUOTED])}{more}.", rows)
 
 
 def answer_to_a_question(evidence: RunEvidence) -> Finding | None:

@@ -1,6 +1,6 @@
 """What some records say, ready to be looked up: numbers, days, times, words, and what follows from them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -108,14 +108,30 @@ class Known:
 
     @cached_property
     def worked_out(self) -> set[Decimal]:
-        """Sums, differences, products and parts of two numbers of one record or of one field, and of columns.
-        Asked for when everything is learned, as all that is worked out."""
-        found: set[Decimal] = {sum(column, Decimal()) for column in self.columns.values()}
+        """All that is worked out of two numbers of one record or of one field, and of columns. Asked for when
+        everything is learned."""
+        return self.sums | self.apart | self.products | self.portions | self.column_sums
+
+    def _pairs(self) -> Iterator[tuple[Decimal, Decimal]]:
         for group in (*self.groups, *self.fields.values()):
-            few = sorted(group)[-MOST_ADDED:]
-            for a, b in combinations(few, 2):
-                found |= {a + b, abs(a - b), a * b, a * b / 100, b - a * b / 100}
-        return {number.normalize() for number in found}
+            yield from combinations(sorted(group)[-MOST_ADDED:], 2)
+
+    @cached_property
+    def sums(self) -> set[Decimal]:
+        return {(a + b).normalize() for a, b in self._pairs()}
+
+    @cached_property
+    def apart(self) -> set[Decimal]:
+        return {abs(a - b).normalize() for a, b in self._pairs()}
+
+    @cached_property
+    def products(self) -> set[Decimal]:
+        return {(a * b).normalize() for a, b in self._pairs()}
+
+    @cached_property
+    def portions(self) -> set[Decimal]:
+        """So many percent of a number, and what is left then."""
+        return {part.normalize() for a, b in self._pairs() for part in (a * b / 100, b - a * b / 100)}
 
     @cached_property
     def column_sums(self) -> set[Decimal]:

@@ -13,17 +13,17 @@ from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.synonyms import related
 from pipelines.core.verdict.facts import Facts
-from pipelines.core.verdict.said import Said, names_at
+from pipelines.core.verdict.said import Said, names_at, says_present
 from pipelines.core.verdict.things import Place, Things, of_one, said_words
 
-LONGEST_LEAD = 5  # words before a mention that say what it is
+LONGEST_LEAD = 5  # words before a mention that may say what it is
+SHORT_LEAD = 2  # words before a mention that surely do
 _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
     r"|no\s+longer|not|n't|would|reduced|original|so\s+far|than|of|compared)\b|→|->"
 )
-_OLD = re.compile(r"\b(?:previous(?:ly)?|old|formerly|originally|original)\b")
+_NEW = re.compile(r"\b(?:new|now)\b")
 _CENTS = re.compile(r"[.,]\d\d$")
-_RANGE = re.compile(rf"{MARK}\s*(?:to|-|until|till|and|through)\s*{MARK}")
 
 
 class Misplaced(NamedTuple):
@@ -35,12 +35,12 @@ class Misplaced(NamedTuple):
 _Mention = Dated | Timed | Quantity
 
 
-def misplaced(said: Said, focus: frozenset[str], facts: Facts, things: Things) -> Iterator[Misplaced]:
+def misplaced(said: Said, focus: frozenset[str], things: Things) -> Iterator[Misplaced]:
     """The mentions of a clause that do not stand where the clause says."""
     every: list[_Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
     leads = dict(said.leads)
     for at, one in enumerate(every):
-        bound = things.named(spoken_of(said, one.start, focus, facts))
+        bound = things.named(spoken_of(said, one.start, focus, things.facts))
         if not bound:
             continue
         places = [place for thing in bound for place in things.places(thing)]
@@ -49,7 +49,7 @@ def misplaced(said: Said, focus: frozenset[str], facts: Facts, things: Things) -
         around = _Around(leads.get(one.start, ""), following, said.text)
         found = _wrong(one, written, places, around)
         if found is not None:
-            yield Misplaced(written, found, len(bound) == 1)
+            yield Misplaced(written, found.instead, found.is_plain and len(bound) == 1)
 
 
 class _Around(NamedTuple):
@@ -61,9 +61,13 @@ class _Around(NamedTuple):
     def is_past(self) -> bool:
         return _PAST.search(self.clause) is not None
 
-    def words(self, one: _Mention) -> frozenset[str]:
+    @property
+    def is_new(self) -> bool:
+        return _NEW.search(self.lead) is not None
+
+    def words(self, one: _Mention, longest: int) -> frozenset[str]:
         """What the mention is called: the words before it, and its unit."""
-        near = " ".join(self.lead.split()[-LONGEST_LEAD:])
+        near = " ".join(self.lead.split()[-longest:])
         unit = one.unit if isinstance(one, Quantity) else ""
         return frozenset(other for word in said_words(f"{near} {unit}") for other in related(word))
 
@@ -87,19 +91,30 @@ def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> fr
     return own or frozenset(ids)
 
 
-def _wrong(one: _Mention, written: str, places: list[Place], around: _Around) -> str | None:
+class _Wrong(NamedTuple):
+    instead: str
+    is_plain: bool  # said to be so now, or of the field right before it
+
+
+def _wrong(one: _Mention, written: str, places: list[Place], around: _Around) -> _Wrong | None:
     """What the record says instead, or None where the mention may stand."""
     holding = _holding(one, written, places)
+    named = _named(one, places, around.words(one, LONGEST_LEAD))
     if holding and not around.is_past and not any(place.is_so for place in holding):
-        return _told([place for place in places if place.is_so and place.key in {p.key for p in holding}])
-    named = _named(one, places, around)
+        keys = {place.key for place in holding}
+        now = [place for place in places if place.is_so and place.key in keys]
+        is_meant = says_present(around.clause) or around.is_new or any(place in named for place in holding)
+        return _Wrong(_told(now), around.is_new or says_present(around.clause)) if is_meant else None
     if not named or not holding or any(place in named for place in holding):
         return None
-    if isinstance(one, Quantity) and (
-        one.unit and not said_words(one.unit) & {w for p in named for w in p.words}
-    ):
+    if isinstance(one, Quantity) and one.unit and one.unit != "%" and not _counts(one.unit, named):
         return None  # it counts something else than the field that is named before it
-    return _told([place for place in named if place.is_so] or named)
+    is_next_to_it = bool(_named(one, places, around.words(one, SHORT_LEAD)))
+    return _Wrong(_told([place for place in named if place.is_so] or named), is_next_to_it)
+
+
+def _counts(unit: str, named: list[Place]) -> bool:
+    return not said_words(unit).isdisjoint(word for place in named for word in place.words)
 
 
 def _holding(one: _Mention, written: str, places: list[Place]) -> list[Place]:
@@ -112,10 +127,8 @@ def _holding(one: _Mention, written: str, places: list[Place]) -> list[Place]:
     return of_one(places, wanted, is_exact)
 
 
-def _named(one: _Mention, places: list[Place], around: _Around) -> list[Place]:
-    """The fields of the mention's kind that the words around it name; where some are named by every word of
-    their name, only those."""
-    words = around.words(one)
+def _named(one: _Mention, places: list[Place], words: frozenset[str]) -> list[Place]:
+    """The fields of the mention's kind of which every word is among these."""
     alike = [place for place in places if _is_of_kind(one, place) and place.words]
     return [place for place in alike if all(not related(word).isdisjoint(words) for word in place.words)]
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Day, dates, times
@@ -15,6 +16,9 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import LARGEST_COUNT, LONGEST_ID, numbers_of
 
+MOST_STATES = 12  # values of one field of states; one with more holds names
+MOST_ENTITIES = 2_000  # of one type, of which the states are read
+STATE = re.compile(r"[a-z]{3,20}(?:[_-][a-z]{2,20}){0,2}")
 MOST_PLACES = 400  # of one thing; nobody speaks of more of it
 #: Words of a field's name that do not tell it from another.
 _GENERIC = frozenset(
@@ -83,14 +87,27 @@ class Things:
 
     def __init__(self, evidence: RunEvidence, facts: Facts) -> None:
         self._evidence = evidence
-        self._facts = facts
+        self.facts = facts
         self._places: dict[tuple[str, str], list[Place]] = {}
         self._before = Ledger(evidence.world)
+
+    @cached_property
+    def states(self) -> frozenset[str]:
+        """The world's own vocabulary of states."""
+        found: dict[tuple[str, str], set[str]] = {}
+        after = self._evidence.after
+        for entity_type in after.entity_types():
+            for _, attributes in islice(after.entities(entity_type), MOST_ENTITIES):
+                self._evidence.keep_going()
+                for key, value in attributes.items():
+                    if isinstance(value, str) and STATE.fullmatch(value):
+                        found.setdefault((entity_type, key), set()).add(value)
+        return frozenset(state for of_one in found.values() if len(of_one) <= MOST_STATES for state in of_one)
 
     def named(self, names: frozenset[str]) -> list[Thing]:
         """Those that go by one of these names."""
         found = {}
-        for entity_type, id in self._facts.seen_entities if self._facts.records else ():
+        for entity_type, id in self.facts.seen_entities if self.facts.records else ():
             after = self._evidence.after.get(entity_type, id) or {}
             own = {id.lower(), *(str(after.get(key, "")).lower() for key in ("name", "title"))}
             if own & names:
