@@ -82,7 +82,7 @@ def _is_worked_out(wanted: set[Decimal], clause: str, known: Known, said: Collec
 
 MOST_PLAIN = 2  # numbers of a sentence; one with more shows how it comes to its sum
 _ADDED = re.compile(
-    r"\b(?:total\w*|together|altogether|all|sum|combined|both|come[s]?|came|plus|make[s]?|each|per|at|for|times|overall|full|owe|cost[s]?)\b|[×+*=]"
+    r"\b(?:total\w*|together|altogether|sum|combined|both|come[s]?|came|plus|make[s]?|each|per|at|for|times|overall|cost[s]?)\b|[×+*=]"
 )
 _TAKEN_OFF = re.compile(
     r"\b(?:left|leav\w+|remain\w*|rest|still|open|outstanding|off|less|down|sav\w+|short|minus|over|back|differ\w+|discount\w*|instead"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from pipelines.core.english.dates import MONTHS, Dated, Timed
+from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import SIDE_DEEDS, related
@@ -35,6 +36,18 @@ _OFFERS = re.compile(
 SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|shall\s+i)\b")
 # What the user told is taken up: "glad to hear it has cleared up".
 _FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
+_SYMPATHY = re.compile(
+    r"^(?:and\s+|oh\W+(?:no\W+)?)?(?:i'm|i\s+am|we're|we\s+are|so|very|really)?\s*(?:so\s+|very\s+|really\s+|truly\s+)?"
+    r"(?:sorry|apologies|sad|glad|happy|pleased|delighted)\s+(?:that\s+|about\s+|for\s+|if\s+|to\s+|you|your|it|this|we)"
+    r"|^(?:i|we)\s+(?:\w+ly\s+)?(?:understand|appreciate|apologi[sz]e|know|realise|realize|hope|wish|love|regret)\b"
+    r"|^(?:have|enjoy|wishing|good|welcome|thank|thanks|cheers|congratulations|take\s+care|stay|get\s+well|drive\s+safely)\b"
+)
+# To tell somebody what to do is no statement: "bring your card".
+_ADVICE = re.compile(
+    r"^(?:and\s+|so\s+|then\s+|or\s+)?(?:do\s+|just\s+|simply\s+|kindly\s+|always\s+|never\s+|don't\s+|do\s+not\s+)?"
+    r"(?:bring|call|come|contact|check|take|keep|make|visit|use|give|get|drop|ask|tell|try|reply|show|remember|see|wait"
+    r"|be|go|look|rest|drive|travel|write|say|speak|pick|choose|return|read|follow)\s+(?!(?:is|are|was|has|been)\b)"
+)
 # What the agent does not know is no statement: "I can't tell from what I have here", "I see no date for it".
 _UNKNOWING = re.compile(
     r"\b(?:i|we)\s+(?:\w+ly\s+)?(?:(?:can't|cannot|can\s+not|couldn't|could\s+not)\s+(?:tell|say|see|find|know|promise)"
@@ -78,16 +91,23 @@ CARRIED_OUT = frozenset(
 )
 
 
-def explains(clause: str, facts: Facts) -> bool:
-    """Whether a clause declines, or gives the words of a rule or of the backend's refusal."""
-    words = content_stems(clause) - facts.verbs
-    return _DECLINED.search(clause) is not None or any(
-        not said.isdisjoint(related(word)) for said in facts.refusals for word in words
+def explains(said: Said, facts: Facts) -> bool:
+    """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal. One that denies how things are does not explain by that: it is looked up."""
+    if NEGATED.search(said.text) and not _DECLINED.search(said.text):
+        return False
+    words = content_stems(said.sentence) - facts.verbs
+    return NEGATED.search(said.sentence.lower()) is not None or any(
+        not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words
     )
 
 
 def is_excused(clause: str) -> bool:
-    return any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING))
+    """Offers, wishes, sympathy and advice state nothing about the backend; with a number, day or deed in them
+    they may."""
+    if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING)):
+        return True
+    is_plain = MARK not in clause and not _verbs(clause) and AHEAD.search(clause) is None
+    return is_plain and any(pattern.search(clause) for pattern in (_SYMPATHY, _ADVICE))
 
 
 def telling_words(clause: str) -> set[str]:

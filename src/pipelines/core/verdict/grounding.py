@@ -14,7 +14,7 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import Known
 from pipelines.core.verdict.looked_up import LeftOver, strange_mentions, strange_references
-from pipelines.core.verdict.placed import misplaced
+from pipelines.core.verdict.placed import misplaced, unfitting
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
 from pipelines.core.verdict.speech import LONGEST_SENTENCE, sentences
 from pipelines.core.verdict.things import Things
@@ -55,6 +55,7 @@ def _of_sentence(
         return
     known = facts.about(focus) if focus else facts.everything
     yield from strange_references(sentence, facts)
+    yield from (LeftOver(id, sentence) for id in unfitting(sentence, statements(sentence), things))
     for said in statements(sentence):
         if SUPPOSED.search(said.text):
             continue
@@ -68,7 +69,7 @@ def _of_sentence(
             yield LeftOver(said.text.replace(MARK, "…"), sentence)
             continue
         # Why a refusal was made is judged with the refusal.
-        is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(said.text, facts))
+        is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(said, facts))
         if not strange and not is_passed_over and not is_borne_out(said, known, facts, said.text in verified):
             yield LeftOver(said.text.replace(MARK, "…"), sentence)
 

@@ -29,6 +29,9 @@ _WAS = re.compile(
 _CALLED_TODAY = re.compile(r"\b(?:today(?:'s\s+date)?(?:\s+is)?|as\s+of)\W{0,3}$", re.IGNORECASE)
 _TODAY_FOLLOWS = re.compile(r"\W{0,3}today\b", re.IGNORECASE)
 _FROM_TO = re.compile(rf"\bfrom\s+{MARK}\s+(?:down\s+|up\s+)?to\s+{MARK}|{MARK}\s*(?:→|->)\s*{MARK}")
+_TOTALLED = re.compile(
+    r"\b(?:together|altogether|combined|in\s+total|in\s+all|in\s+sum|sum(?:s)?\s+(?:up\s+)?to)\b"
+)
 _ARROW = ("→", "->")
 LONGEST_LEAD = 4  # words before a number that say what it is
 _CENTS = re.compile(r"[.,]\d\d$")
@@ -109,6 +112,8 @@ def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) ->
     if told and not number.values & now and (not is_known or number.unit not in COMPARED):
         shown = listing([format(value, "f") for value in sorted(now)])
         yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", True)
+    elif is_known and (_is_bare_zero(said, number, known) or _is_no_total(said, number, known)):
+        yield _strange(said, written, "", False)
     elif not is_known or not _fits_its_field(said, number, known, facts):
         of_it = known if named_in(said.sentence, facts) else facts.everything
         is_false = _is_about_a_field(said, number, known) and not _may_come_of(number, written, of_it, facts)
@@ -136,6 +141,28 @@ def _fits_its_field(said: Said, number: Quantity, known: Known, facts: Facts) ->
         fitting |= known.fields[word] - old
     fitting |= facts.quotable | known.column_sums
     return bool({abs(value) for value in number.values} & fitting)
+
+
+def _is_bare_zero(said: Said, number: Quantity, known: Known) -> bool:
+    """A nought is in most records: it is told only where the field is named that is 0."""
+    if number.values != {Decimal()}:
+        return False
+    named = {
+        other for word in content_stems(said.text) | content_stems(number.unit) for other in related(word)
+    }
+    return not any(Decimal() in known.fields.get(word, ()) for word in named)
+
+
+def _is_no_total(said: Said, number: Quantity, known: Known) -> bool:
+    """`together 79.50`, of a list in which that is one of several."""
+    wanted = {abs(value).normalize() for value in number.values}
+    if not _TOTALLED.search(said.text) or wanted & known.column_sums:
+        return False
+    others = [value for one in mentions(said.sentence).numbers if one is not number for value in one.values]
+    if wanted & {sum(others, Decimal()).normalize()}:
+        return False
+    is_a_part = any(wanted & {*column} for column in known.columns.values() if len(column) > 1)
+    return is_a_part and not wanted & known.fields.get(stem("total"), set())
 
 
 def _is_in_order(said: Said, number: Quantity, lead: str, facts: Facts) -> bool:

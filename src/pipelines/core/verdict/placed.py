@@ -13,8 +13,9 @@ from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.synonyms import related
 from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.known import LARGEST_COUNT
 from pipelines.core.verdict.said import Said, names_at, says_present
-from pipelines.core.verdict.things import Place, Things, of_one, said_words
+from pipelines.core.verdict.things import Place, Thing, Things, of_one, said_words
 
 LONGEST_LEAD = 5  # words before a mention that may say what it is
 SHORT_LEAD = 2  # words before a mention that surely do
@@ -39,6 +40,8 @@ def misplaced(said: Said, focus: frozenset[str], things: Things) -> Iterator[Mis
     """The mentions of a clause that do not stand where the clause says."""
     every: list[_Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
     leads = dict(said.leads)
+    if _RANGE.search(said.text) and len(every) > 1 and _is_same(every[-2], every[-1]):
+        yield Misplaced(said.sentence[every[-2].start : every[-1].end], "", False)
     for at, one in enumerate(every):
         bound = things.named(spoken_of(said, one.start, focus, things.facts))
         if not bound:
@@ -47,9 +50,19 @@ def misplaced(said: Said, focus: frozenset[str], things: Things) -> Iterator[Mis
         following = said.text.split(MARK)[at + 1] if said.text.count(MARK) > at else ""
         written = said.sentence[one.start : one.end]
         around = _Around(leads.get(one.start, ""), following, said.text)
-        found = _wrong(one, written, places, around)
+        found = _wrong(one, written, places, around) or _of_another(one, written, bound, things)
         if found is not None:
             yield Misplaced(written, found.instead, found.is_plain and len(bound) == 1)
+
+
+_RANGE = re.compile(rf"{MARK}\s*(?:to|-|until|→|->)\s*{MARK}")
+
+
+def _is_same(one: _Mention, other: _Mention) -> bool:
+    """From a value to the very same."""
+    if isinstance(one, Dated) and isinstance(other, Dated):
+        return any(a.agrees_with(b) for a in one.days for b in other.days)
+    return isinstance(one, Quantity) and isinstance(other, Quantity) and bool(one.values & other.values)
 
 
 class _Around(NamedTuple):
@@ -89,6 +102,50 @@ def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> fr
         return before[-1]
     own = frozenset(name for at, names in names_at(said.raw, facts) for name in names)
     return own or frozenset(ids)
+
+
+def _of_another(one: _Mention, written: str, bound: list[Thing], things: Things) -> "_Wrong | None":
+    """A value that none of the things spoken of has, and another of their kind has."""
+    kinds = {thing.entity_type for thing in bound}
+    if len(kinds) > 1 or (isinstance(one, Quantity) and _is_small(one)):
+        return None
+    near = [place for thing in (*bound, *things.linked(bound)) for place in things.places(thing)]
+    if _holding(one, written, near):
+        return None
+    ids = {thing.id for thing in bound}
+    others = [thing for thing in things.of_type(*kinds) if thing.id not in ids]
+    holding = [place for thing in others for place in _holding(one, written, things.places(thing))]
+    keys = {place.key for place in holding}
+    instead = [place for place in near if place.key in keys and place.is_so and place.thing in ids]
+    return _Wrong(_told(instead), True) if instead else None
+
+
+def _is_small(number: Quantity) -> bool:
+    return number.currency is None and all(
+        value <= LARGEST_COUNT and value % 1 == 0 for value in number.values
+    )
+
+
+def unfitting(sentence: str, said: list[Said], things: Things) -> Iterator[str]:
+    """Of several things of one kind that a sentence names for the same facts, those that hold none of them."""
+    named = [things.named(names) for _, names in names_at(sentence, things.facts)]
+    bound = [found[0] for found in named if len(found) == 1]
+    if (
+        len(bound) < len(named)
+        or len({thing.id for thing in bound}) < 2
+        or len({t.entity_type for t in bound}) > 1
+    ):
+        return
+    every: list[_Mention] = []
+    for each in said:
+        every += [*each.days, *each.numbers]
+    told = [one for one in every if not (isinstance(one, Quantity) and _is_small(one))]
+    held = {
+        thing.id: [one for one in told if _holding(one, sentence[one.start : one.end], things.places(thing))]
+        for thing in bound
+    }
+    if told and any(held.values()):
+        yield from (id for id, ones in held.items() if not ones and not things.acted_on(id))
 
 
 class _Wrong(NamedTuple):

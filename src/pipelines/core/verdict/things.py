@@ -115,6 +115,28 @@ class Things:
                 found[entity_type, id] = Thing(entity_type, id, before, after)
         return list(found.values())
 
+    def of_type(self, entity_type: str) -> list[Thing]:
+        return self.named(
+            frozenset(id.lower() for kind, id in self.facts.seen_entities if kind == entity_type)
+        )
+
+    def linked(self, things: list[Thing]) -> list[Thing]:
+        """Those of other kinds that these refer to, or that refer to them."""
+        kinds, ids = {thing.entity_type for thing in things}, {thing.id.lower() for thing in things}
+        theirs = {str(value).lower() for thing in things for _, value in _fields(thing.after)}
+        found = []
+        for kind, id in self.facts.seen_entities:
+            for other in self.named(frozenset({id.lower()})) if kind not in kinds else ():
+                if id.lower() in theirs or ids & {
+                    str(v).lower() for _, v in _fields({**other.before, **other.after})
+                }:
+                    found.append(other)
+        return found
+
+    def acted_on(self, id: str) -> bool:
+        """Whether a call that changed something was about it."""
+        return id.lower() in self.facts.touched
+
     def places(self, thing: Thing) -> list[Place]:
         """Every field of a thing, and what calls about it alone answered beside."""
         key = thing.entity_type, thing.id
