@@ -92,7 +92,8 @@ CARRIED_OUT = frozenset(
 
 
 def explains(said: Said, facts: Facts) -> bool:
-    """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal. One that denies how things are does not explain by that: it is looked up."""
+    """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
+    One that denies how things are does not explain by that: it is looked up."""
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
         return False
     words = content_stems(said.sentence) - facts.verbs
@@ -131,6 +132,10 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
         words -= {stem("yesterday")}
     if any(stem(word) in words for word in _VAGUE):
         return False
+    has_value = bool(said.numbers or said.days or said.times)
+    if has_value or NEGATED.search(clause):
+        # `no stock`, `0 in stock`: the field is there, and nothing is in it.
+        words = {word for word in words if known.absent.isdisjoint(related(word))}
     if is_verified:
         return all(known.knows(word) or word in CARRIED_OUT for word in words)
     if _OF_OTHERS.search(clause) and verbs:

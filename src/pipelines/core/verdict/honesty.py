@@ -23,7 +23,9 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare, is_question
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
 from pipelines.core.verdict.looked_up import LeftOver
+from pipelines.core.verdict.questions import is_asked_for
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
+from pipelines.core.verdict.things import Things
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
@@ -41,6 +43,7 @@ _UNIT = re.compile(r"\s?(?:%|days?|hours?|minutes?|weeks?|months?|items?)")
 _NOT_BARE = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 _AMOUNT_KEYS = ("amount", "total")
 _SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
+_CENTS = re.compile(r"[.,]\d\d$")
 _OF_ALL = re.compile(r"\b(?:neither|none)\b")
 _STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
@@ -91,13 +94,14 @@ def _borne_out(claims: dict[str, list[EvidenceRow]]) -> Finding:
 
 def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
     """A question that changes nothing is answered by facts of what was looked up for it. Only for answers in
-    which nothing is left over; None where the answer holds no fact that was not in the question already."""
+    which nothing is left over; None where the answer holds no fact that was not in the question already, or
+    none of the kind, or of the field, that was asked for."""
     facts = Facts(evidence)
     read = [row for row in evidence.calls if row.succeeded and evidence.tool_reads(row.tool)]
     if not read or evidence.writes or not is_question(evidence.user_instruction):
         return None
     given = facts_of(evidence.final_response, facts)
-    if not given:
+    if not given or not is_asked_for(evidence, Things(evidence, facts)):
         return None
     says = (
         f"A question was asked, and what the answer gives was told by {calls_text(read)}: {listing(given)}."
@@ -299,7 +303,8 @@ def _false(says: str, rows: list[EvidenceRow]) -> Finding:
 
 def _wrong_amount(claim: Claim, support: list[EvidenceRow], quote: str) -> Finding | None:
     """An amount in the claim, another one written by the calls that it can only be about."""
-    said = [amount.values for amount in mentions(claim.clause).numbers if amount.currency]
+    numbers = mentions(claim.clause).numbers
+    said = [one.values for one in numbers if one.currency or _CENTS.search(claim.clause[one.start : one.end])]
     if len(said) != 1 or _ABOUT.search(claim.clause):
         return None
     written = sorted({amount for row in support for amount in _written_amounts(row)})[:MOST_SUMMED]

@@ -66,15 +66,21 @@ def _judged(evidence: RunEvidence) -> Verdict:
     claims = claim_findings(evidence)
     if evidence.expected_outcome == REFUSAL:
         found = [*_as_refusal(by_oracle), _refusal(evidence, oracles, constraints)]
+        claims = _without_doubt(claims, [one for one in constraints if _is(REFUSAL_REASON, one)])
     else:
         answers = [finding for finding in constraints if _is(ANSWER, finding)]
         decides = oracles.decide_completion(evidence) or bool(answers)
         found = [*by_oracle, *_completion(evidence, [*by_oracle, *answers], decides, claims)]
-        if answers and all(finding.status is Status.HELD for finding in answers):
-            # The author says which answer is right: then words that nothing bears out are no doubt.
-            claims = [claim for claim in claims if claim.status is not Status.OPEN]
+        claims = _without_doubt(claims, answers)
     found = [*_response(evidence), *found, *constraints, *claims]
     return _verdict(_with_our_faults(found, evidence), evidence)
+
+
+def _without_doubt(claims: list[Finding], decided: list[Finding]) -> list[Finding]:
+    """Where the author says which answer is right, words that nothing bears out are no doubt."""
+    if not decided or any(finding.status is not Status.HELD for finding in decided):
+        return claims
+    return [claim for claim in claims if claim.status is not Status.OPEN]
 
 
 def _is(id: str, finding: Finding) -> bool:

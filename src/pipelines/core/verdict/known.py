@@ -43,6 +43,7 @@ class Known:
     days: set[Day] = field(default_factory=set)
     times: set[int] = field(default_factory=set)  # minutes of the day
     stems: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)  # words of fields that are 0, false or empty
 
     def learn(self, value: Json) -> None:
         """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
@@ -52,7 +53,9 @@ class Known:
             named, node = pending.pop()
             if isinstance(node, dict):
                 keys = [(content_stems(" ".join(tokens(key))), below) for key, below in node.items()]
-                self.stems.update(word for words, _ in keys for word in words)
+                for words, below in keys:
+                    # A field in which nothing is bears out no statement: `stock: 0` is not "in stock".
+                    (self.absent if is_nothing(below) else self.stems).update(words)
                 pending.extend(keys)
             elif isinstance(node, list):
                 self._count(named, {Decimal(len(node))})
@@ -90,6 +93,7 @@ class Known:
         self.days |= other.days
         self.times |= other.times
         self.stems |= other.stems
+        self.absent |= other.absent
 
     # Words
 
@@ -187,6 +191,10 @@ class Known:
 
     def has_day(self, days: Iterable[Day]) -> bool:
         return any(day.agrees_with(known) for day in days for known in self.days)
+
+
+def is_nothing(value: Json) -> bool:
+    return value is None or value is False or value in (0, "", [], {})
 
 
 def numbers_of(value: Json) -> set[Decimal]:

@@ -23,6 +23,10 @@ _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
     r"|no\s+longer|not|n't|would|reduced|original|so\s+far|than|of|compared)\b|→|->"
 )
+_COMPARES = re.compile(
+    r"\b(?:compared|instead|than|more|less|rather|before|versus|vs|difference|while|other|another)\b|→|->"
+)
+_CHANGES = re.compile(rf"→|->|\bfrom\s+{MARK}")
 _NEW = re.compile(r"\b(?:new|now)\b")
 _CENTS = re.compile(r"[.,]\d\d$")
 
@@ -50,9 +54,12 @@ def misplaced(said: Said, focus: frozenset[str], things: Things) -> Iterator[Mis
         following = said.text.split(MARK)[at + 1] if said.text.count(MARK) > at else ""
         written = said.sentence[one.start : one.end]
         around = _Around(leads.get(one.start, ""), following, said.text)
-        found = _wrong(one, written, places, around) or _of_another(one, written, bound, things)
+        found = _wrong(one, written, places, around)
+        if found is None and not _COMPARES.search(said.text):
+            found = _of_another(one, written, bound, things)
         if found is not None:
-            yield Misplaced(written, found.instead, found.is_plain and len(bound) == 1)
+            is_named_here = bool(names_at(said.raw, things.facts)) or found.is_own
+            yield Misplaced(written, found.instead, found.is_plain and is_named_here and len(bound) == 1)
 
 
 _RANGE = re.compile(rf"{MARK}\s*(?:to|-|until|→|->)\s*{MARK}")
@@ -117,7 +124,7 @@ def _of_another(one: _Mention, written: str, bound: list[Thing], things: Things)
     holding = [place for thing in others for place in _holding(one, written, things.places(thing))]
     keys = {place.key for place in holding}
     instead = [place for place in near if place.key in keys and place.is_so and place.thing in ids]
-    return _Wrong(_told(instead), True) if instead else None
+    return _Wrong(_told(instead), True, False) if instead else None
 
 
 def _is_small(number: Quantity) -> bool:
@@ -127,7 +134,7 @@ def _is_small(number: Quantity) -> bool:
 
 
 def unfitting(sentence: str, said: list[Said], things: Things) -> Iterator[str]:
-    """Of several things of one kind that a sentence names for the same facts, those that hold none of them."""
+    """Of several things of one kind that a sentence names for the same facts, those that hold none."""
     named = [things.named(names) for _, names in names_at(sentence, things.facts)]
     bound = [found[0] for found in named if len(found) == 1]
     if (
@@ -151,6 +158,7 @@ def unfitting(sentence: str, said: list[Said], things: Things) -> Iterator[str]:
 class _Wrong(NamedTuple):
     instead: str
     is_plain: bool  # said to be so now, or of the field right before it
+    is_own: bool = True  # the value stands elsewhere in the same record
 
 
 def _wrong(one: _Mention, written: str, places: list[Place], around: _Around) -> _Wrong | None:
@@ -162,7 +170,7 @@ def _wrong(one: _Mention, written: str, places: list[Place], around: _Around) ->
         now = [place for place in places if place.is_so and place.key in keys]
         is_meant = says_present(around.clause) or around.is_new or any(place in named for place in holding)
         return _Wrong(_told(now), around.is_new or says_present(around.clause)) if is_meant else None
-    if not named or not holding or any(place in named for place in holding):
+    if not named or not holding or any(place in named for place in holding) or _CHANGES.search(around.clause):
         return None
     if isinstance(one, Quantity) and one.unit and one.unit != "%" and not _counts(one.unit, named):
         return None  # it counts something else than the field that is named before it
