@@ -84,6 +84,15 @@ _DECLINED = re.compile(
     r"\b(?:cannot|can\s+not|can\s+no\s+longer|could\s+not|may\s+not|must\s+not|will\s+not|not\s+(?:able|possible|allowed|permitted|eligible)"
     r"|(?:im)possible|unable|no\s+(?:longer\s+)?(?:possible|way|luck)|won't|(?:ca|could|wo|must)n't|didn't\s+work)\b"
 )
+_PREDICATE = re.compile(
+    r"(?:\b(?:is|are)|'s|'re)\s+(?:now\s+|already\s+|currently\s+|still\s+|all\s+)?(?P<word>[a-z]{3,20})"
+    r"(?=\W*$|\s+(?:to|and|for|with|now|again|since|as|from|in|at|of)\b|[,;:.(])"
+)
+# Deeds are told in these shapes. The user's wish for one bears none out.
+_TELLS_DEED = re.compile(
+    r"^(?:and\s+|also\s+|then\s+)*(?:i|we)(?:'ve|\s+have)\b|\b(?:has|have)\s+(?:\w+\s+)?been\b"
+    r"|^(?:and\s+|also\s+|then\s+)*(?:(?:i|we)\s+)?(?:also\s+|just\s+)?(?:[a-z]{3,20}ed|left|sent|put|made|gave|told|set|paid|took|wrote|spoke)\b"
+)
 _PERFECT = re.compile(r"\b(?:has|have|had|was|were|did|is|are)\b|'s\b")
 #: What else one says of a thing that was done.
 CARRIED_OUT = frozenset(
@@ -136,8 +145,10 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
         words = {word for word in words if known.absent.isdisjoint(related(word))}
+    if not all(_is_so(word, known, facts) for word in _predicates(clause)):
+        return False
     if is_verified:
-        return all(known.knows(word) or word in CARRIED_OUT for word in words)
+        return all(known.tells(word) or word in CARRIED_OUT for word in words)
     if _OF_OTHERS.search(clause) and verbs:
         return False
     if NEGATED.search(clause):
@@ -151,7 +162,19 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     if AHEAD.search(clause):
         has_mention = bool(said.numbers or said.days)
         return _is_quoted(words | verbs, facts) or (has_mention and all(map(facts.done.knows, words)))
-    return all(map(known.knows, words))
+    return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
+
+
+def _predicates(clause: str) -> set[str]:
+    """What a thing is said to be: `is ready`."""
+    return {stem(found["word"]) for found in _PREDICATE.finditer(clause)} - NEUTRAL
+
+
+def _is_so(word: str, known: Known, facts: Facts) -> bool:
+    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not."""
+    if not known.stems.isdisjoint({word}) and known.states.isdisjoint(related(word)):
+        return facts.deeds.knows(word)
+    return True
 
 
 def _is_quoted(words: set[str], facts: Facts) -> bool:

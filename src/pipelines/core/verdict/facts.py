@@ -98,7 +98,7 @@ class Facts:
         for text in self._turns:
             for sentence in sentences(text[:LONGEST_TEXT]):
                 if not is_question(sentence):  # nor is a number the user gave yet a fact
-                    known.stems |= content_stems(sentence)
+                    known.heard |= content_stems(sentence)
         return known
 
     @property

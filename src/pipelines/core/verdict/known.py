@@ -44,6 +44,8 @@ class Known:
     times: set[int] = field(default_factory=set)  # minutes of the day
     stems: set[str] = field(default_factory=set)
     absent: set[str] = field(default_factory=set)  # words of fields that are 0, false or empty
+    states: set[str] = field(default_factory=set)  # words of values, and of fields that are true
+    heard: set[str] = field(default_factory=set)  # words that only the user said
 
     def learn(self, value: Json) -> None:
         """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
@@ -56,6 +58,7 @@ class Known:
                 for words, below in keys:
                     # A field in which nothing is bears out no statement: `stock: 0` is not "in stock".
                     (self.absent if is_nothing(below) else self.stems).update(words)
+                    self.states.update(words if below is True else ())
                 pending.extend(keys)
             elif isinstance(node, list):
                 self._count(named, {Decimal(len(node))})
@@ -84,8 +87,11 @@ class Known:
                 self.money |= {abs(number) for number in one.values}
         self.days.update(day for one in dates(text) for day in one.days)
         self.times.update(minute for one in times(text) for minute in one.minutes)
-        self.stems |= content_stems(text)
-        self.stems |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
+        words = content_stems(text) | (
+            content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
+        )
+        self.stems |= words
+        self.states |= words
 
     def add(self, other: "Known") -> None:
         self.numbers |= other.numbers
@@ -94,12 +100,18 @@ class Known:
         self.times |= other.times
         self.stems |= other.stems
         self.absent |= other.absent
+        self.states |= other.states
+        self.heard |= other.heard
 
     # Words
 
     def knows(self, word: str) -> bool:
-        """The stem, or one that says the same."""
-        return not self.stems.isdisjoint(related(word))
+        """The stem, or one that says the same; the user's own words too."""
+        return not related(word).isdisjoint(self.stems) or not related(word).isdisjoint(self.heard)
+
+    def tells(self, word: str) -> bool:
+        """The stem, or one that says the same, in a record, a rule or a reply: what the user says is no fact."""
+        return not related(word).isdisjoint(self.stems)
 
     # Numbers
 

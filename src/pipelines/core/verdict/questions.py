@@ -52,8 +52,8 @@ def _gives(answer: str, places: list[Place]) -> bool:
     """Whether the value of a field stands in the answer, in any spelling; a state or a yes in any words."""
     told = mentions(answer)
     if all(place.days for place in places):
-        known = [day for place in places for day in place.days]
-        return any(day.agrees_with(other) for one in told.days for day in one.days for other in known)
+        days = [day for place in places for day in place.days]
+        return any(day.agrees_with(other) for one in told.days for day in one.days for other in days)
     if all(place.numbers for place in places):
         return any(
             {abs(value) for value in one.values} & place.numbers for one in told.numbers for place in places
