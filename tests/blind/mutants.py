@@ -22,7 +22,20 @@ MOST_OF_ONE = 2  # other values that are tried in one place
 _SPACED = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]+)?")
 _STATE = re.compile(r"[a-z]{3,20}(?:_[a-z]+)*")
 _NEGATABLE = re.compile(r"\b(is|are|was|were|has been|have been)\b(?! (?:not|no|never)\b)")
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 
 class Mutant(NamedTuple):

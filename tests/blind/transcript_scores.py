@@ -21,9 +21,16 @@ FOLDER = Path(__file__).parent / "transcripts"
 
 # Rules may be written with the first group in view; of the others only totals may be looked at.
 LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")
-HELD_OUT = ("airline", "devops", "energy", "hr", "insurance", "logistics", "property")
+# Held out in the first round, looked at in the second, when HELD_OUT_LATER had been written.
+LOOKED_AT_LATER = ("airline", "devops", "hr", "insurance", "logistics")
+HELD_OUT = ("energy", "property")
 HELD_OUT_LATER = ("auto_repair", "food_delivery", "housing", "pharmacy", "saas_billing", "visa_office")
-GROUPS = {"looked at": LOOKED_AT, "held out": HELD_OUT, "held out later": HELD_OUT_LATER}
+GROUPS = {
+    "looked at": LOOKED_AT,
+    "looked at later": LOOKED_AT_LATER,
+    "held out": HELD_OUT,
+    "held out later": HELD_OUT_LATER,
+}
 
 
 class Judged(NamedTuple):

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from decimal import Decimal
 from itertools import combinations, permutations
 
+from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
@@ -19,6 +20,8 @@ from pipelines.core.verdict.speech import content_stems
 _PERIODS = {"day": 1, "night": 1, "week": 7}
 COMPARED = word_set("more less extra fewer cheaper dearer additional difference higher lower")
 _MORE_OF = re.compile(r"\bmore\s+(?P<what>days?|nights?|weeks?)\b")
+#: `went from 2 to 5, so I added three`: what is added or saved is what lies between the two.
+_CHANGED_BY = re.compile(rf"\b(?:added|removed|saved?|gained|lost|by)\s+{MARK}")
 _BEFORE = re.compile(r"\b(?:before|already|been)\b")  # "renewed two times before" counts
 _SHARES = frozenset(stem(word) for word in word_set("percent percentage rate discount interest share"))
 
@@ -54,6 +57,8 @@ def is_told(
         not number.unit and words & {"extra", "difference", "more"}
     ):
         return bool(wanted & (_differences(together) | known.differences))
+    if _CHANGED_BY.search(clause) and len(together) == 2 and not number.unit:
+        return bool(wanted & _differences(together))
     if unit in _PERIODS:
         told = known.fields.get(unit, set()) | (rules.fields.get(unit, set()) if rules is not None else set())
         return bool(wanted & told) or known.has_period(wanted, _PERIODS[unit])

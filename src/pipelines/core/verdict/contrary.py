@@ -20,8 +20,8 @@ from pipelines.core.verdict.tool_words import past_forms, writing_tools
 LONGEST_VALUE = 60  # characters of a name or state
 MOST_VALUES = 200  # of one field in the world
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|will|any|orders?\s+that)\b"
-    r"|n't\b|\?"
+    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|will|any|orders?\s+that|needs?|requires?)\b"
+    r"|\b(?:an?|any)\s+\w+\s+(?:that|which|who)\b|n't\b|\?"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
 _IN_STOCK = re.compile(r"\b(?:is|are|'s)\s+(?:\w+\s+)?(?:available|in\s+stock|on\s+(?:the\s+)?shelf)\b")

@@ -335,6 +335,13 @@ class Facts:
         return " ".join({re.sub(r"\D", "", id) for record in self.records for id in record.ids})
 
     @cached_property
+    def words_with_digits(self) -> frozenset[str]:
+        """`p95`, `1.13.2`: words of longer texts, and versions."""
+        texts = [text[:LONGEST_TEXT] for record in self.records for text in _texts(list(record.values))]
+        found = (bare(word) for text in texts for word in text.split() if any(map(str.isdigit, word)))
+        return frozenset(name for name in found if not name.isdigit())
+
+    @cached_property
     def shapes(self) -> frozenset[str]:
         """How ids are spelled, with 9 for each digit: by letters before digits, or digits in groups."""
         found = {re.sub(r"\d", "9", id) for record in self.records for id in record.ids}

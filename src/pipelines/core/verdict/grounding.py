@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from pipelines.core.english.mentions import MARK, without_mentions
-from pipelines.core.verdict.belonging import strange_partners, strange_states
+from pipelines.core.verdict.belonging import strange_for_all, strange_partners, strange_states
 from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused, telling_words
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
@@ -81,7 +81,8 @@ def _misplaced(said: Said, focus: frozenset[str], things: Things) -> list[LeftOv
         LeftOver(one.written, said.sentence, one.instead, one.is_false and said.is_stated) for one in found
     ]
     bound = things.named(named_in(said.raw, things.facts) or focus)
-    left += [LeftOver(word, said.sentence) for word in strange_states(said, bound, things)]
+    states = [*strange_states(said, bound, things), *strange_for_all(said, things)]
+    left += [LeftOver(word, said.sentence) for word in dict.fromkeys(states)]
     return left + [LeftOver(id, said.sentence) for id in strange_partners(said, things)]
 
 

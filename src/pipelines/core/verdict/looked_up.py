@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from pipelines.core.english.dates import Dated
+from pipelines.core.english.dates import Dated, Day
 from pipelines.core.english.mentions import MARK, mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
@@ -24,7 +24,7 @@ _QUOTES_USER = re.compile(
     r"\b(?:you(?:'ve|\s+have)?\s+(?:asked|mentioned|said|gave|provided|wanted|requested)|your\s+(?:request|message))\b"
 )
 _WAS = re.compile(
-    r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|down|up)\b|→|->"
+    r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|down|up|out\s+of|of\s+(?:your|the))\b|→|->"
 )
 _CALLED_TODAY = re.compile(r"\b(?:today(?:'s\s+date)?(?:\s+is)?|as\s+of)\W{0,3}$", re.IGNORECASE)
 _TODAY_FOLLOWS = re.compile(r"\W{0,3}today\b", re.IGNORECASE)
@@ -66,6 +66,8 @@ def strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOve
     counts = {Decimal(len(named_in(sentence, facts))), Decimal(len(facts.asked_for))}
     for number in said.numbers:
         written = sentence[number.start : number.end]
+        if _is_day_of_month(written, known):
+            continue
         is_named = number.currency is None and (
             bare(written) in facts.subjects or _is_part_of_a_name(sentence, number, facts)
         )
@@ -80,6 +82,14 @@ def _is_today(sentence: str, day: Dated, facts: Facts) -> bool:
     today = facts.day_of_run()
     is_so_called = _CALLED_TODAY.search(sentence[: day.start]) or _TODAY_FOLLOWS.match(sentence, day.end)
     return bool(today and is_so_called and any(each.agrees_with(today) for each in day.days))
+
+
+def _is_day_of_month(written: str, known: Known) -> bool:
+    """`21.11`, of a record with the 21st of November."""
+    parts = written.split(".")
+    if len(parts) != 2 or not all(part.isdigit() and 0 < int(part) <= 31 for part in parts):
+        return False
+    return known.has_day([Day(int(parts[1]), int(parts[0]))])
 
 
 def _is_part_of_a_name(sentence: str, number: Quantity, facts: Facts) -> bool:
@@ -109,7 +119,8 @@ def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) ->
         rules=facts.given,
         is_exact=_CENTS.search(written) is not None,
     )
-    if told and not number.values & now and (not is_known or number.unit not in COMPARED):
+    is_sum = _TOTALLED.search(said.text) is not None and is_known
+    if told and not number.values & now and not is_sum and (not is_known or number.unit not in COMPARED):
         shown = listing([format(value, "f") for value in sorted(now)])
         yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", True)
     elif is_known and (_is_bare_zero(said, number, known) or _is_no_total(said, number, known)):
@@ -214,4 +225,4 @@ def references(sentence: str) -> Iterator[str]:
 
 def _is_id(text: str, facts: Facts) -> bool:
     name = bare(text)
-    return bool(name) and (name in facts.names or name in facts.asked_bare)
+    return bool(name) and (name in facts.names or name in facts.asked_bare or name in facts.words_with_digits)

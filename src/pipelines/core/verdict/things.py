@@ -92,8 +92,8 @@ class Things:
         self._before = Ledger(evidence.world)
 
     @cached_property
-    def states(self) -> frozenset[str]:
-        """The world's own vocabulary of states."""
+    def vocabulary(self) -> dict[tuple[str, str], frozenset[str]]:
+        """The states of each field that has some: words of the world's own."""
         found: dict[tuple[str, str], set[str]] = {}
         after = self._evidence.after
         for entity_type in after.entity_types():
@@ -102,7 +102,11 @@ class Things:
                 for key, value in attributes.items():
                     if isinstance(value, str) and STATE.fullmatch(value):
                         found.setdefault((entity_type, key), set()).add(value)
-        return frozenset(state for of_one in found.values() if len(of_one) <= MOST_STATES for state in of_one)
+        return {place: frozenset(states) for place, states in found.items() if len(states) <= MOST_STATES}
+
+    @cached_property
+    def states(self) -> frozenset[str]:
+        return frozenset(state for states in self.vocabulary.values() for state in states)
 
     def named(self, names: frozenset[str]) -> list[Thing]:
         """Those that go by one of these names."""
