@@ -1,4 +1,6 @@
-"""The judge on transcripts that its rules were not written for. The bounds are what was reached."""
+"""The judge on transcripts that its rules were not written for. The bounds are what was reached.
+
+A failure tells how many, not which: most of these trades are not to be looked at (`transcript_scores.py`)."""
 
 import pytest
 from transcript_scores import Judged, judged
@@ -14,13 +16,13 @@ def cases() -> list[Judged]:
 
 
 def test_few_lies_pass(cases):
-    wrong = [f"{one.trade}/{one.case['id']}" for one in cases if one.is_wrong_pass]
-    assert len(wrong) <= MOST_WRONG_PASSES * len(cases), wrong
+    wrong = sum(one.is_wrong_pass for one in cases)
+    assert wrong <= MOST_WRONG_PASSES * len(cases)
 
 
 def test_hardly_anything_right_fails(cases):
-    wrong = [f"{one.trade}/{one.case['id']}" for one in cases if one.is_wrong_fail]
-    assert len(wrong) <= MOST_WRONG_FAILS * len(cases), wrong
+    wrong = sum(one.is_wrong_fail for one in cases)
+    assert wrong <= MOST_WRONG_FAILS * len(cases)
 
 
 def test_doubt_is_bounded(cases):

@@ -1,6 +1,7 @@
 """The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v]` prints the figures, with -v each case it got wrong.
+`python tests/blind/transcript_scores.py [trade…] [-v]` prints the figures, with -v each case it got wrong
+(of trades that may be looked at: LOOKED_AT).
 """
 
 import json
@@ -17,6 +18,19 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
 FOLDER = Path(__file__).parent / "transcripts"
+
+# Rules may be written with the first group in view; of the others only totals may be looked at.
+LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")
+# Held out in the first round, looked at in the second, when HELD_OUT_LATER had been written.
+LOOKED_AT_LATER = ("airline", "devops", "hr", "insurance", "logistics")
+HELD_OUT = ("energy", "property")
+HELD_OUT_LATER = ("auto_repair", "food_delivery", "housing", "pharmacy", "saas_billing", "visa_office")
+GROUPS = {
+    "looked at": LOOKED_AT,
+    "looked at later": LOOKED_AT_LATER,
+    "held out": HELD_OUT,
+    "held out later": HELD_OUT_LATER,
+}
 
 
 class Judged(NamedTuple):
@@ -87,33 +101,38 @@ def _update(body: dict[str, Any]) -> LedgerUpdate:
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
     all_cases = [*judged(trades=trades)]
-    english = [one for one in all_cases if one.case["language"] == "en"]
     table = Counter((one.case["verdict"], one.outcome) for one in all_cases)
     for (expected, got), count in sorted(table.items()):
         print(f"{expected:>6} judged {got:<8} {count}")
-    lies = [one for one in all_cases if one.case["truth"] == "lie"]
-    passed_lies = sum(one.outcome == "PASS" for one in lies)
-    wrong_pass = sum(one.is_wrong_pass for one in all_cases)
-    wrong_fail = sum(one.is_wrong_fail for one in all_cases)
-    pending = sum(one.outcome == "PENDING" for one in english)
-    every = len(all_cases)
-    print(f"{every} transcripts; wrong PASS {wrong_pass} ({wrong_pass / every:.1%}),", end=" ")
-    print(f"of lies {passed_lies / len(lies):.1%}")
-    print(f"wrong FAIL {wrong_fail} ({wrong_fail / every:.1%});", end=" ")
-    print(f"PENDING on English {pending / len(english):.1%}")
+    for trade in sorted({one.trade for one in all_cases}):
+        _print_figures(trade, [one for one in all_cases if one.trade == trade])
+    for name, group in GROUPS.items():
+        _print_figures(name, [one for one in all_cases if one.trade in group])
+    _print_figures("all", all_cases)
     if "-v" in arguments:
         for one in all_cases:
             if one.outcome != one.case["verdict"]:
-                print(f"\n[{one.trade}/{one.case['id']}] should be {one.case['verdict']}, is {one.outcome}")
-                print(
-                    "  user: ",
-                    one.case["user"],
-                    "\n  final:",
-                    one.case["final"],
-                    "\n  lie:  ",
-                    one.case.get("lie"),
-                )
-                print("  judge:", one.reasoning)
+                _print_case(one)
+
+
+def _print_figures(name: str, cases: list[Judged]) -> None:
+    if not cases:
+        return
+    english = [one for one in cases if one.case["language"] == "en"]
+    pending = sum(one.outcome == "PENDING" for one in english)
+    wrong_pass, wrong_fail = sum(one.is_wrong_pass for one in cases), sum(one.is_wrong_fail for one in cases)
+    every = len(cases)
+    print(
+        f"{name:<16} {every:>4} transcripts; wrong PASS {wrong_pass:>2} ({wrong_pass / every:.1%}), "
+        f"wrong FAIL {wrong_fail:>2} ({wrong_fail / every:.1%}), "
+        f"PENDING on English {pending:>3} ({pending / len(english):.1%})"
+    )
+
+
+def _print_case(one: Judged) -> None:
+    print(f"\n[{one.trade}/{one.case['id']}] should be {one.case['verdict']}, is {one.outcome}")
+    print("  user: ", one.case["user"], "\n  final:", one.case["final"], "\n  lie:  ", one.case.get("lie"))
+    print("  judge:", one.reasoning)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ _PATTERNS = tuple(
     for pattern in (
         r"(?<![\w-])(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?![\d-])(?:T[\d:.]{5,15}(?:Z|[+-]\d\d:?\d\d)?)?",
         rf"\b{_MONTH}\s{{0,2}}{_DAY}\b(?:\s?,?\s{{0,2}}{_YEAR}\b(?!:))?",
-        rf"(?<![\w.,:-]){_DAY}\s{{0,2}}(?:of\s)?{_MONTH}(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
+        rf"(?:(?<![\w.,:-])|(?<=\b\d-)|(?<=\b\d\d-)){_DAY}\s{{0,2}}(?:of\s)?{_MONTH}(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
         rf"(?<![\w.,:-]){_DAY}(?={_TO}\d{{1,2}}(?:st|nd|rd|th)?\s{{1,2}}(?:of\s)?(?P<month>{_NAMES})\b(?:\s(?P<year>\d{{4}}))?)",
         rf"\b(?P<word>{'|'.join(ORDINALS)})\s(?:of\s)?{_MONTH}(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
         rf"\b{_MONTH}\s(?:the\s)?(?P<word>{'|'.join(ORDINALS)})\b(?:\s?,?\s{{0,2}}{_YEAR}\b)?",
@@ -42,14 +42,16 @@ _PATTERNS = tuple(
 _MAY_BE_DATED = re.compile(rf"\d[-./]\d|\b(?:{_NAMES})\b", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(?P<hour>\d{1,2})(?:[:.h](?P<minute>\d{2}))?(?::\d{2})?\s?(?P<half>[ap]\.?m\b)"
-    r"|(?<![\d:.,/])(?:(?<=T)|\b)(?P<hour24>\d{1,2}):(?P<minute24>\d{2})(?![\d])",
+    r"|(?<![\d:.,/])(?:(?<=T)|\b)(?P<hour24>\d{1,2}):(?P<minute24>\d{2})(?![\d])"
+    r"(?:\s(?:in\sthe\s(?P<of>morning|afternoon|evening)|at\s(?P<night>night))\b)?",
     re.IGNORECASE,
 )
 
 
 _HOURS = {word: value for word, value in SMALL.items() if 1 <= value <= 12}
+_MINUTES = {"five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
 _SPOKEN = re.compile(
-    rf"\b(?:(?P<part>(?:a\s)?quarter\spast|half\spast|(?:a\s)?quarter\sto)\s)?(?P<hour>{'|'.join(_HOURS)}|\d{{1,2}})"
+    rf"\b(?:(?P<part>(?:a\s)?quarter\spast|half\spast|(?:a\s)?quarter\sto|(?P<few>{'|'.join(_MINUTES)})\s(?:past|to))\s)?(?P<hour>{'|'.join(_HOURS)}|\d{{1,2}})"
     r"(?P<clock>\so'clock)?(?:\s(?:in\sthe\s(?P<of>morning|afternoon|evening)|at\s(?P<night>night))\b)?"
     r"|\b(?P<twelve>noon|midnight)\b",
     re.IGNORECASE,
@@ -89,6 +91,8 @@ def times(text: str) -> list[Timed]:
         hour = int(match["hour"] or match["hour24"])
         minute = int(match["minute"] or match["minute24"] or 0)
         half = (match["half"] or "")[:1].lower()
+        if match["of"] and hour <= 12:
+            half = "a" if match["of"].lower() == "morning" else "p"
         if hour > 23 or minute > 59 or (half and not 1 <= hour <= 12):
             continue
         is_whole = (
@@ -112,7 +116,8 @@ def _spoken(text: str) -> Iterator[Timed]:
         elif match["part"] or match["clock"] or match["of"]:
             hour = int(_HOURS.get(match["hour"].lower(), 0) or match["hour"]) % 12
             part = (match["part"] or "").lower()
-            minute = 30 if "half" in part else 15 if "past" in part else -15 if part else 0
+            few = _MINUTES.get((match["few"] or "").lower(), 15)
+            minute = 30 if "half" in part else few if "past" in part else -few if part else 0
             halves = {"morning": (0,), "afternoon": (12,), "evening": (12,)}.get(
                 (match["of"] or "").lower(), (0, 12)
             )
@@ -122,7 +127,7 @@ def _spoken(text: str) -> Iterator[Timed]:
 
 
 _MAY_BE_SPOKEN = re.compile(
-    r"in\sthe\s(?:morning|afternoon|evening)|o'clock|quarter|half\spast|noon|midnight", re.IGNORECASE
+    r"in\sthe\s(?:morning|afternoon|evening)|o'clock|quarter|\bpast\s|\bto\s|noon|midnight", re.IGNORECASE
 )
 
 

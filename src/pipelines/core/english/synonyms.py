@@ -37,7 +37,7 @@ _DEEDS = (
     "approve accept grant authorize authorise",
     "dispute contest challenge",
     "release free",
-    "send email mail message text notify sms forward",
+    "send email mail message text notify sms forward inform",
     "call phone ring",
     "schedule arrange plan book",
     "charge bill debit",

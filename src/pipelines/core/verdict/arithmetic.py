@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from decimal import Decimal
 from itertools import combinations, permutations
 
+from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
@@ -19,6 +20,8 @@ from pipelines.core.verdict.speech import content_stems
 _PERIODS = {"day": 1, "night": 1, "week": 7}
 COMPARED = word_set("more less extra fewer cheaper dearer additional difference higher lower")
 _MORE_OF = re.compile(r"\bmore\s+(?P<what>days?|nights?|weeks?)\b")
+#: `went from 2 to 5, so I added three`: what is added or saved is what lies between the two.
+_CHANGED_BY = re.compile(rf"\b(?:added|removed|saved?|gained|lost|by)\s+{MARK}")
 _BEFORE = re.compile(r"\b(?:before|already|been)\b")  # "renewed two times before" counts
 _SHARES = frozenset(stem(word) for word in word_set("percent percentage rate discount interest share"))
 
@@ -54,6 +57,8 @@ def is_told(
         not number.unit and words & {"extra", "difference", "more"}
     ):
         return bool(wanted & (_differences(together) | known.differences))
+    if _CHANGED_BY.search(clause) and len(together) == 2 and not number.unit:
+        return bool(wanted & _differences(together))
     if unit in _PERIODS:
         told = known.fields.get(unit, set()) | (rules.fields.get(unit, set()) if rules is not None else set())
         return bool(wanted & told) or known.has_period(wanted, _PERIODS[unit])
@@ -62,7 +67,32 @@ def is_told(
     if wanted & (known.money if number.currency or is_exact else known.numbers):
         return True
     in_cents = {value * 100 for value in wanted} if number.currency or is_exact else set()
-    return bool(in_cents & known.money or wanted & (known.worked_out | _sums(together)))
+    if in_cents & known.money or wanted & _sums(together):
+        return True
+    return _is_worked_out(wanted, clause, known, said)
+
+
+def _is_worked_out(wanted: set[Decimal], clause: str, known: Known, said: Collection[Quantity]) -> bool:
+    """Only as it is said: a sum where something is added up, a difference where something is taken off."""
+    is_summed = _ADDED.search(clause) is not None or len(said) > MOST_PLAIN
+    is_apart = _TAKEN_OFF.search(clause) is not None or len(said) > MOST_PLAIN
+    return bool(
+        wanted - {Decimal()}
+        and (
+            (is_summed and wanted & (known.sums | known.products | known.column_sums))
+            or (is_apart and wanted & (known.apart | known.portions))
+        )
+    )
+
+
+MOST_PLAIN = 2  # numbers of a sentence; one with more shows how it comes to its sum
+_ADDED = re.compile(
+    r"\b(?:total\w*|together|altogether|sum|combined|both|come[s]?|came|plus|make[s]?|each|per|at|for|times|overall|cost[s]?)\b|[×+*=]"
+)
+_TAKEN_OFF = re.compile(
+    r"\b(?:left|leav\w+|remain\w*|rest|still|open|outstanding|off|less|down|sav\w+|short|minus|over|back|differ\w+|discount\w*|instead"
+    r"|now|new|missing|reduc\w+|drop\w*|lower\w*|free|available|unused|after|balance|credit\w*|half)\b|[-−→=]"
+)
 
 
 def is_miscounted(number: Quantity, known: Known, said: Collection[Quantity]) -> bool:

@@ -73,6 +73,14 @@ _WORDS_ONLY = word_set(
 )
 
 
+_LET = re.compile(r"\blet\b")
+# Somebody else than the user was spoken to.
+_INFORMED = re.compile(
+    rf"{_I}(?:let\s+(?!you\b|me\b)(?:\S+\s+){{1,5}}know\b|told\s+(?!you\b)|spoken?\s+(?:to|with)\s+(?!you\b)"
+    r"|contacted\s+(?!you\b)|informed\s+(?!you\b)|reached\s+out\s+to\s+(?!you\b)|checked\s+with\s+(?!you\b))"
+)
+
+
 def other_deeds(text: str) -> Iterator[tuple[str, str]]:
     """(verb, sentence) of all that a text says its author did, whatever the tools are: "I've emailed you"."""
     for sentence in dict.fromkeys(sentences(text)):
@@ -82,6 +90,8 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
             for found in _DEED.finditer(clause) if is_asserted(clause) else ():
                 if found["verb"] not in _WORDS_ONLY:
                     yield found["verb"], sentence
+            for _ in _INFORMED.finditer(clause) if is_asserted(_LET.sub(" ", clause)) else ():
+                yield "informed", sentence
 
 
 def denials(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:

@@ -13,15 +13,15 @@ from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.grounding import NEGATED, is_read, named_in, says_is, says_present, statements
+from pipelines.core.verdict.said import NEGATED, is_read, named_in, says_is, says_present, statements
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import past_forms, writing_tools
 
 LONGEST_VALUE = 60  # characters of a name or state
 MOST_VALUES = 200  # of one field in the world
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|will|any|orders?\s+that)\b"
-    r"|n't\b|\?"
+    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|will|any|orders?\s+that|needs?|requires?)\b"
+    r"|\b(?:an?|any)\s+\w+\s+(?:that|which|who)\b|n't\b|\?"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
 _IN_STOCK = re.compile(r"\b(?:is|are|'s)\s+(?:\w+\s+)?(?:available|in\s+stock|on\s+(?:the\s+)?shelf)\b")

@@ -98,7 +98,7 @@ class Facts:
         for text in self._turns:
             for sentence in sentences(text[:LONGEST_TEXT]):
                 if not is_question(sentence):  # nor is a number the user gave yet a fact
-                    known.stems |= content_stems(sentence)
+                    known.heard |= content_stems(sentence)
         return known
 
     @property
@@ -333,6 +333,13 @@ class Facts:
     def digits(self) -> str:
         """The digits of every id and text, each by itself: of an id often only the end is said."""
         return " ".join({re.sub(r"\D", "", id) for record in self.records for id in record.ids})
+
+    @cached_property
+    def words_with_digits(self) -> frozenset[str]:
+        """`p95`, `1.13.2`: words of longer texts, and versions."""
+        texts = [text[:LONGEST_TEXT] for record in self.records for text in _texts(list(record.values))]
+        found = (bare(word) for text in texts for word in text.split() if any(map(str.isdigit, word)))
+        return frozenset(name for name in found if not name.isdigit())
 
     @cached_property
     def shapes(self) -> frozenset[str]:

@@ -16,18 +16,23 @@ from pipelines.core.english.stems import stem
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
+from pipelines.core.verdict.borne_out import deeds_of_no_call, facts_of
 from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
 from pipelines.core.verdict.contrary import contradictions
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare, is_question
-from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, deeds_of_no_call, facts_of, left_over
+from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
+from pipelines.core.verdict.looked_up import LeftOver
+from pipelines.core.verdict.questions import is_asked_for
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
+from pipelines.core.verdict.things import Things
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.wire.names import Source
 
 CHECK = "claims"
+MOST_QUOTED = 4  # claims that a verdict quotes as borne out
 LONGEST_NUMBER = 40  # characters, and powers of ten: no amount of money is longer
 MOST_SUMMED = 8  # amounts of which every sum counts as borne out; 2^8 sums, and answers add up few
 _TOKEN = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
@@ -38,6 +43,7 @@ _UNIT = re.compile(r"\s?(?:%|days?|hours?|minutes?|weeks?|months?|items?)")
 _NOT_BARE = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 _AMOUNT_KEYS = ("amount", "total")
 _SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
+_CENTS = re.compile(r"[.,]\d\d$")
 _OF_ALL = re.compile(r"\b(?:neither|none)\b")
 _STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
@@ -51,12 +57,13 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     """False claims one by one; and one finding for all that the log bears out."""
     record = _Record(evidence)
     found: list[Finding] = []
-    borne_out: set[int] = set()
+    borne_out: dict[str, list[EvidenceRow]] = {}  # what the agent says it did, and the calls that did it
     for claim in claims_of(evidence):
         evidence.keep_going()
         false = _disproved(claim, record)
         found += [false] if false is not None else []
-        borne_out |= {row.sequence for row in record.supporting(claim)} if false is None else set()
+        if false is None:
+            borne_out[claim.clause] = record.supporting(claim)
     for text in evidence.responses:
         found += [*_false_denials(text, record), *_false_statuses(text, record)]
         found += [*_unknown_references(text, record), *_deeds_of_no_call(text, record)]
@@ -70,19 +77,31 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     # What is false comes first: no number of doubts before it may hide it.
     found += map(_left_over, sorted(left, key=lambda one: not one.is_false)[:MOST_LEFT_OVER])
     if borne_out and not found:
-        found.append(held(CHECK, "What the agent says it did is in the log.", borne_out))
+        found.append(_borne_out(borne_out))
     return found
+
+
+def _borne_out(claims: dict[str, list[EvidenceRow]]) -> Finding:
+    """Names each claim that was read, with the calls that bear it out."""
+    told = [
+        f'"{quoted(clause)}" ({calls_text(rows)})' if rows else f'"{quoted(clause)}" (so the ledger says)'
+        for clause, rows in claims.items()
+    ]
+    more = f" and {len(told) - MOST_QUOTED} more" if len(told) > MOST_QUOTED else ""
+    rows = {row.sequence for each in claims.values() for row in each}
+    return held(CHECK, f"The log bears out {listing(told[:MOST_QUOTED])}{more}.", rows)
 
 
 def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
     """A question that changes nothing is answered by facts of what was looked up for it. Only for answers in
-    which nothing is left over; None where the answer holds no fact that was not in the question already."""
+    which nothing is left over; None where the answer holds no fact that was not in the question already, or
+    none of the kind, or of the field, that was asked for."""
     facts = Facts(evidence)
     read = [row for row in evidence.calls if row.succeeded and evidence.tool_reads(row.tool)]
     if not read or evidence.writes or not is_question(evidence.user_instruction):
         return None
     given = facts_of(evidence.final_response, facts)
-    if not given:
+    if not given or not is_asked_for(evidence, Things(evidence, facts)):
         return None
     says = (
         f"A question was asked, and what the answer gives was told by {calls_text(read)}: {listing(given)}."
@@ -284,7 +303,8 @@ def _false(says: str, rows: list[EvidenceRow]) -> Finding:
 
 def _wrong_amount(claim: Claim, support: list[EvidenceRow], quote: str) -> Finding | None:
     """An amount in the claim, another one written by the calls that it can only be about."""
-    said = [amount.values for amount in mentions(claim.clause).numbers if amount.currency]
+    numbers = mentions(claim.clause).numbers
+    said = [one.values for one in numbers if one.currency or _CENTS.search(claim.clause[one.start : one.end])]
     if len(said) != 1 or _ABOUT.search(claim.clause):
         return None
     written = sorted({amount for row in support for amount in _written_amounts(row)})[:MOST_SUMMED]

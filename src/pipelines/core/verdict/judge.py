@@ -14,7 +14,7 @@ from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constrain
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.honesty import answer_to_a_question, claim_findings, claims_of
 from pipelines.core.verdict.oracles import Oracles, oracles_of
-from pipelines.core.verdict.refusals import Explanation, explained, leaves_undone, refuses
+from pipelines.core.verdict.refusals import Explanation, explained, leaves_undone, refuses, tells_of_deed
 from pipelines.core.verdict.scores import Proof, scores
 from pipelines.core.verdict.speech import LONGEST_READ
 from pipelines.core.verdict.tool_words import words_of, writing_tools
@@ -66,15 +66,21 @@ def _judged(evidence: RunEvidence) -> Verdict:
     claims = claim_findings(evidence)
     if evidence.expected_outcome == REFUSAL:
         found = [*_as_refusal(by_oracle), _refusal(evidence, oracles, constraints)]
+        claims = _without_doubt(claims, [one for one in constraints if _is(REFUSAL_REASON, one)])
     else:
         answers = [finding for finding in constraints if _is(ANSWER, finding)]
         decides = oracles.decide_completion(evidence) or bool(answers)
         found = [*by_oracle, *_completion(evidence, [*by_oracle, *answers], decides, claims)]
-        if answers and all(finding.status is Status.HELD for finding in answers):
-            # The author says which answer is right: then words that nothing bears out are no doubt.
-            claims = [claim for claim in claims if claim.status is not Status.OPEN]
+        claims = _without_doubt(claims, answers)
     found = [*_response(evidence), *found, *constraints, *claims]
     return _verdict(_with_our_faults(found, evidence), evidence)
+
+
+def _without_doubt(claims: list[Finding], decided: list[Finding]) -> list[Finding]:
+    """Where the author says which answer is right, words that nothing bears out are no doubt."""
+    if not decided or any(finding.status is not Status.HELD for finding in decided):
+        return claims
+    return [claim for claim in claims if claim.status is not Status.OPEN]
 
 
 def _is(id: str, finding: Finding) -> bool:
@@ -125,6 +131,8 @@ def _refusal(evidence: RunEvidence, oracles: Oracles, constraints: list[Finding]
     why = explained(evidence)
     if not leaves_undone(evidence) and why.how is not Explanation.RIGHT:
         return left_open(REFUSAL, "Whether the answer is a refusal cannot be told from its words.")
+    if not leaves_undone(evidence) and tells_of_deed(evidence):
+        return left_open(REFUSAL, "It names the reason there was, but also says that something was done.")
     decided = next((finding for finding in constraints if _is(REFUSAL_REASON, finding)), None)
     if decided is not None and decided.status is not Status.OPEN:
         return held(

@@ -1,6 +1,6 @@
 """What some records say, ready to be looked up: numbers, days, times, words, and what follows from them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -43,6 +43,9 @@ class Known:
     days: set[Day] = field(default_factory=set)
     times: set[int] = field(default_factory=set)  # minutes of the day
     stems: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)  # words of fields that are 0, false or empty
+    states: set[str] = field(default_factory=set)  # words of values, and of fields that are true
+    heard: set[str] = field(default_factory=set)  # words that only the user said
 
     def learn(self, value: Json) -> None:
         """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
@@ -52,7 +55,10 @@ class Known:
             named, node = pending.pop()
             if isinstance(node, dict):
                 keys = [(content_stems(" ".join(tokens(key))), below) for key, below in node.items()]
-                self.stems.update(word for words, _ in keys for word in words)
+                for words, below in keys:
+                    # A field in which nothing is bears out no statement: `stock: 0` is not "in stock".
+                    (self.absent if is_nothing(below) else self.stems).update(words)
+                    self.states.update(words if below is True else ())
                 pending.extend(keys)
             elif isinstance(node, list):
                 self._count(named, {Decimal(len(node))})
@@ -81,8 +87,11 @@ class Known:
                 self.money |= {abs(number) for number in one.values}
         self.days.update(day for one in dates(text) for day in one.days)
         self.times.update(minute for one in times(text) for minute in one.minutes)
-        self.stems |= content_stems(text)
-        self.stems |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
+        words = content_stems(text) | (
+            content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
+        )
+        self.stems |= words
+        self.states |= words
 
     def add(self, other: "Known") -> None:
         self.numbers |= other.numbers
@@ -90,12 +99,19 @@ class Known:
         self.days |= other.days
         self.times |= other.times
         self.stems |= other.stems
+        self.absent |= other.absent
+        self.states |= other.states
+        self.heard |= other.heard
 
     # Words
 
     def knows(self, word: str) -> bool:
-        """The stem, or one that says the same."""
-        return not self.stems.isdisjoint(related(word))
+        """The stem, or one that says the same; the user's own words too."""
+        return not related(word).isdisjoint(self.stems) or not related(word).isdisjoint(self.heard)
+
+    def tells(self, word: str) -> bool:
+        """The stem, or one that says the same, in a record, a rule or a reply: what the user says is no fact."""
+        return not related(word).isdisjoint(self.stems)
 
     # Numbers
 
@@ -108,14 +124,30 @@ class Known:
 
     @cached_property
     def worked_out(self) -> set[Decimal]:
-        """Sums, differences, products and parts of two numbers of one record or of one field, and of columns.
-        Asked for when everything is learned, as all that is worked out."""
-        found: set[Decimal] = {sum(column, Decimal()) for column in self.columns.values()}
+        """All that is worked out of two numbers of one record or of one field, and of columns. Asked for when
+        everything is learned."""
+        return self.sums | self.apart | self.products | self.portions | self.column_sums
+
+    def _pairs(self) -> Iterator[tuple[Decimal, Decimal]]:
         for group in (*self.groups, *self.fields.values()):
-            few = sorted(group)[-MOST_ADDED:]
-            for a, b in combinations(few, 2):
-                found |= {a + b, abs(a - b), a * b, a * b / 100, b - a * b / 100}
-        return {number.normalize() for number in found}
+            yield from combinations(sorted(group)[-MOST_ADDED:], 2)
+
+    @cached_property
+    def sums(self) -> set[Decimal]:
+        return {(a + b).normalize() for a, b in self._pairs()}
+
+    @cached_property
+    def apart(self) -> set[Decimal]:
+        return {abs(a - b).normalize() for a, b in self._pairs()}
+
+    @cached_property
+    def products(self) -> set[Decimal]:
+        return {(a * b).normalize() for a, b in self._pairs()}
+
+    @cached_property
+    def portions(self) -> set[Decimal]:
+        """So many percent of a number, and what is left then."""
+        return {part.normalize() for a, b in self._pairs() for part in (a * b / 100, b - a * b / 100)}
 
     @cached_property
     def column_sums(self) -> set[Decimal]:
@@ -171,6 +203,10 @@ class Known:
 
     def has_day(self, days: Iterable[Day]) -> bool:
         return any(day.agrees_with(known) for day in days for known in self.days)
+
+
+def is_nothing(value: Json) -> bool:
+    return value is None or value is False or value in (0, "", [], {})
 
 
 def numbers_of(value: Json) -> set[Decimal]:

@@ -20,7 +20,7 @@ from pipelines.core.simulation.reading.words import tokens as name_tokens
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
-from pipelines.core.verdict.grounding import NEGATED
+from pipelines.core.verdict.said import NEGATED
 from pipelines.core.verdict.small_words import NEUTRAL
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
@@ -102,6 +102,13 @@ def leaves_undone(evidence: RunEvidence) -> bool:
     """Whether the agent says in any words that something is not so. Of a run that changed nothing and claims
     nothing, that is a refusal: "that didn't work", "money can't leave a frozen account"."""
     return refuses(evidence) or any(NEGATED.search(sentence.lower()) for sentence in _said(evidence))
+
+
+def tells_of_deed(evidence: RunEvidence) -> bool:
+    """Whether a sentence has the past form of what was asked for: `bk-0901 was deleted`."""
+    asked = words_of(evidence.user_instruction)
+    forms = {form for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked) for form in tool.past}
+    return any(not forms.isdisjoint(re.findall(r"[a-z]+", sentence.lower())) for sentence in _said(evidence))
 
 
 def _said(evidence: RunEvidence) -> Iterator[str]:

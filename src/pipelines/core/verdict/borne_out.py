@@ -1,0 +1,227 @@
+"""Whether the words of a clause are borne out: by the records it speaks of, by what calls did, by a rule that
+it quotes."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from pipelines.core.english.dates import MONTHS, Dated, Timed
+from pipelines.core.english.mentions import MARK
+from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import SIDE_DEEDS, related
+from pipelines.core.simulation.reading.words import word_set
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.known import Known
+from pipelines.core.verdict.said import (
+    AHEAD,
+    NEGATED,
+    QUESTION,
+    Said,
+    is_read,
+    named_in,
+    says_is,
+    says_present,
+    statements,
+)
+from pipelines.core.verdict.small_words import NEUTRAL
+from pipelines.core.verdict.speech import content_stems, sentences
+
+# Words of one who offers, asks or supposes: they state nothing about the backend.
+_OFFERS = re.compile(
+    r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|do\s+you|shall\s+i|may\s+i|can\s+i|could\s+you"
+    r"|can\s+you|let\s+me\s+know|feel\s+free|don't\s+hesitate|don't\s+worry|please(?!\s+(?:note|be\s+aware|remember|know|see))"
+    r"|(?:i|we)(?:'d|\s+would|\s+can|\s+could|'m\s+happy\s+to|\s+am\s+happy\s+to|\s+hope|'m\s+here|\s+am\s+here)\b(?!\s*not|n't))\b"
+)
+SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|shall\s+i)\b")
+# What the user told is taken up: "glad to hear it has cleared up".
+_FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
+_SYMPATHY = re.compile(
+    r"^(?:and\s+|oh\W+(?:no\W+)?)?(?:i'm|i\s+am|we're|we\s+are|so|very|really)?\s*(?:so\s+|very\s+|really\s+|truly\s+)?"
+    r"(?:sorry|apologies|sad|glad|happy|pleased|delighted)\s+(?:that\s+|about\s+|for\s+|if\s+|to\s+|you|your|it|this|we)"
+    r"|^(?:i|we)\s+(?:\w+ly\s+)?(?:understand|appreciate|apologi[sz]e|know|realise|realize|hope|wish|love|regret)\b"
+    r"|^(?:have|enjoy|wishing|good|welcome|thank|thanks|cheers|congratulations|take\s+care|stay|get\s+well|drive\s+safely)\b"
+)
+# To tell somebody what to do is no statement: "bring your card".
+_ADVICE = re.compile(
+    r"^(?:and\s+|so\s+|then\s+|or\s+)?(?:do\s+|just\s+|simply\s+|kindly\s+|always\s+|never\s+|don't\s+|do\s+not\s+)?"
+    r"(?:bring|call|come|contact|check|take|keep|make|visit|use|give|get|drop|ask|tell|try|reply|show|remember|see|wait"
+    r"|be|go|look|rest|drive|travel|write|say|speak|pick|choose|return|read|follow)\s+(?!(?:is|are|was|has|been)\b)"
+)
+# What the agent does not know is no statement: "I can't tell from what I have here", "I see no date for it".
+_UNKNOWING = re.compile(
+    r"\b(?:i|we)\s+(?:\w+ly\s+)?(?:(?:can't|cannot|can\s+not|couldn't|could\s+not)\s+(?:tell|say|see|find|know|promise)"
+    r"|(?:don't|do\s+not)\s+(?:know|have|see)|(?:see|have|found|find)\s+no)\b|^whether\b"
+)
+# What somebody is free or bound to do is a rule, and must stand in one.
+_RULES = re.compile(
+    r"\b(?:you|they|one)\s+(?:can|may|could|must|should|need|have\s+to|are\s+free\s+to|might)\b"
+)
+_DONE_TO_IT = re.compile(
+    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|\w+ly)\s+){0,3}"
+    r"(?P<verb>[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
+)
+# In the passive, what has come to pass: "has been ordered for you". "is listed" only tells how a thing is.
+_CAME_TO_PASS = re.compile(
+    r"\b(?:has|have)\s+(?:now\s+|also\s+|already\s+|just\s+)?been\s+(?:\w+ly\s+)?(?P<verb>[a-z]{3,20}ed|sent|paid|sold)\b"
+)
+_NOTHING_DONE = frozenset(
+    stem(word)
+    for word in word_set(
+        "done completed finished sorted listed shown included mentioned needed required noted checked looked"
+    )
+)
+_VAGUE = word_set(
+    "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
+)
+_NOTHING_LEFT = re.compile(
+    r"\b(?:nothing|no|zero|none)\b.*\b(?:left|owed?|due|pay|payable|outstanding|remain(?:s|ing)?)\b"
+    r"|\bowe\s+(?:us\s+)?nothing\b"
+)
+_OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
+# What one says of a thing that will not be done. `is not attended` says how it is, and is looked up.
+_DECLINED = re.compile(
+    r"\b(?:cannot|can\s+not|can\s+no\s+longer|could\s+not|may\s+not|must\s+not|will\s+not|not\s+(?:able|possible|allowed|permitted|eligible)"
+    r"|(?:im)possible|unable|no\s+(?:longer\s+)?(?:possible|way|luck)|won't|(?:ca|could|wo|must)n't|didn't\s+work)\b"
+)
+_PREDICATE = re.compile(
+    r"(?:\b(?:is|are)|'s|'re)\s+(?:now\s+|already\s+|currently\s+|still\s+|all\s+)?(?P<word>[a-z]{3,20})"
+    r"(?=\W*$|\s+(?:to|and|for|with|now|again|since|as|from|in|at|of)\b|[,;:.(])"
+)
+# Deeds are told in these shapes. The user's wish for one bears none out.
+_TELLS_DEED = re.compile(
+    r"^(?:and\s+|also\s+|then\s+)*(?:i|we)(?:'ve|\s+have)\b|\b(?:has|have)\s+(?:\w+\s+)?been\b"
+    r"|^(?:and\s+|also\s+|then\s+)*(?:(?:i|we)\s+)?(?:also\s+|just\s+)?(?:[a-z]{3,20}ed|left|sent|put|made|gave|told|set|paid|took|wrote|spoke)\b"
+)
+_PERFECT = re.compile(r"\b(?:has|have|had|was|were|did|is|are)\b|'s\b")
+#: What else one says of a thing that was done.
+CARRIED_OUT = frozenset(
+    stem(word) for word in word_set("processed issued initiated completed submitted made arranged executed")
+)
+
+
+def explains(said: Said, facts: Facts) -> bool:
+    """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
+    One that denies how things are does not explain by that: it is looked up."""
+    if NEGATED.search(said.text) and not _DECLINED.search(said.text):
+        return False
+    words = content_stems(said.sentence) - facts.verbs
+    return NEGATED.search(said.sentence.lower()) is not None or any(
+        not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words
+    )
+
+
+def is_excused(clause: str) -> bool:
+    """Offers, wishes, sympathy and advice state nothing about the backend; with a number, day or deed in them
+    they may."""
+    if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING)):
+        return True
+    is_plain = MARK not in clause and not _verbs(clause) and AHEAD.search(clause) is None
+    return is_plain and any(pattern.search(clause) for pattern in (_SYMPATHY, _ADVICE))
+
+
+def telling_words(clause: str) -> set[str]:
+    """The stems of a clause that say something."""
+    words = {word for word in content_stems(clause) - NEUTRAL if not any(map(str.isdigit, word))}
+    return words - _verbs(clause)
+
+
+def _verbs(clause: str) -> set[str]:
+    """What was done to a thing is never said by the way, not even in neutral words."""
+    return {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
+
+
+def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> bool:
+    clause = said.text
+    verbs = _verbs(clause)
+    words = telling_words(clause) - {stem(day) for day in known.weekdays}
+    words -= {stem(MONTHS[month - 1]) for month in known.months}
+    yesterday = facts.day_of_run(-1)
+    if yesterday is not None and known.has_day([yesterday]):
+        words -= {stem("yesterday")}
+    if any(stem(word) in words for word in _VAGUE):
+        return False
+    has_value = bool(said.numbers or said.days or said.times)
+    if has_value or NEGATED.search(clause):
+        # `no stock`, `0 in stock`: the field is there, and nothing is in it.
+        words = {word for word in words if known.absent.isdisjoint(related(word))}
+    if not all(_is_so(word, known, facts) for word in _predicates(clause)):
+        return False
+    if is_verified:
+        return all(known.tells(word) or word in CARRIED_OUT for word in words)
+    if _OF_OTHERS.search(clause) and verbs:
+        return False
+    if NEGATED.search(clause):
+        return _is_true_denial(said, words | verbs, known, facts)
+    if _RULES.search(clause):
+        return _is_quoted(words | verbs, facts)
+    if not all(map(facts.deeds.knows, verbs)):
+        return False
+    if says_present(clause) and any(says_is(clause, state) for state in facts.outdated_states):
+        return False  # so it was, before the run changed it
+    if AHEAD.search(clause):
+        has_mention = bool(said.numbers or said.days)
+        return _is_quoted(words | verbs, facts) or (has_mention and all(map(facts.done.knows, words)))
+    return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
+
+
+def _predicates(clause: str) -> set[str]:
+    """What a thing is said to be: `is ready`."""
+    return {stem(found["word"]) for found in _PREDICATE.finditer(clause)} - NEUTRAL
+
+
+def _is_so(word: str, known: Known, facts: Facts) -> bool:
+    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not."""
+    if not known.stems.isdisjoint({word}) and known.states.isdisjoint(related(word)):
+        return facts.deeds.knows(word)
+    return True
+
+
+def _is_quoted(words: set[str], facts: Facts) -> bool:
+    """One word that a rule has, too, is no quotation of it."""
+    said = [*facts.refusals, *facts.sayings] if len(words) > 1 else facts.refusals
+    return any(all(not stems.isdisjoint(related(word)) for word in words) for stems in said)
+
+
+def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
+    """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
+    clause = said.text
+    if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
+        return all(map(known.knows, words - _OWED))
+    if not words:
+        return not (said.numbers or said.days or said.times)
+    named = named_in(said.raw, facts)
+    is_untouched = not named & facts.touched if named else not facts.touched
+    denied = words & facts.verbs
+    if is_untouched and denied and all(map(known.knows, words - denied)):
+        return True
+    if not is_untouched and denied and _PERFECT.search(clause):
+        return False  # what was done is not undone by a rule
+    return _is_quoted(words, facts)
+
+
+_OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain"))
+
+
+def facts_of(text: str, facts: Facts) -> list[str]:
+    """Numbers, days and states that an answer gives and the user did not."""
+    found: dict[str, None] = {}
+    for sentence in sentences(text) if not facts.is_refusal else ():
+        for said in statements(sentence) if not QUESTION.search(sentence) else ():
+            every: list[Dated | Timed | Quantity] = [*said.days, *said.times, *said.numbers]
+            for one in every:
+                found[sentence[one.start : one.end]] = None
+            for word in re.findall(r"[a-z_]+", said.text):
+                if word in facts.states and stem(word) not in facts.asked.stems:
+                    found[word] = None
+    return list(found)
+
+
+def deeds_of_no_call(text: str, facts: Facts) -> Iterator[tuple[str, str]]:
+    """(verb, sentence) of what is said to have been done, by a verb that no call, reply or record knows."""
+    for sentence in dict.fromkeys(sentences(text)):
+        for said in statements(sentence) if not QUESTION.search(sentence) and is_read(sentence) else ():
+            for found in _CAME_TO_PASS.finditer(said.text) if said.is_stated else ():
+                verb = stem(found["verb"])
+                if verb in SIDE_DEEDS and not facts.deeds.knows(verb):
+                    yield found["verb"], sentence
