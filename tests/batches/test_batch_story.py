@@ -228,6 +228,33 @@ def test_a_batch_is_judged_by_corrected_oracles_a_part_at_a_time_and_asks_no_age
     assert api.batch(batch_id)["summary"]["passed"] == 2
 
 
+def test_comparing_says_where_verdicts_rest_on_different_oracles_until_they_are_judged_alike(api: Api):
+    wrong = REFUND_TASK | {"expected_state": {"order.4521.status": "cancelled"}}
+    with played(refunds) as agent:
+        agent_id = api.agent(agent.url)["id"]
+        dataset = api.dataset(wrong, agent_id=agent_id)
+        before = api.batch_of(agent_id, dataset["id"])
+        api.ended(before)
+        api.put(
+            f"/api/tasks/{dataset['task_ids'][0]}/oracle", {"expected_state": REFUND_TASK["expected_state"]}
+        )
+        after = api.batch_of(agent_id, dataset["id"])
+        api.ended(after)
+    (pair,) = api.get(f"/api/batches/{before}/compare", to=after)["tasks"]
+    assert (pair["change"], pair["notes"]) == ("fixed", ["judged by another oracle"])
+    api.post(f"/api/batches/{before}/judge?oracle=present")
+    compared = api.get(f"/api/batches/{before}/compare", to=after)
+    assert (compared["compared"], compared["tasks"]) == (1, [])  # it passes in both
+
+
+def test_a_dataset_whose_oracle_was_corrected_is_not_taken_for_the_file_it_came_from(api: Api):
+    body = {"name": "refunds", "rows": [REFUND_TASK], "reuse": True}
+    first = api.post("/api/datasets", body)
+    assert api.post("/api/datasets", body)["id"] == first["id"]
+    api.put(f"/api/tasks/{first['task_ids'][0]}/oracle", {"expected_outcome": "refusal"})
+    assert api.post("/api/datasets", body)["id"] != first["id"]
+
+
 def test_runs_are_found_by_batch_verdict_and_status(api: Api):
     rows = [REFUND_TASK | {"user": f"Refund order #4521, please ({n})."} for n in range(4)]
     with played(fails_on(rows[0]["user"])) as agent:

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own, written
 from pipelines.core.oracle_axes import ORACLE_AXES, Correction, corrected_body, read_correction
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.task_key import oracle_hash
 from pipelines.core.tasks_csv import tasks_as_rows
+from pipelines.engine.name_tasks import name_dataset
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_tasks import Checked, LargeRows, Surroundings, check_rows, surroundings_of
 from pipelines.storage import datasets, oracles, texts
@@ -43,12 +45,13 @@ async def correct_oracle(
     for _ in range(MOST_TRIES):
         found = await platform.database.read(partial(_find, org_id=org_id, task_id=task_id))
         checked = await _checked(platform, org_id, found, asked)
-        text = await asyncio.to_thread(_written, found.task, checked)
+        corrected = await asyncio.to_thread(_written, found.task, checked)
         warnings = [_placed(warning) for warning in checked.warnings if _is_of_oracle(warning)]
-        if text.hash == found.task.seed_hash:
+        if corrected.text.hash == found.task.seed_hash:
             return Corrected(found.version, warnings)
-        version = await _store(platform, found.task, text, asked, asked.by or who)
+        version = await _store(platform, found.task, corrected, asked, asked.by or who)
         if version is not None:
+            await name_dataset(platform, found.dataset.id)
             return Corrected(version, warnings)
     raise StorageUnavailable("Others keep changing this oracle; try again.")
 
@@ -136,13 +139,21 @@ def _placed(warning: JsonObject) -> JsonObject:
     return {"path": f"/{warning['column']}{inside}", **rest}
 
 
-def _written(task: Task, checked: Checked) -> Text:
+class _Written(NamedTuple):
+    text: Text
+    oracle_hash: str
+
+
+def _written(task: Task, checked: Checked) -> _Written:
     (seed,) = checked.seeds
-    return texts.named(dumps(corrected_body(task.odyssey_seed(), seed.as_json(), task.world_hash)))
+    body = corrected_body(task.odyssey_seed(), seed.as_json(), task.world_hash)
+    return _Written(texts.named(dumps(body)), oracle_hash(body))
 
 
-async def _store(platform: Platform, task: Task, text: Text, asked: Correction, by: str) -> int | None:
-    database, now = platform.database, platform.now()
+async def _store(
+    platform: Platform, task: Task, corrected: _Written, asked: Correction, by: str
+) -> int | None:
+    database, now, text = platform.database, platform.now(), corrected.text
     missing = await database.read(partial(texts.missing_texts, hashes=[text.hash]))
     for parts in texts.slices_of([text] if missing else []):
         await database.write_part(partial(texts.add_parts, parts=parts, now=now))
@@ -151,6 +162,7 @@ async def _store(platform: Platform, task: Task, text: Text, asked: Correction, 
         task_id=task.id,
         before=task.seed_hash,
         after=text.hash,
+        oracle_hash=corrected.oracle_hash,
         note=asked.note,
         by=by,
         now=now,

@@ -270,6 +270,7 @@ def _with_verdict(run: Run, found: _Gathered, responses: tuple[str, ...]) -> End
         log.exception("run %s could not be judged", run.id)
         return replace(ending, judge_error=f"the judge broke: {error}")
     judgement = verdict.as_json() | found.oracle.as_json()
+    ending = replace(ending, oracle_version=found.oracle.version)
     if isinstance(verdict, JudgeError):
         return replace(ending, judge_error=verdict.message, judgement=judgement)
     return replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=judgement)

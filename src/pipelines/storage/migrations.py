@@ -559,6 +559,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             task_id INTEGER NOT NULL REFERENCES tasks (id),
             version INTEGER NOT NULL,
             seed_hash TEXT NOT NULL,
+            oracle_hash TEXT,
             note TEXT NOT NULL,
             changed_by TEXT,
             created_at TEXT NOT NULL,
@@ -575,6 +576,8 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             replaced_at TEXT NOT NULL
         );
         CREATE INDEX past_verdicts_of_run ON past_verdicts (run_id, id);
+        -- By which version of its task's oracle a run was judged; NULL: by the first.
+        ALTER TABLE runs ADD COLUMN oracle_version INTEGER;
         """,
     ),
     (

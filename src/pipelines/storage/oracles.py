@@ -12,6 +12,7 @@ class OracleVersion:
     task_id: int
     version: int
     seed_hash: str
+    oracle_hash: str | None  # of what counts as right: see core.task_key
     note: str  # why it was changed
     changed_by: str | None  # None of the first
     created_at: str
@@ -24,8 +25,8 @@ def versions_of_task(connection: Connection, task_id: int) -> list[OracleVersion
     ).fetchall()
     if rows:
         return [_version(row) for row in rows]
-    row = connection.execute("SELECT seed_hash, created_at FROM tasks WHERE id = ?", (task_id,)).fetchone()
-    return [_first(task_id, row["seed_hash"], row["created_at"])] if row else []
+    first = _first_of(connection, task_id)
+    return [first] if first is not None else []
 
 
 def present_version(connection: Connection, task_id: int) -> int:
@@ -45,24 +46,41 @@ def version_of_run(connection: Connection, *, task_id: int, seed_hash: str, crea
 
 
 def add_version(
-    connection: Connection, *, task_id: int, before: str, after: str, note: str, by: str, now: str
+    connection: Connection,
+    *,
+    task_id: int,
+    before: str,
+    after: str,
+    oracle_hash: str,
+    note: str,
+    by: str,
+    now: str,
 ) -> int | None:
-    """Give a task another seed; None when it no longer has the seed `before`: somebody was faster."""
+    """Give a task another seed; None when it no longer has the seed `before`: somebody was faster.
+
+    Its dataset no longer has the content it was uploaded with, and waits for another name of it.
+    """
+    first = _first_of(connection, task_id)
     done = connection.execute(
-        "UPDATE tasks SET seed_hash = ? WHERE id = ? AND seed_hash = ?", (after, task_id, before)
+        "UPDATE tasks SET seed_hash = ?, oracle_hash = ? WHERE id = ? AND seed_hash = ?",
+        (after, oracle_hash, task_id, before),
     )
-    if done.rowcount != 1:
+    if done.rowcount != 1 or first is None:
         return None
+    connection.execute(
+        "UPDATE datasets SET content_hash = NULL WHERE id = (SELECT dataset_id FROM tasks WHERE id = ?)",
+        (task_id,),
+    )
     last = connection.execute(
         "SELECT MAX(version) FROM task_oracles WHERE task_id = ?", (task_id,)
     ).fetchone()[0]
     if last is None:
-        (created_at,) = connection.execute("SELECT created_at FROM tasks WHERE id = ?", (task_id,)).fetchone()
-        _insert(connection, _first(task_id, before, created_at))
+        _insert(connection, first)
     version = OracleVersion(
         task_id=task_id,
         version=int(last or FIRST_VERSION) + 1,
         seed_hash=after,
+        oracle_hash=oracle_hash,
         note=note,
         changed_by=by,
         created_at=now,
@@ -73,12 +91,13 @@ def add_version(
 
 def _insert(connection: Connection, version: OracleVersion) -> None:
     connection.execute(
-        "INSERT INTO task_oracles (task_id, version, seed_hash, note, changed_by, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO task_oracles (task_id, version, seed_hash, oracle_hash, note, changed_by, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             version.task_id,
             version.version,
             version.seed_hash,
+            version.oracle_hash,
             version.note,
             version.changed_by,
             version.created_at,
@@ -86,14 +105,21 @@ def _insert(connection: Connection, version: OracleVersion) -> None:
     )
 
 
-def _first(task_id: int, seed_hash: str, created_at: str) -> OracleVersion:
+def _first_of(connection: Connection, task_id: int) -> OracleVersion | None:
+    """As the task stands, which is its first version while there is no other."""
+    row = connection.execute(
+        "SELECT seed_hash, oracle_hash, created_at FROM tasks WHERE id = ?", (task_id,)
+    ).fetchone()
+    if row is None:
+        return None
     return OracleVersion(
         task_id=task_id,
         version=FIRST_VERSION,
-        seed_hash=seed_hash,
+        seed_hash=row["seed_hash"],
+        oracle_hash=row["oracle_hash"],
         note="",
         changed_by=None,
-        created_at=created_at,
+        created_at=row["created_at"],
     )
 
 
@@ -102,6 +128,7 @@ def _version(row: Row) -> OracleVersion:
         task_id=row["task_id"],
         version=row["version"],
         seed_hash=row["seed_hash"],
+        oracle_hash=row["oracle_hash"],
         note=row["note"],
         changed_by=row["changed_by"],
         created_at=row["created_at"],

@@ -287,6 +287,7 @@ class Ending:
     failure_mode: str | None = None
     judgement: Json = None
     judge_error: str | None = None
+    oracle_version: int | None = None  # of its task: by which it was judged
 
 
 def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) -> bool:
@@ -294,7 +295,8 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
     done = connection.execute(
         "UPDATE runs SET status = ?, ended_at = ?, final_response = ?, messages = ?, metadata = ?,"
         " error_class = ?, error_json = ?, soft_warnings = COALESCE(?, soft_warnings), verdict = ?,"
-        " failure_mode = ?, judgement = ?, judge_error = ? WHERE id = ? AND status = 'running'",
+        " failure_mode = ?, judgement = ?, judge_error = ?, oracle_version = ?"
+        " WHERE id = ? AND status = 'running'",
         (
             ending.status.value,
             now,
@@ -308,6 +310,7 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
             ending.failure_mode,
             _text(ending.judgement),
             ending.judge_error,
+            ending.oracle_version,
             run_id,
         ),
     )
@@ -326,7 +329,10 @@ def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str
     if kept.rowcount != 1:
         return False
     changes = ", ".join(f"{column} = ?" for column in _JUDGED)
-    connection.execute(f"UPDATE runs SET {changes} WHERE id = ?", (*judged, run_id))
+    connection.execute(
+        f"UPDATE runs SET {changes}, oracle_version = ? WHERE id = ?",
+        (*judged, ending.oracle_version, run_id),
+    )
     return True
 
 
