@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from pipelines.core.authored import Fields
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.problems import Problem
 from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
@@ -38,6 +38,13 @@ def read_correction(body: JsonObject) -> Correction:
 def with_oracle_of(seed: Seed, other: Seed) -> Seed:
     """The seed as it was, to be judged by the oracle of another version of its task."""
     return replace(seed, **{axis: getattr(other, axis) for axis in ORACLE_AXES})
+
+
+def oracle_in(seed_text: str) -> JsonObject:
+    """The oracle of a stored seed, of whatever version; null where it has no such part."""
+    seed = loads_own(seed_text)
+    assert isinstance(seed, dict)
+    return {axis: seed.get(axis) for axis in ORACLE_AXES}
 
 
 def corrected_body(stored: JsonObject, checked: JsonObject, world_name: str | None) -> JsonObject:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own, written
-from pipelines.core.oracle_axes import ORACLE_AXES, Correction, corrected_body, read_correction
+from pipelines.core.oracle_axes import ORACLE_AXES, Correction, corrected_body, oracle_in, read_correction
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_key import oracle_hash
 from pipelines.core.tasks_csv import tasks_as_rows
@@ -70,18 +70,12 @@ async def read_oracles(platform: Platform, org_id: int, task_id: int) -> list[Js
                 "by": version.changed_by,
                 "note": version.note,
                 "created_at": version.created_at,
-                **_oracle_in(seeds[version.seed_hash]),
+                **oracle_in(seeds[version.seed_hash]),
             }
             for version in versions
         ]
 
     return await platform.database.read(read)
-
-
-def _oracle_in(seed_text: str) -> JsonObject:
-    seed = loads_own(seed_text)
-    assert isinstance(seed, dict)
-    return {axis: seed.get(axis) for axis in ORACLE_AXES}
 
 
 def _find(connection: Connection, *, org_id: int, task_id: int) -> _Found:
