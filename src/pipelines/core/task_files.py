@@ -19,7 +19,9 @@ FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-LARGEST_YAML = 2 * 1024 * 1024  # bytes: as much takes some seconds; CSV and JSONL take the whole of an upload
+LARGEST_YAML = (
+    2 * 1024 * 1024
+)  # bytes: as much takes half a minute; CSV and JSONL take the whole of an upload
 _FIRST = 'begin with a task, such as {"user": "Refund order 4521."}'
 
 
