@@ -102,7 +102,8 @@ def test_a_draft_stays_one(api: Api, folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("limit", "words"), [("MAX_ZIP_FILES", "files, at most"), ("MAX_UNPACKED_BYTES", "the files are over")]
+    ("limit", "words"),
+    [("MAX_ZIP_FILES", "files, and at most"), ("MAX_UNPACKED_BYTES", "the files are over")],
 )
 def test_what_no_server_would_take_is_not_even_packed(
     folder: Path, limit: str, words: str, monkeypatch: pytest.MonkeyPatch

@@ -90,6 +90,18 @@ def test_what_cannot_run_is_refused_at_upload(row, column, says):
     assert problem.hint
 
 
+def test_what_cannot_run_is_told_beside_everything_else():
+    with pytest.raises(Refused) as found:
+        read_tasks(
+            [{"user": "a", "state": {"order": 5}, "max_turns": 9, "eval": "x"}, {"user": "", "eval": "x"}]
+        )
+    told = [(problem.row, problem.column) for problem in found.value.problems]
+    assert told == [(1, "state"), (1, "max_turns"), (1, "eval"), (2, "user"), (2, "eval")]
+    with pytest.raises(Refused) as found:
+        read_tasks([{"user": "a", "turn_mode": "chat", "max_turns": 9}])
+    assert [problem.column for problem in found.value.problems] == ["turn_mode"]
+
+
 WITHOUT_EFFECT = {
     "a keyword": ({"termination_keyword": "bye"}, "`termination_keyword` has no effect"),
     "a memory": ({"memory_mode": "stateful"}, "`memory_mode` `stateful` has no effect"),

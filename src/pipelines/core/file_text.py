@@ -6,7 +6,7 @@ An encoding is never guessed: bytes that are neither UTF-8 nor UTF-16 are refuse
 import re
 from typing import NamedTuple
 
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.problems import WHOLE_FILE, Problem, Refused
 
 SAVE_AS = "save the file as CSV in UTF-8 (in Excel: the type “CSV UTF-8”)"
 _EXPORT = "export the sheet as CSV and send that file (in Excel: File, Save As, the type “CSV UTF-8”)"
@@ -64,7 +64,7 @@ def decode(data: bytes) -> FileText:
     return FileText(text)
 
 
-def refused(message: str, hint: str | None, *, path: str = "file", row: int | None = None) -> Refused:
+def refused(message: str, hint: str | None, *, path: str = WHOLE_FILE, row: int | None = None) -> Refused:
     """One problem with the file as a whole."""
     return Refused([Problem(path=path, message=message, hint=hint, row=row)], "the file")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.core.json_text import JsonObject
 
+WHOLE_FILE = "file"  # the path of what is wrong with all of it
 MOST_SHOWN = 1_000  # a file with more problems than this has one cause, repeated
 
 
@@ -34,6 +35,8 @@ _VERB = re.compile(r"(must|is|are|has|holds|can|cannot|does|unpacks|answers|name
 
 def said_of(path: str, message: str) -> str:
     """Place and message as one sentence: "/name must be text", "row 3: the row has 2 cells"."""
+    if path == WHOLE_FILE:
+        return f"the file {message}" if _VERB.match(message) else message
     if _VERB.match(message):
         return f"{path or 'it'} {message}"
     return f"{path}: {message}" if path else message

@@ -25,7 +25,8 @@ from pipelines.core.world_time import read_now
 
 EXPECTED_OUTCOMES = ("completion", "refusal")
 CONVERSATION = "model_as_user"
-TURN_MODES = ("single_shot", CONVERSATION)
+ONE_TURN = "single_shot"
+TURN_MODES = (ONE_TURN, CONVERSATION)
 MEMORY_MODES = ("replay", "stateful")
 SIMULATOR_MODES = ("persona", "scripted")
 MAX_TURNS = 50

@@ -7,6 +7,7 @@ from pipelines.core.json_text import InvalidJson, Json, loads
 from pipelines.core.problems import Problem
 from pipelines.core.task_rows import Upload, rows_from_json
 from pipelines.core.task_table import read_table
+from pipelines.core.uploads import refuse_unknown
 from pipelines.core.yaml_text import read_yaml
 
 Format: TypeAlias = Literal["table", "yaml", "json", "jsonl"]
@@ -19,7 +20,9 @@ FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-LARGEST_YAML = 2 * 1024 * 1024  # bytes: as much takes some seconds; CSV and JSONL take the whole of an upload
+LARGEST_YAML = (
+    2 * 1024 * 1024
+)  # bytes: as much takes half a minute; CSV and JSONL take the whole of an upload
 _FIRST = 'begin with a task, such as {"user": "Refund order 4521."}'
 
 
@@ -73,9 +76,7 @@ def _listed(value: Json, what: str, hint: str) -> tuple[Json, str]:
         return value, ""
     if not isinstance(value, dict) or not isinstance(value.get("rows"), list):
         raise refused(f"the file must hold {what}, or one under `rows`", hint)
-    others = [key for key in value if key not in ("rows", "name")]
-    if others:
-        raise refused(f"unknown field `{others[0][:80]}` beside `rows`", "only `name` may stand beside it")
+    refuse_unknown(value, ("rows", "name"), "the file")
     return value["rows"], "/rows"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem
-from pipelines.core.seed import CONVERSATION, Seed
+from pipelines.core.seed import CONVERSATION, MAX_TURNS, ONE_TURN, Seed
 
 _TURNS, _PERSONA, _MODE, _WHO = (
     "scripted_user_turns",
@@ -29,20 +29,24 @@ def with_modes(axes: JsonObject) -> tuple[JsonObject, list[str]]:
     if not _is_given(axes, _MODE) and signs:
         read[_MODE] = CONVERSATION
         said.append(f"`{_MODE}` is read as `{CONVERSATION}`, since there is `{signs[0]}`.")
-    is_conversation = str(read.get(_MODE) or "").strip().lower() == CONVERSATION
-    if is_conversation and has_turns and not has_persona and not _is_given(axes, _WHO):
+    if _word(read, _MODE) == CONVERSATION and has_turns and not has_persona and not _is_given(axes, _WHO):
         read[_WHO] = "scripted"
         said.append(f"`{_WHO}` is read as `scripted`, since there are `{_TURNS}`.")
     return read, said
 
 
-def cannot_run(axes: JsonObject, seed: Seed) -> list[Problem]:
-    """Why no run of this task could be what its author means; by axis."""
-    return [
-        *_persona_problems(axes, seed),
-        *([] if seed.is_conversation else _one_turn_problems(axes, seed)),
-        *_coding_problems(seed),
-    ]
+def cannot_run(axes: JsonObject) -> list[Problem]:
+    """Why no run of this task could be what its author means, by axis. What is no mode is not looked at.
+
+    `axes` are as they were given, beside whatever else is wrong with them.
+    """
+    read, _ = with_modes(axes)
+    problems: list[Problem] = []
+    if _word(read, _MODE) == CONVERSATION:
+        problems += _persona_problems(axes, _word(read, _WHO))
+    elif _word(read, _MODE) in ("", ONE_TURN):
+        problems += _one_turn_problems(axes)
+    return [*problems, *_coding_problems(axes)]
 
 
 def without_effect(seed: Seed) -> Iterator[str]:
@@ -59,10 +63,10 @@ def without_effect(seed: Seed) -> Iterator[str]:
         yield f"{count}, since `max_turns` is {seed.max_turns}."
 
 
-def _persona_problems(axes: JsonObject, seed: Seed) -> Iterator[Problem]:
-    if not seed.is_conversation or seed.simulator_mode == "scripted":
+def _persona_problems(axes: JsonObject, who: str) -> Iterator[Problem]:
+    if who not in ("", "persona"):
         return
-    if _is_given(axes, _TURNS) and not _is_given(axes, _WHO):
+    if _is_given(axes, _TURNS) and not who:
         message = f"there are both `{_TURNS}` and `{_PERSONA}`, and `{_WHO}` does not say which counts"
         yield Problem(path=f"/{_WHO}", message=message, hint=f"set `{_WHO}` to `scripted`")
         return
@@ -71,22 +75,29 @@ def _persona_problems(axes: JsonObject, seed: Seed) -> Iterator[Problem]:
     yield Problem(path=f"/{place}", message=message, hint=f"set `{_WHO}` to `scripted` and {_SCRIPT}")
 
 
-def _one_turn_problems(axes: JsonObject, seed: Seed) -> Iterator[Problem]:
+def _one_turn_problems(axes: JsonObject) -> Iterator[Problem]:
     hint = f"set `{_MODE}` to `{CONVERSATION}`, or leave the other out"
     for axis in (_TURNS, _PERSONA):
         if _is_given(axes, axis):
-            message = f"`{axis}` is for a conversation, and `{_MODE}` is `{seed.turn_mode}`"
+            message = f"`{axis}` is for a conversation, and `{_MODE}` is `{ONE_TURN}`"
             yield Problem(path=f"/{axis}", message=message, hint=hint)
-    if _is_given(axes, "max_turns") and seed.max_turns > 1:
-        message = f"`max_turns` is {seed.max_turns}, but the task has one turn: it is no conversation"
+    most = axes.get("max_turns")
+    if isinstance(most, int) and 1 < most <= MAX_TURNS:
+        message = f"`max_turns` is {most}, but the task has one turn: it is no conversation"
         yield Problem(path="/max_turns", message=message, hint=f"leave it out, or {_SCRIPT}")
 
 
-def _coding_problems(seed: Seed) -> Iterator[Problem]:
+def _coding_problems(axes: JsonObject) -> Iterator[Problem]:
     for axis in _CODING:
-        if getattr(seed, axis) is not None:
+        if _is_given(axes, axis):
             message = f"`{axis}` is for coding tasks, which cannot be run yet"
             yield Problem(path=f"/{axis}", message=message, hint="leave it out")
+
+
+def _word(axes: JsonObject, axis: str) -> str:
+    """A mode as it is read: in any case. What is no text is no mode."""
+    value = axes.get(axis)
+    return value.strip().lower() if isinstance(value, str) else "" if value is None else "?"
 
 
 def _is_given(axes: JsonObject, axis: str) -> bool:

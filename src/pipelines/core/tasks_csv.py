@@ -67,12 +67,14 @@ def read_tasks(
     unlisted = 0  # a single row may have more than are ever listed
     seeds: list[Seed] = []
     for row in upload.rows:
+        found = cannot_run(row.axes)
         try:
             seeds.append(_seed(row, upload, tools, ledger_schema))
         except Refused as refused:
-            placed = (in_row(problem, row, is_table=upload.is_table) for problem in refused.problems)
-            problems.extend(problem for problem in placed if problem.column not in row.unreadable)
+            found = refused.problems + found
             unlisted += refused.total - len(refused.problems)
+        placed = (in_row(problem, row, is_table=upload.is_table) for problem in found)
+        problems.extend(problem for problem in placed if problem.column not in row.unreadable)
     numbered = {row.number: row for row in upload.rows}
     for problem in repeated_ids((row.number, row.axes.get("id")) for row in upload.rows):
         problems.append(in_row(problem, numbered[problem.row or 0], is_table=upload.is_table))
@@ -88,8 +90,6 @@ def read_tasks(
 def _seed(row: Row, upload: Upload, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None) -> Seed:
     axes, inferred = with_modes(row.axes)
     seed = parse_seed(axes, tools=tools, ledger_schema=ledger_schema)
-    if problems := cannot_run(row.axes, seed):
-        raise Refused(problems, "the seed")
     for note in (*inferred, *without_effect(seed)):
         upload.notes.say(note, row.number)
     return seed

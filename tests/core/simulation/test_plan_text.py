@@ -69,7 +69,7 @@ def told(text: str, **known: object) -> list[str]:
         ("", "line 1: a mapping from tools to plans is needed"),
         ("a: []\n---\nb: []\n", "line 2, column 1: this is not YAML"),
         ("a: \x00\n", ": this is not YAML: unacceptable character"),
-        ("[" * 5000, ": nested too deep"),
+        ("[" * 5000, ": is nested too deep"),
         ("a: '" + "x" * (1 << 20) + "'", ": a file of plans has at most 1 MiB"),
     ],
 )
