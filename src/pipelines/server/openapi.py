@@ -1,4 +1,4 @@
-"""The OpenAPI document: parameters and bodies as FastAPI sees them; names, answers and errors from `document/`.
+"""The OpenAPI document: parameters and bodies as FastAPI sees them, names and answers from `document/`.
 
 Made when somebody first asks for it. Requests are not checked by it, and answers are not made by it.
 """

@@ -1,6 +1,7 @@
 """Keys, credentials, telemetry and the server itself, as they are answered."""
 
 from pipelines.server.document.parts import (
+    BINARY,
     ID,
     MOMENT,
     OBJECT,
@@ -81,9 +82,8 @@ SCHEMAS: Schemas = {
         },
     ),
 }
-_BINARY = {"type": "string", "format": "binary"}
-_OTLP = {"application/json": ref("OtlpResponse"), "application/x-protobuf": _BINARY}
-_INGESTED = {"application/json": ref("Ingested"), "application/x-protobuf": _BINARY}
+_OTLP = {"application/json": ref("OtlpResponse"), "application/x-protobuf": BINARY}
+_INGESTED = {"application/json": ref("Ingested"), "application/x-protobuf": BINARY}
 OPERATIONS = (
     Operation("create_key", "POST", "/api/keys", {201: "NewApiKey"}),
     Operation("list_keys", "GET", "/api/keys", {200: "ApiKeyPage"}),

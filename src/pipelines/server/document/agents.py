@@ -1,6 +1,7 @@
 """Agents, their code and their plans, as they are answered."""
 
 from pipelines.server.document.parts import (
+    BINARY,
     ID,
     MOMENT,
     NUMBER,
@@ -122,7 +123,7 @@ SCHEMAS: Schemas = {
     ),
     "PlanCheck": record("What is wrong with plans.", {"ok": YES_NO, "problems": listed(ref("Problem"))}),
 }
-_ZIP = {"application/zip": {"type": "string", "format": "binary"}}
+_ZIP = {"application/zip": BINARY}
 OPERATIONS = (
     Operation("create_agent", "POST", "/api/agents", {201: "Agent"}),
     Operation("list_agents", "GET", "/api/agents", {200: "AgentPage"}),

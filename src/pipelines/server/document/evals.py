@@ -20,8 +20,7 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
-from pipelines.server.document.runs import ERROR_CLASS, FAILURE_MODE, RUN_STATUS, VERDICT
-from pipelines.server.document.runs import SCHEMAS as _RUNS
+from pipelines.server.document.runs import ERROR_CLASS, FAILURE_MODE, RUN, RUN_STATUS, VERDICT
 
 RISK = one_of(("low", "medium", "high", "critical"))
 DELIVERY = one_of(("system", "user", "tool_result"))
@@ -79,8 +78,6 @@ _LISTED = {
     "ended_at": or_null(MOMENT),
 }
 _OF_RUN = ("final_response", "metadata", "judge_error", "error_json", "soft_warnings", "simulated_now")
-_run_fields = _RUNS["Run"]["properties"]
-assert isinstance(_run_fields, dict)
 _DRAFT = {
     "id": TEXT,
     "kind": one_of(("recurring", "decision_point", "edge_case")),
@@ -136,8 +133,8 @@ SCHEMAS: Schemas = {
         "What a run was told, what the agent did, what it missed and what moved.",
         {
             **_LISTED,
-            **{name: _run_fields[name] for name in _OF_RUN},  # type: ignore[dict-item]
-            "judgement": _run_fields["judgement"],  # type: ignore[dict-item]
+            **{name: RUN[name] for name in _OF_RUN},
+            "judgement": RUN["judgement"],
             "failure_mode": or_null(FAILURE_MODE),
             "dispatched_at": or_null(MOMENT),
             "scenario": record(

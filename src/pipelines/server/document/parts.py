@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 from pipelines.core.json_text import Json, JsonObject
 
 Schemas: TypeAlias = Mapping[str, JsonObject]
+Content: TypeAlias = Mapping[str, JsonObject]  # schemas by media type
 
 TEXT: JsonObject = {"type": "string"}
 WHOLE: JsonObject = {"type": "integer"}
@@ -15,6 +16,7 @@ ID: JsonObject = {"type": "integer", "minimum": 1}
 MOMENT: JsonObject = {"type": "string", "format": "date-time"}
 OBJECT: JsonObject = {"type": "object", "additionalProperties": True}
 ANY: JsonObject = {}
+BINARY: JsonObject = {"type": "string", "format": "binary"}
 
 
 def record(
@@ -75,4 +77,4 @@ class Operation(NamedTuple):
     method: str
     path: str
     #: By status: the name of a schema for JSON, or media types with their schemas, or None for no body.
-    answers: Mapping[int, "str | Mapping[str, JsonObject] | None"]
+    answers: Mapping[int, "str | Content | None"]

@@ -54,7 +54,7 @@ _SHORT = {
     "ended_at": or_null(MOMENT),
     "expires_at": or_null(MOMENT),
 }
-_RUN = {
+RUN = {
     **_SHORT,
     "messages": told(or_null(listed(ref("Message"))), "the transcript, as the agent told it"),
     "metadata": or_null(OBJECT),
@@ -66,14 +66,14 @@ _SCORES = {str(name): told(WHOLE, "1 to 5") for name in ScoreName}
 SCHEMAS: Schemas = {
     "RunSummary": record("A run in a list; its response is cut at 500 characters.", _SHORT),
     "RunPage": page_of("RunSummary", "runs"),
-    "Run": record("A run.", _RUN),
+    "Run": record("A run.", RUN),
     "WholeRun": record(
         "A run with the seed it was given and the counts of its calls.",
-        {**_RUN, "odyssey_seed": told(OBJECT, "by its axis names"), "counts": ref("CallCounts")},
+        {**RUN, "odyssey_seed": told(OBJECT, "by its axis names"), "counts": ref("CallCounts")},
     ),
     "OpenedRun": record(
         "A run to be driven by hand; the token is shown here and nowhere else.",
-        {**_RUN, "odyssey_proxy_url": TEXT, "run_token": TEXT},
+        {**RUN, "odyssey_proxy_url": TEXT, "run_token": TEXT},
     ),
     "Message": record(
         "A message of a transcript.",
