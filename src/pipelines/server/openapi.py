@@ -75,8 +75,11 @@ def _complete(document: Described) -> Described:
 
     document["tags"] = [{"name": name, "description": about} for name, about in answers.TAGS.items()]
     document["paths"] |= proxy.paths()
-    schemas = {name: {"title": name, **schema} for name, schema in _objects(answers.SCHEMAS)}
-    document["components"] = {"schemas": schemas, "securitySchemes": _SECURITY_SCHEMES}
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):  # errors are told in our own shape
+        schemas.pop(name, None)
+    schemas |= {name: {"title": name, **schema} for name, schema in _objects(answers.SCHEMAS)}
+    document["components"]["securitySchemes"] = _SECURITY_SCHEMES
     known = {(operation.method.lower(), operation.path): operation for operation in answers.OPERATIONS}
     for path, operations in document["paths"].items():
         for method, described in operations.items():
