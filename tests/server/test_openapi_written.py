@@ -65,6 +65,12 @@ def test_no_schema_is_named_that_is_not_there_and_none_is_there_for_nothing() ->
     assert named == document["components"]["schemas"].keys()
 
 
+def test_no_schema_is_called_as_one_of_its_own_fields() -> None:
+    """Generated clients take the field for the class then: `openapi-python-client` did for `Error.error`."""
+    for name, schema in App(load_settings({})).api.openapi()["components"]["schemas"].items():
+        assert name.lower() not in schema.get("properties", {}), name
+
+
 def test_the_server_starts_without_what_only_the_document_needs() -> None:
     asked = (
         "import sys; import pipelines.server.app; print('pipelines.server.document.answers' in sys.modules)"

@@ -133,7 +133,7 @@ def _add_errors(path: str, described: Described) -> None:
         statuses = _EVERYWHERE | (_WITH_BODY if "requestBody" in described else {})
     if path.startswith(PROXY_BASE):
         statuses = statuses | _PROXY_ONLY
-    name = "ErrorWithDetail" if path.startswith(API_V1) else "Error"
+    name = "ErrorAnswerWithDetail" if path.startswith(API_V1) else "ErrorAnswer"
     for status in sorted(statuses):
         said: Described = {"description": statuses[status]}
         said |= {"headers": _RETRY_AFTER} if status in ("429", "503") else {}

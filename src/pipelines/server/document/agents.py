@@ -101,7 +101,7 @@ SCHEMAS: Schemas = {
             "hint": told(or_null(TEXT), "what to change; an agent that is ok may still get one"),
         },
     ),
-    "Plan": record(
+    "ToolPlan": record(
         "What one tool does in a simulated world.",
         {
             "tool": TEXT,
@@ -116,7 +116,7 @@ SCHEMAS: Schemas = {
     "PlanList": record(
         "The plans of an agent's tools, and what of the behaviour text they leave out.",
         {
-            "items": listed(ref("Plan")),
+            "items": listed(ref("ToolPlan")),
             "not_understood": listed(TEXT),
             "without_effect": listed(TEXT),
         },

@@ -49,7 +49,7 @@ SCHEMAS: Schemas = {
             "retryable": YES_NO,
         },
     ),
-    "ToolFailure": either(ref("ToolReply"), ref("Error")),
+    "ToolFailure": either(ref("ToolReply"), ref("ErrorAnswer")),
     "EventAccepted": record(
         "The row that an event became.",
         {"accepted": YES_NO, "sequence": WHOLE, "event_type": one_of(TraceEventType)},

@@ -176,7 +176,7 @@ SCHEMAS: Schemas = {
             "decided": record("What was decided.", {"total": WHOLE, "by_verdict": by_name(WHOLE)}),
         },
     ),
-    "Agreement": record(
+    "ReviewAgreement": record(
         "How far people agree.",
         {
             "kind": TEXT,
@@ -199,7 +199,7 @@ OPERATIONS = (
     Operation("open_review", "POST", _REVIEWS, {201: "Review", 200: "Review"}),
     Operation("act_on_reviews", "POST", f"{_REVIEWS}/bulk", {200: "BulkResults"}),
     Operation("get_review_progress", "GET", f"{_REVIEWS}/progress", {200: "ReviewProgress"}),
-    Operation("get_review_agreement", "GET", f"{_REVIEWS}/agreement", {200: "Agreement"}),
+    Operation("get_review_agreement", "GET", f"{_REVIEWS}/agreement", {200: "ReviewAgreement"}),
     Operation("get_review_settings", "GET", f"{_REVIEWS}/settings", {200: "ReviewSettings"}),
     Operation("change_review_settings", "PUT", f"{_REVIEWS}/settings", {200: "ReviewSettings"}),
     Operation("list_marks", "GET", f"{_REVIEWS}/marks", {200: "MarkPage"}),

@@ -33,8 +33,8 @@ SCHEMAS: Schemas = {
         },
     ),
     "ErrorBody": _ERROR,
-    "Error": record("An error.", {"error": ref("ErrorBody")}, {"retryable": _RETRYABLE}),
-    "ErrorWithDetail": record(
+    "ErrorAnswer": record("An error.", {"error": ref("ErrorBody")}, {"retryable": _RETRYABLE}),
+    "ErrorAnswerWithDetail": record(
         "An error of /api/v1, with its message where many clients look for it.",
         {"error": ref("ErrorBody"), "detail": told(TEXT, "the message again")},
         {"retryable": _RETRYABLE},
