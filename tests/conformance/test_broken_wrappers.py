@@ -3,6 +3,7 @@
 import hmac
 import json
 import re
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -247,6 +248,19 @@ class SharesTheLastToken(GoodWrapper):
         return super().request(dispatch._replace(token=self.token), tool, arguments)
 
 
+class SharesTheLastDispatch(GoodWrapper):
+    """Proxy and token together, so that no call looks wrong by itself."""
+
+    last: Dispatch | None = None
+
+    def read(self, body: dict[str, Json], headers: dict[str, str]) -> Dispatch:
+        self.last = super().read(body, headers)
+        return self.last
+
+    def post(self, dispatch: Dispatch, tool: str, arguments: dict[str, Json]) -> ToolReply:
+        return super().post(self.last or dispatch, tool, arguments)
+
+
 class SharesTheFirstProxy(GoodWrapper):
     first: Dispatch | None = None
 
@@ -290,6 +304,7 @@ BROKEN = [
     (IsImpatient, "tools.slow_reply"),
     (KeepsTheFirstToken, "runs.isolated"),
     (SharesTheLastToken, "runs.isolated"),
+    (SharesTheLastDispatch, "runs.isolated"),
     (SharesTheFirstProxy, "runs.isolated"),
 ]
 
@@ -299,6 +314,42 @@ def test_the_rule_that_is_broken_is_the_one_that_is_told(broken: type[GoodWrappe
     report = report_on(broken(), **({"slow_s": 30.0} if broken is IsImpatient else {}))
     assert report.failed == (rule,), [finding for finding in report.findings if finding.outcome == "failed"]
     assert not report.ok
+
+
+def test_runs_that_mix_are_found_every_time():
+    for _ in range(10):
+        report = report_on(SharesTheLastDispatch())
+        assert "runs.isolated" in report.failed
+
+
+class SharesAndNeverRetries(SharesTheLastDispatch):
+    """One call, never tried again: whether it would have gone astray cannot be seen."""
+
+    tries = 1
+
+
+def test_where_nothing_could_be_seen_isolation_is_not_passed():
+    for wrapper in (SharesAndNeverRetries(), IgnoresTheRateLimit()):
+        (found,) = [finding for finding in report_on(wrapper).findings if finding.rule == "runs.isolated"]
+        assert found.outcome is Outcome.NOT_OBSERVABLE
+        assert "tools.retry_429" in found.found
+
+
+class ThinksTogether(SharesTheLastDispatch):
+    """All dispatches are read before the first call: what each was told is lost to all but the last."""
+
+    def __init__(self) -> None:
+        self.read_all = threading.Barrier(FAST.at_once)
+
+    def call(self, dispatch: Dispatch, tool: str, arguments: dict[str, Json]) -> Json:
+        with suppress(threading.BrokenBarrierError):
+            self.read_all.wait(0.5)
+        self.read_all.reset()
+        return super().call(dispatch, tool, arguments)
+
+
+def test_calls_that_all_go_to_the_last_run_are_found():
+    assert "runs.isolated" in report_on(ThinksTogether(), gather_s=1.0).failed
 
 
 class OneAtATime(GoodWrapper):
