@@ -274,7 +274,6 @@ BROKEN = [
     (LetsEverybodyIn, "auth.required"),
     (WorksBeforeItRefuses, "auth.required"),
     (ComparesTheBeginning, "auth.wrong"),
-    (ComparesText, "auth.non_ascii"),
     (PingsFirst, "auth.before_ping"),
     (KnowsNoPing, "ping.answered"),
     (AlwaysFails, "response.status"),
@@ -288,8 +287,6 @@ BROKEN = [
     (ForbidsExtraFields, "envelope.unknown_fields"),
     (DecodesLatin1, "envelope.unicode"),
     (TakesSmallBodies, "envelope.large"),
-    (CrashesOnBrokenBodies, "envelope.malformed"),
-    (CrashesWithoutAProxy, "envelope.malformed"),
     (LosesThePath, "tools.path"),
     (SendsNoToken, "tools.bearer"),
     (WrapsTheArguments, "tools.json_body"),
@@ -297,8 +294,6 @@ BROKEN = [
     (ForwardsTheEnvelope, "tools.unwrapped"),
     (SpeaksOfTheEnvelope, "tools.unwrapped"),
     (RaisesOnErrors, "tools.error_survived"),
-    (IgnoresTheRateLimit, "tools.retry_429"),
-    (RetriesOnlyTheRateLimit, "tools.retry_503"),
     (RetriesEveryFailure, "tools.injected_not_retried"),
     (RetriesOnceUnderOneKey, "tools.injected_not_retried"),
     (IsImpatient, "tools.slow_reply"),
@@ -397,6 +392,11 @@ class NumbersCallsTwice(GoodWrapper):
 
 
 WARNED = [
+    (ComparesText, "auth.non_ascii", {}),
+    (CrashesOnBrokenBodies, "envelope.malformed", {}),
+    (CrashesWithoutAProxy, "envelope.malformed", {}),
+    (IgnoresTheRateLimit, "tools.retry_429", {}),
+    (RetriesOnlyTheRateLimit, "tools.retry_503", {}),
     (OneAtATime, "runs.concurrent", {"gather_s": 0.3}),
     (PrefersTheHeader, "envelope.body_before_header", {}),
     (ParsesFirst, "auth.before_parsing", {}),

@@ -53,7 +53,9 @@ def _retried(rule: str, visit: Visit, what: str) -> Finding:
         return skipped(rule, CALLED_NOTHING)
     if len(visit.repeated) > 1:
         return passed(rule, "the call came again")
-    return failed(rule, f"{visit.calls[0].tool} was answered with {what} and was not called again")
+    found = f"{visit.calls[0].tool} was answered with {what} and was not called again"
+    # Where the agent goes on, a run counts what was refused (`soft_warnings`); where it ends, the run fails.
+    return warned(rule, found) if visit.ok else failed(rule, f"{found}: the wrapper {visit.answer.told}")
 
 
 def _waited(session: Session, visit: Visit, limited: BusyFirst) -> Finding:
