@@ -416,6 +416,32 @@ def test_what_is_allowed_but_costs_something_is_a_warning(odd: type[GoodWrapper]
     assert report.of(Outcome.WARNED) == (rule,)
 
 
+class AsTheReferenceDoes(OneAtATime, ComparesText, CrashesOnBrokenBodies, IgnoresTheRateLimit):
+    """What the wrapper of the product's own page does: text is compared, bodies are read unguarded, nothing
+    is tried again, errors are handed on as text, and one dispatch is worked on at a time."""
+
+    def is_retried(self, reply: ToolReply) -> bool:
+        return False
+
+    def unwrap(self, reply: ToolReply) -> Json:
+        return {"error": json.dumps(reply.body)} if reply.status >= 400 else reply.body["response"]
+
+    def envelope(self, final: str, messages: list[Json]) -> Json:
+        return {"final_response": final}
+
+
+def test_the_reference_wrapper_gets_warnings_at_most():
+    report = report_on(AsTheReferenceDoes(), gather_s=0.3)
+    assert report.failed == (), [finding for finding in report.findings if finding.outcome == "failed"]
+    assert set(report.of(Outcome.WARNED)) == {
+        "auth.non_ascii",
+        "envelope.malformed",
+        "tools.retry_429",
+        "tools.retry_503",
+        "runs.concurrent",
+    }
+
+
 def test_every_rule_has_a_wrapper_that_breaks_it():
     told = {rule for _, rule in BROKEN} | {rule for _, rule, _ in WARNED}
     assert told == set(RULES)

@@ -302,6 +302,18 @@ async def test_a_reply_over_a_mebibyte_is_not_sent_and_changes_nothing(
         assert flags == ["said"]
 
 
+@pytest.mark.parametrize(("more", "status"), [(-1, 200), (0, 200), (1, 413)], ids=["under", "just", "over"])
+async def test_a_plan_may_answer_with_just_a_mebibyte(org: Org, more: int, status: int) -> None:
+    plan = [{"return": {"what_was_said": "args.text"}}]
+    echo = tool("echo", "Say it.", {"text": {"type": "string"}}, ["text"], simulation=plan)
+    run = await org.run(await org.agent(tools_schema=[echo]))
+    around = len(json.dumps({"what_was_said": ""}, separators=(",", ":")))
+    reply = await run.call("echo", {"text": "x" * (MEBIBYTE - around + more)})
+    assert reply.status_code == status, reply.text[:300]
+    if status == 200:
+        assert len(json.dumps(reply.json()["response"], separators=(",", ":"))) == MEBIBYTE + more
+
+
 async def test_a_forced_reply_over_a_mebibyte_is_refused_with_its_task(org: Org) -> None:
     error = {"code": 200, "response": "x" * (MEBIBYTE + 1)}
     rule = {"trigger": "after_n_calls", "tool": "*", "n": 1, "error": error}
