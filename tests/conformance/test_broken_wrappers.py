@@ -420,6 +420,9 @@ class AsTheReferenceDoes(OneAtATime, ComparesText, CrashesOnBrokenBodies, Ignore
     """What the wrapper of the product's own page does: text is compared, bodies are read unguarded, nothing
     is tried again, errors are handed on as text, and one dispatch is worked on at a time."""
 
+    def prompt(self, body: dict[str, Json], payload: Json) -> str:
+        return (payload or {}).get("user_instruction") or ""
+
     def is_retried(self, reply: ToolReply) -> bool:
         return False
 

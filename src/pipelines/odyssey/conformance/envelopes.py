@@ -179,7 +179,7 @@ def check_malformed(session: Session) -> Iterator[Finding]:
             400 <= answer.status < 500 or (answer.is_success and not case.is_refused)
         )
         found = f"{case.what}: the wrapper {answer.told}"
-        if not is_well and isinstance(answer, Answer) and answer.status >= 500 and case.is_refused:
+        if not is_well and isinstance(answer, Answer) and answer.status >= 500:
             crashed = crashed or found  # refused all the same, and nothing happened
         elif not is_well:
             yield failed("envelope.malformed", found)
