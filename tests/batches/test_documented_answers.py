@@ -253,6 +253,7 @@ MOST_SHOWN = 2  # items of a list
 LONGEST_SHOWN = 300
 _DIFFERENT = (  # in every run of the story, so that a new one changes little
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), "2026-11-16T12:00:00.000000Z"),
+    (re.compile(r"/\S+/python3[.\d]*"), "/usr/bin/python3"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "http://127.0.0.1:8420"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "0f" * 16),
     (re.compile(r"\b(scn|mtx|rev|drf)_[0-9a-f]{16,}"), r"\1_0123456789abcdef01234567"),

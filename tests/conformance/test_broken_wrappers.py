@@ -338,7 +338,7 @@ class ThinksTogether(SharesTheLastDispatch):
 
     def call(self, dispatch: Dispatch, tool: str, arguments: dict[str, Json]) -> Json:
         with suppress(threading.BrokenBarrierError):
-            self.read_all.wait(0.5)
+            self.read_all.wait(0.1)
         self.read_all.reset()
         return super().call(dispatch, tool, arguments)
 
