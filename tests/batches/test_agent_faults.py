@@ -165,9 +165,31 @@ def test_an_agent_with_tools_that_calls_none_gets_a_warning(api: Api):
     with played(lambda dispatch: dispatch.answer("I have looked into it.")) as agent:
         run = one_run(api, agent)
     assert run["status"] == "completed"
-    (warning,) = run["soft_warnings"]
+    without_messages, warning = run["soft_warnings"]
+    assert "has no `messages`" in without_messages
     assert "no call reached the proxy" in warning
     assert run["verdict"] == "FAIL"
+
+
+TRANSCRIPT = [{"role": "assistant", "content": "I have looked into it."}]
+SENT: dict[str, tuple[Any, str | None]] = {
+    "none": (None, "has no `messages`"),
+    "malformed": ("no list", "messages was dropped"),
+    "well formed": (TRANSCRIPT, None),
+}
+
+
+@pytest.mark.parametrize(("messages", "told"), SENT.values(), ids=SENT)
+def test_a_transcript_that_is_missing_or_malformed_is_pointed_out_once(
+    api: Api, messages: Any, told: str | None
+):
+    more = {} if messages is None else {"messages": messages}
+    with played(lambda dispatch: dispatch.answer("I have looked into it.", **more)) as agent:
+        run = one_run(api, agent)
+    assert run["status"] == "completed"
+    found = [warning for warning in run["soft_warnings"] if "messages" in warning]
+    assert len(found) == (0 if told is None else 1)
+    assert told is None or told in found[0]
 
 
 def test_a_reply_against_the_contract_is_not_judged(api: Api):

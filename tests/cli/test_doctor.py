@@ -145,7 +145,6 @@ def test_a_wsgi_app_is_examined_too(folder: Folder):
 WRONG_APPS = {
     "anyone is let in": (OPEN_DOOR, "auth", "anyone can dispatch"),
     "the ping comes before the auth": (PING_FIRST, "auth", "the ping comes before the auth"),
-    "tokens are compared as text": (AS_TEXT, "auth header", "crashes the agent (500)"),
     "another path": (GOOD_APP.replace("/dispatch", "/run"), "auth", "answers 404"),
     "another variable": (GOOD_APP.replace('"AGENT_TOKEN"', '"PATH"'), "ping", "gets 401"),
     "startup fails": (NO_LIFE, "import", "did not start"),
@@ -168,6 +167,16 @@ def test_what_is_wrong_with_an_app_is_said_with_what_to_change(folder: Folder, n
     found = seen.of(check, "problem")
     assert words in found["seen"]
     assert found["change"]
+
+
+def test_tokens_that_are_compared_as_text_are_a_warning(folder: Folder):
+    """A crash keeps strangers out, too; the reference wrapper does so."""
+    folder.write(app_py=AS_TEXT)
+    seen = folder.examined("--app", "app:app")
+    assert seen.problems == []
+    found = seen.of("auth header", "warning")
+    assert "crashes the agent (500)" in found["seen"]
+    assert "encode()" in found["change"]
 
 
 def test_a_ping_that_is_run_as_a_dispatch_is_a_warning(folder: Folder):

@@ -3,6 +3,7 @@
 import hmac
 import json
 import re
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -247,6 +248,19 @@ class SharesTheLastToken(GoodWrapper):
         return super().request(dispatch._replace(token=self.token), tool, arguments)
 
 
+class SharesTheLastDispatch(GoodWrapper):
+    """Proxy and token together, so that no call looks wrong by itself."""
+
+    last: Dispatch | None = None
+
+    def read(self, body: dict[str, Json], headers: dict[str, str]) -> Dispatch:
+        self.last = super().read(body, headers)
+        return self.last
+
+    def post(self, dispatch: Dispatch, tool: str, arguments: dict[str, Json]) -> ToolReply:
+        return super().post(self.last or dispatch, tool, arguments)
+
+
 class SharesTheFirstProxy(GoodWrapper):
     first: Dispatch | None = None
 
@@ -260,7 +274,6 @@ BROKEN = [
     (LetsEverybodyIn, "auth.required"),
     (WorksBeforeItRefuses, "auth.required"),
     (ComparesTheBeginning, "auth.wrong"),
-    (ComparesText, "auth.non_ascii"),
     (PingsFirst, "auth.before_ping"),
     (KnowsNoPing, "ping.answered"),
     (AlwaysFails, "response.status"),
@@ -274,8 +287,6 @@ BROKEN = [
     (ForbidsExtraFields, "envelope.unknown_fields"),
     (DecodesLatin1, "envelope.unicode"),
     (TakesSmallBodies, "envelope.large"),
-    (CrashesOnBrokenBodies, "envelope.malformed"),
-    (CrashesWithoutAProxy, "envelope.malformed"),
     (LosesThePath, "tools.path"),
     (SendsNoToken, "tools.bearer"),
     (WrapsTheArguments, "tools.json_body"),
@@ -283,13 +294,12 @@ BROKEN = [
     (ForwardsTheEnvelope, "tools.unwrapped"),
     (SpeaksOfTheEnvelope, "tools.unwrapped"),
     (RaisesOnErrors, "tools.error_survived"),
-    (IgnoresTheRateLimit, "tools.retry_429"),
-    (RetriesOnlyTheRateLimit, "tools.retry_503"),
     (RetriesEveryFailure, "tools.injected_not_retried"),
     (RetriesOnceUnderOneKey, "tools.injected_not_retried"),
     (IsImpatient, "tools.slow_reply"),
     (KeepsTheFirstToken, "runs.isolated"),
     (SharesTheLastToken, "runs.isolated"),
+    (SharesTheLastDispatch, "runs.isolated"),
     (SharesTheFirstProxy, "runs.isolated"),
 ]
 
@@ -299,6 +309,42 @@ def test_the_rule_that_is_broken_is_the_one_that_is_told(broken: type[GoodWrappe
     report = report_on(broken(), **({"slow_s": 30.0} if broken is IsImpatient else {}))
     assert report.failed == (rule,), [finding for finding in report.findings if finding.outcome == "failed"]
     assert not report.ok
+
+
+def test_runs_that_mix_are_found_every_time():
+    for _ in range(10):
+        report = report_on(SharesTheLastDispatch())
+        assert "runs.isolated" in report.failed
+
+
+class SharesAndNeverRetries(SharesTheLastDispatch):
+    """One call, never tried again: whether it would have gone astray cannot be seen."""
+
+    tries = 1
+
+
+def test_where_nothing_could_be_seen_isolation_is_not_passed():
+    for wrapper in (SharesAndNeverRetries(), IgnoresTheRateLimit()):
+        (found,) = [finding for finding in report_on(wrapper).findings if finding.rule == "runs.isolated"]
+        assert found.outcome is Outcome.NOT_OBSERVABLE
+        assert "tools.retry_429" in found.found
+
+
+class ThinksTogether(SharesTheLastDispatch):
+    """All dispatches are read before the first call: what each was told is lost to all but the last."""
+
+    def __init__(self) -> None:
+        self.read_all = threading.Barrier(FAST.at_once)
+
+    def call(self, dispatch: Dispatch, tool: str, arguments: dict[str, Json]) -> Json:
+        with suppress(threading.BrokenBarrierError):
+            self.read_all.wait(0.1)
+        self.read_all.reset()
+        return super().call(dispatch, tool, arguments)
+
+
+def test_calls_that_all_go_to_the_last_run_are_found():
+    assert "runs.isolated" in report_on(ThinksTogether(), gather_s=1.0).failed
 
 
 class OneAtATime(GoodWrapper):
@@ -346,6 +392,11 @@ class NumbersCallsTwice(GoodWrapper):
 
 
 WARNED = [
+    (ComparesText, "auth.non_ascii", {}),
+    (CrashesOnBrokenBodies, "envelope.malformed", {}),
+    (CrashesWithoutAProxy, "envelope.malformed", {}),
+    (IgnoresTheRateLimit, "tools.retry_429", {}),
+    (RetriesOnlyTheRateLimit, "tools.retry_503", {}),
     (OneAtATime, "runs.concurrent", {"gather_s": 0.3}),
     (PrefersTheHeader, "envelope.body_before_header", {}),
     (ParsesFirst, "auth.before_parsing", {}),
@@ -363,6 +414,35 @@ def test_what_is_allowed_but_costs_something_is_a_warning(odd: type[GoodWrapper]
     report = report_on(odd(), **changes)
     assert report.failed == ()
     assert report.of(Outcome.WARNED) == (rule,)
+
+
+class AsTheReferenceDoes(OneAtATime, ComparesText, CrashesOnBrokenBodies, IgnoresTheRateLimit):
+    """What the wrapper of the product's own page does: text is compared, bodies are read unguarded, nothing
+    is tried again, errors are handed on as text, and one dispatch is worked on at a time."""
+
+    def prompt(self, body: dict[str, Json], payload: Json) -> str:
+        return (payload or {}).get("user_instruction") or ""
+
+    def is_retried(self, reply: ToolReply) -> bool:
+        return False
+
+    def unwrap(self, reply: ToolReply) -> Json:
+        return {"error": json.dumps(reply.body)} if reply.status >= 400 else reply.body["response"]
+
+    def envelope(self, final: str, messages: list[Json]) -> Json:
+        return {"final_response": final}
+
+
+def test_the_reference_wrapper_gets_warnings_at_most():
+    report = report_on(AsTheReferenceDoes(), gather_s=0.3)
+    assert report.failed == (), [finding for finding in report.findings if finding.outcome == "failed"]
+    assert set(report.of(Outcome.WARNED)) == {
+        "auth.non_ascii",
+        "envelope.malformed",
+        "tools.retry_429",
+        "tools.retry_503",
+        "runs.concurrent",
+    }
 
 
 def test_every_rule_has_a_wrapper_that_breaks_it():

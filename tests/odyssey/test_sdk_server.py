@@ -163,6 +163,7 @@ def test_what_is_sent_for_code() -> None:
             name="Refunds", code="def run(): ...", tools_schema=[], base_url=server.url, api_key="k"
         )
         tool_endpoints.create_code(
+            org_id=1,  # as the product's page writes it; the key says which org it is
             name="prices",
             functions=[async_refunds],
             env_vars={"KEY": "a-credential"},
@@ -178,6 +179,7 @@ def test_what_is_sent_for_code() -> None:
         "tools_schema": [],
     }
     assert endpoint.path == "/api/tool-endpoints"
+    assert "org_id" not in endpoint.body
     assert endpoint.body["functions"].startswith(
         "async def async_refunds(envelope: Envelope) -> str:\n    await"
     )

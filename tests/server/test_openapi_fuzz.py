@@ -20,13 +20,15 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from desk import TOOLS, open_house
+from documented import closed
 from pipelines.server.app import App
 from pipelines.server.settings import load_settings
 from pipelines.wire.names import PROXY_BASE, TraceEventType
 
 # A batch that was asked for runs on threads of its own, which draw chance while hypothesis is drawing too.
 pytestmark = pytest.mark.filterwarnings("ignore:Do not use the .random. module inside strategies")
-SCHEMA = schemathesis.openapi.from_dict(App(load_settings({})).api.openapi())
+#: Closed: an answer with a field that the document does not name is a failure, too.
+SCHEMA = schemathesis.openapi.from_dict(closed(App(load_settings({})).api.openapi()))
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 
@@ -10,9 +14,72 @@ from pipelines.server.app import App
 from pipelines.server.openapi import Written
 from pipelines.server.settings import load_settings
 
-pytestmark = pytest.mark.anyio
+#: A generated client's functions are called so: a name here is never given to something else.
+OPERATION_IDS = re.findall(r"\w+", """
+    act_on_reviews adopt_draft append_tasks call_tool call_tool_by_jti cancel_batch cancel_matrix
+    cancel_run change_agent change_review_settings change_scenario check_plans claim_review
+    compare_batches compare_matrices create_agent create_dataset create_eval_run create_key
+    create_matrix create_run create_scenario create_variation delete_agent delete_credential
+    delete_scenario dismiss_draft download_agent_code draft_scenarios export_batch export_dataset
+    export_traces finish_run get_agent get_agent_response_schema get_batch get_code_mode get_dataset
+    get_draft get_eval_run get_eval_summary get_health get_heatmap get_matrix get_metrics get_readiness
+    get_review get_review_agreement get_review_progress get_review_settings get_run get_run_ledger
+    get_run_output get_run_trace get_scenario get_task get_variation give_review_verdict
+    ingest_telemetry judge_batch judge_run list_agents list_batches list_credentials list_datasets
+    list_drafts list_eval_runs list_keys list_marks list_matrices list_plans list_reviews list_run_tools
+    list_run_tools_by_jti list_runs list_scenarios list_tasks list_variations open_review publish_agent
+    record_event record_event_by_jti release_review reopen_review resume_batch resume_matrix revoke_key
+    set_credential test_connection upload_agent_code watch_batch watch_matrix whoami
+""")  # fmt: skip
 
 
+def each_operation() -> list[tuple[str, str, dict[str, Any]]]:
+    document = App(load_settings({})).api.openapi()
+    return [
+        (method, path, operation)
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    ]
+
+
+def test_operations_keep_their_names_and_every_one_has_a_name_of_its_own() -> None:
+    assert sorted(operation["operationId"] for _, _, operation in each_operation()) == OPERATION_IDS
+
+
+def test_every_operation_says_what_it_answers_with() -> None:
+    """One that is not in `server/document` has FastAPI's empty schema, and is told by it."""
+    for method, path, operation in each_operation():
+        for status, said in operation["responses"].items():
+            content = said.get("content", {})
+            assert content or status == "204", f"{method} {path} {status}: add it to server/document"
+            for kind, shown in content.items():
+                assert shown.get("schema"), f"{method} {path} {status} {kind}: add it to server/document"
+        assert operation["tags"]
+        is_open = not path.startswith(("/api/", "/v1/"))
+        assert is_open or operation["security"], f"{method} {path}"
+
+
+def test_no_schema_is_named_that_is_not_there_and_none_is_there_for_nothing() -> None:
+    document = App(load_settings({})).api.openapi()
+    named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert named == document["components"]["schemas"].keys()
+
+
+def test_no_schema_is_called_as_one_of_its_own_fields() -> None:
+    """Generated clients take the field for the class then: `openapi-python-client` did for `Error.error`."""
+    for name, schema in App(load_settings({})).api.openapi()["components"]["schemas"].items():
+        assert name.lower() not in schema.get("properties", {}), name
+
+
+def test_the_server_starts_without_what_only_the_document_needs() -> None:
+    asked = (
+        "import sys; import pipelines.server.app; print('pipelines.server.document.answers' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False"
+
+
+@pytest.mark.anyio
 async def test_strangers_who_ask_at_once_share_one_document_and_hold_up_nobody() -> None:
     api = App(load_settings({})).api
     make, made = api.openapi, []

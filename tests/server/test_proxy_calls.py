@@ -302,6 +302,18 @@ async def test_a_reply_over_a_mebibyte_is_not_sent_and_changes_nothing(
         assert flags == ["said"]
 
 
+@pytest.mark.parametrize(("more", "status"), [(-1, 200), (0, 200), (1, 413)], ids=["under", "just", "over"])
+async def test_a_plan_may_answer_with_just_a_mebibyte(org: Org, more: int, status: int) -> None:
+    plan = [{"return": {"what_was_said": "args.text"}}]
+    echo = tool("echo", "Say it.", {"text": {"type": "string"}}, ["text"], simulation=plan)
+    run = await org.run(await org.agent(tools_schema=[echo]))
+    around = len(json.dumps({"what_was_said": ""}, separators=(",", ":")))
+    reply = await run.call("echo", {"text": "x" * (MEBIBYTE - around + more)})
+    assert reply.status_code == status, reply.text[:300]
+    if status == 200:
+        assert len(json.dumps(reply.json()["response"], separators=(",", ":"))) == MEBIBYTE + more
+
+
 async def test_a_forced_reply_over_a_mebibyte_is_refused_with_its_task(org: Org) -> None:
     error = {"code": 200, "response": "x" * (MEBIBYTE + 1)}
     rule = {"trigger": "after_n_calls", "tool": "*", "n": 1, "error": error}
@@ -516,11 +528,36 @@ async def test_past_the_rate_calls_wait_and_leave_no_row(tmp_path: Path) -> None
         answered(await other.call("get_order", ORDER))
 
 
-async def test_the_rate_is_sixty_a_minute_unless_set(tmp_path: Path) -> None:
-    async with open_house(tmp_path, proxy_rate_limit=None) as house:
+async def test_a_run_that_was_slowed_down_says_so_when_it_ends(tmp_path: Path) -> None:
+    async with open_house(tmp_path, proxy_rate_limit=1) as house:
+        slowed, other = await house.owner.run(), await house.owner.run()
+        for run in (slowed, other):
+            answered(await run.call("get_order", ORDER))
+        for _ in range(2):
+            refused(await slowed.call("get_order", ORDER), 429, "rate_limited")
+        for number in range(11):
+            assert (await slowed.event("thinking", {"text": "Hm."})).status_code == (
+                200 if number < 10 else 429
+            )
+        told = answered(await slowed.finish())["soft_warnings"]
+        assert [warning for warning in told if "2 tool calls were refused for the rate limit" in warning]
+        assert [warning for warning in told if "1 trace event was refused for the rate limit" in warning]
+        assert not [
+            warning for warning in answered(await other.finish())["soft_warnings"] if "rate" in warning
+        ]
+
+
+async def test_where_a_server_is_reached_from_elsewhere_the_rate_is_sixty_a_minute(tmp_path: Path) -> None:
+    async with open_house(tmp_path, proxy_rate_limit=None, host="0.0.0.0") as house:
         run = await house.owner.run()
         statuses = [(await run.call("get_order", ORDER)).status_code for _ in range(62)]
         assert statuses == [200] * 60 + [429] * 2
+
+
+async def test_on_loopback_there_is_no_rate_unless_asked_for(tmp_path: Path) -> None:
+    async with open_house(tmp_path, proxy_rate_limit=None) as house:
+        run = await house.owner.run()
+        assert {(await run.call("get_order", ORDER)).status_code for _ in range(100)} == {200}
 
 
 async def test_a_rate_of_zero_is_no_limit(run: DrivenRun) -> None:

@@ -15,7 +15,7 @@ def test_the_defaults_are_those_of_the_table() -> None:
     for setting in SETTINGS:
         assert str(getattr(loaded, setting.field)) == str(setting.default)
     assert loaded.host == "127.0.0.1"
-    assert loaded.proxy_rate_limit == 60
+    assert loaded.calls_a_minute == 0
 
 
 def test_a_flag_wins_over_its_variable_and_a_variable_over_the_default() -> None:
@@ -26,7 +26,23 @@ def test_a_flag_wins_over_its_variable_and_a_variable_over_the_default() -> None
 
 def test_zero_is_a_value() -> None:
     loaded = load_settings({"PIPELINES_PROXY_RATE_LIMIT": "0"}, port=0)
-    assert (loaded.port, loaded.proxy_rate_limit) == (0, 0)
+    assert (loaded.port, loaded.calls_a_minute) == (0, 0)
+
+
+PLACES: dict[str, tuple[dict[str, str], int]] = {
+    "on loopback there is no limit": ({}, 0),
+    "on loopback by name": ({"PIPELINES_HOST": "localhost"}, 0),
+    "reached from elsewhere": ({"PIPELINES_HOST": "0.0.0.0"}, 60),
+    "reached through something in front": ({"PIPELINES_PUBLIC_URL": "https://odyssey.example.com"}, 60),
+    "asked for on loopback": ({"PIPELINES_PROXY_RATE_LIMIT": "60"}, 60),
+    "asked not to have one": ({"PIPELINES_HOST": "0.0.0.0", "PIPELINES_PROXY_RATE_LIMIT": "0"}, 0),
+    "asked to depend": ({"PIPELINES_HOST": "::", "PIPELINES_PROXY_RATE_LIMIT": "auto"}, 60),
+}
+
+
+@pytest.mark.parametrize(("environment", "limit"), PLACES.values(), ids=PLACES)
+def test_the_rate_limit_fits_the_place(environment: dict[str, str], limit: int) -> None:
+    assert load_settings(environment).calls_a_minute == limit
 
 
 @pytest.mark.parametrize(

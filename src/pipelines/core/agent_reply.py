@@ -19,7 +19,7 @@ MAX_METADATA_BYTES = 256 * 1024
 MOST_WARNED = 3  # problems of one transcript: more of them say the same
 
 _ENVELOPE_HINT = 'send {"final_response": "…"}, and optionally `messages` and `metadata`'
-_DROPPED = "messages was dropped"
+DROPPED = "messages was dropped"
 _HTML = re.compile(rb"\s*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>\s*([^<]{1,120})", re.IGNORECASE)
 
@@ -34,6 +34,11 @@ class AgentReply:
     def messages_json(self) -> list[Json] | None:
         """The transcript in its one normal form, for storing and showing."""
         return None if self.messages is None else [message.as_json() for message in self.messages]
+
+    @property
+    def is_thin(self) -> bool:
+        """It was sent without a transcript: one that was dropped has been told of."""
+        return self.messages is None and not any(each.startswith(DROPPED) for each in self.soft_warnings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +104,7 @@ def check_response_contract(reply: AgentReply, contract: JsonObject | None) -> C
     if reply.messages is not None:
         why = "no assistant message of the transcript has text"
     else:
-        dropped = (warning for warning in reply.soft_warnings if warning.startswith(_DROPPED))
+        dropped = (warning for warning in reply.soft_warnings if warning.startswith(DROPPED))
         why = next(dropped, "the reply has no `messages`")
     return ContractViolation(
         detail=f"the response contract asks for a gradeable transcript: {why}",
@@ -111,11 +116,11 @@ def _read_messages(value: Json, warnings: list[str]) -> tuple[Message, ...] | No
     if value is None:
         return None
     if count_values(value, MOST_VALUES) > MOST_VALUES:
-        warnings.append(f"{_DROPPED}: it holds more than {MOST_VALUES:,} values")
+        warnings.append(f"{DROPPED}: it holds more than {MOST_VALUES:,} values")
         return None
     messages, problems = read_messages(value)
     if problems:
-        warnings.append(f"{_DROPPED}: {_told(problems)}")
+        warnings.append(f"{DROPPED}: {_told(problems)}")
         return None
     odd = list(oddities(messages))
     if odd:

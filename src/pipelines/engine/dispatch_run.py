@@ -25,6 +25,7 @@ from pipelines.wire.names import PROXY_BASE, RunStatus
 
 log = logging.getLogger(__name__)
 TRANSCRIPT_FULL = "messages was left out: the conversation's transcript would be over 8 MiB"
+NO_MESSAGES = "the reply has no `messages`: of what the agent said only the final response is known"
 END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrupted
 
 
@@ -36,6 +37,7 @@ class _Session:
     history: list[Message] = field(default_factory=list)
     responses: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    is_thin: bool = False  # a turn came without a transcript
     last: AgentReply | None = None
     transcript_bytes: int = 0  # of what the agent told turn by turn: all of it is sent again in each
 
@@ -100,6 +102,7 @@ class Dispatcher:
     def _take_in(self, session: _Session, reply: AgentReply, turn: int) -> None:
         prefix = f"turn {turn + 1}: " if turn else ""
         session.warnings += [prefix + warning for warning in reply.soft_warnings]
+        session.is_thin |= reply.is_thin
         session.responses.append(reply.final_response)
         messages = reply.messages
         if session.is_conversation and messages is not None:
@@ -152,7 +155,9 @@ class Dispatcher:
 
     async def _end(self, run: Run, ending: Ending, session: _Session) -> None:
         """The world is closed first, so that the verdict is about all that ever happens in it."""
-        whole = replace(ending, soft_warnings=[*_listed(run.soft_warnings), *session.warnings])
+        is_thin = session.is_thin and ending.status is RunStatus.COMPLETED
+        thin = [NO_MESSAGES] if is_thin else []
+        whole = replace(ending, soft_warnings=[*_listed(run.soft_warnings), *session.warnings, *thin])
         for _ in range(END_TRIES):
             try:
                 await self._platform.live_runs.close(run.id)

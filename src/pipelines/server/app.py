@@ -132,7 +132,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
     )
-    whole.proxy = Proxy(platform, answerer, rate_limit=settings.proxy_rate_limit)
+    whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
     code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)

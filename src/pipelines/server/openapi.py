@@ -1,4 +1,7 @@
-"""The OpenAPI document: the management API as FastAPI sees it, and the proxy, which is not FastAPI's."""
+"""The OpenAPI document: parameters and bodies as FastAPI sees them, names and answers from `document/`.
+
+Made when somebody first asks for it. Requests are not checked by it, and answers are not made by it.
+"""
 
 import asyncio
 from typing import Any
@@ -8,49 +11,33 @@ from fastapi import FastAPI
 from pipelines.core.json_text import dumps
 from pipelines.server import docs_page
 from pipelines.server.tokens import takes_tokens
-from pipelines.wire.names import (
-    HEADER_ACTOR_ID,
-    HEADER_IDEMPOTENCY_KEY,
-    HEADER_RUN_TOKEN,
-    OTLP_TRACES,
-    PROXY_BASE,
-    TraceEventType,
-)
+from pipelines.wire.names import API_V1, HEADER_RUN_TOKEN, OTLP_TRACES, PROXY_BASE
 
-_ERROR = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "detail": {"type": "string", "description": "the message again; under /api/v1 only"},
-        "error": {
-            "type": "object",
-            "required": ["code", "message"],
-            "properties": {
-                "code": {"type": "string"},
-                "message": {"type": "string"},
-                "details": {},
-                "retryable": {"type": "boolean"},
-            },
-        },
-    },
-}
-_JSON_ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+Described = dict[str, Any]
 _EVERYWHERE = {
     "400": "The request cannot be read.",
     "401": "Who is asking is not known.",
     "403": "The key's role does not allow it.",
     "404": "Not there, or another org's.",
     "409": "Not in the present state.",
-    "413": "The body is over the limit.",
-    "415": "Not a kind of body this takes.",
     "422": "Read, understood and wrong: details list every problem.",
     "503": "Could not be stored; worth a retry.",
 }
+_WITH_BODY = {"413": "The body is over the limit.", "415": "Not a kind of body this takes."}
 _PROXY_ONLY = {"429": "Too many calls; Retry-After says how long to wait.", "502": "Could not be simulated."}
+_UNASKED = {"/metrics": {"401": "A key is needed here."}, "/health/ready": {"503": "Not ready, and why."}}
+_SECURITY_SCHEMES = {
+    "api_key": {"type": "http", "scheme": "bearer", "description": "pk_live_…"},
+    "api_key_header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+    "run_token": {"type": "http", "scheme": "bearer", "description": "the token of one run"},
+    "run_token_header": {"type": "apiKey", "in": "header", "name": HEADER_RUN_TOKEN},
+}
+_RETRY_AFTER = {"Retry-After": {"description": "whole seconds", "schema": {"type": "integer"}}}
 
 
 def install(app: FastAPI) -> None:
-    def document() -> dict[str, Any]:
+    def document() -> Described:
         if app.openapi_schema is None:
             app.openapi_schema = _complete(FastAPI.openapi(app))
         return app.openapi_schema
@@ -83,102 +70,83 @@ class Written:
         return dumps(document), docs_page.render(document).encode()
 
 
-def _complete(document: dict[str, Any]) -> dict[str, Any]:
-    components = document.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
-    for name in ("HTTPValidationError", "ValidationError"):
+def _complete(document: Described) -> Described:
+    from pipelines.server.document import answers, proxy
+
+    document["tags"] = [{"name": name, "description": about} for name, about in answers.TAGS.items()]
+    document["paths"] |= proxy.paths()
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):  # errors are told in our own shape
         schemas.pop(name, None)
-    schemas["Error"] = _ERROR
-    components["securitySchemes"] = {
-        "api_key": {"type": "http", "scheme": "bearer", "description": "pk_live_…"},
-        "api_key_header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
-        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
-        "run_token": {"type": "http", "scheme": "bearer", "description": "the token of one run"},
-        "run_token_header": {"type": "apiKey", "in": "header", "name": HEADER_RUN_TOKEN},
-    }
+    schemas |= {name: {"title": name, **schema} for name, schema in _objects(answers.SCHEMAS)}
+    document["components"]["securitySchemes"] = _SECURITY_SCHEMES
+    known = {(operation.method.lower(), operation.path): operation for operation in answers.OPERATIONS}
     for path, operations in document["paths"].items():
-        for operation in operations.values():
-            if path.startswith("/api/") or path == OTLP_TRACES:
-                operation["security"] = [{"api_key": []}, {"api_key_header": []}]
-                if takes_tokens(path):
-                    operation["security"].append({"token": []})
-                _add_errors(operation, _EVERYWHERE)
-    for base, parameters in (
-        (PROXY_BASE, []),
-        (f"{PROXY_BASE}/runs/{{jti}}", [_path_parameter("jti")]),
-    ):
-        for path, operations in _proxy_paths(base, parameters).items():
-            document["paths"][path] = operations
+        for method, described in operations.items():
+            operation = known.get((method, path))
+            if operation is not None:
+                described["operationId"] = operation.id
+                described["responses"] = {
+                    str(status): _answer(operation.id, status, content, answers.examples())
+                    for status, content in operation.answers.items()
+                }
+            described.setdefault("description", described["summary"])
+            _secure(path, described)
+            _add_errors(path, described)
+            if path in proxy.CALLS:
+                _add_tool_failures(described, proxy.SOURCE_HEADER)
     return document
 
 
-def _proxy_paths(base: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
-    actor = _header(HEADER_ACTOR_ID, "which sub-agent is acting")
-    once = _header(HEADER_IDEMPOTENCY_KEY, "a retry with the same key gets the first reply")
-    kinds = list(TraceEventType)
-    return {
-        f"{base}/tools": {
-            "get": _operation("The run's tools.", parameters),
-        },
-        f"{base}/tools/{{tool_name}}": {
-            "post": _operation(
-                "One tool call: the body is the arguments object. Errors of the simulated backend and"
-                " injected failures answer with their own status.",
-                [*parameters, _path_parameter("tool_name"), actor, once],
-                body=True,
-                extra={"default": "what the tool answered"},
-            ),
-        },
-        f"{base}/traces/{{event_type}}": {
-            "post": _operation(
-                "What the agent reports about itself; `__occurred_at` (ISO-8601) orders it.",
-                [*parameters, _path_parameter("event_type", enum=[kind.value for kind in kinds]), actor],
-                body=True,
-            ),
-        },
-    }
+def _objects(schemas: Described) -> list[tuple[str, Described]]:
+    return sorted(schemas.items())
 
 
-def _operation(
-    summary: str,
-    parameters: list[dict[str, Any]],
-    *,
-    body: bool = False,
-    extra: dict[str, str] | None = None,
-) -> dict[str, Any]:
-    operation: dict[str, Any] = {
-        "tags": ["proxy"],
-        "summary": summary,
-        "parameters": parameters,
-        "security": [{"run_token": []}, {"run_token_header": []}],
-        "responses": {"200": {"description": "OK", "content": {"application/json": {}}}},
-    }
-    for status, text in (extra or {}).items():
-        operation["responses"][status] = {"description": text}
-    _add_errors(operation, _EVERYWHERE | _PROXY_ONLY)
-    if body:
-        operation["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": {"type": "object"}}},
-        }
-    return operation
+def _answer(name: str, status: int, answered: Any, examples: Described) -> Described:
+    if answered is None:
+        return {"description": "Done."}
+    if isinstance(answered, str):
+        answered = {"application/json": {"$ref": f"#/components/schemas/{answered}"}}
+    content = {kind: {"schema": schema} for kind, schema in answered.items()}
+    example = examples.get(f"{name} {status}")
+    if example is not None:
+        content["application/json"]["example"] = example
+    return {"description": _SAID.get(status, "OK"), "content": content}
 
 
-def _add_errors(operation: dict[str, Any], statuses: dict[str, str]) -> None:
-    operation["responses"].pop("422", None)
-    for status, text in statuses.items():
-        operation["responses"].setdefault(status, {"description": text, "content": _JSON_ERROR})
+_SAID = {200: "OK", 201: "Made.", 202: "Asked for: it goes on by itself."}
 
 
-def _path_parameter(name: str, **schema: Any) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", **schema}}
+def _secure(path: str, described: Described) -> None:
+    if path.startswith(PROXY_BASE):
+        described["security"] = [{"run_token": []}, {"run_token_header": []}]
+    elif path.startswith("/api/") or path == OTLP_TRACES:
+        described["security"] = [{"api_key": []}, {"api_key_header": []}]
+        if takes_tokens(path):
+            described["security"].append({"token": []})
 
 
-def _header(name: str, description: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "header",
-        "required": False,
-        "description": description,
-        "schema": {"type": "string"},
-    }
+def _add_errors(path: str, described: Described) -> None:
+    described["responses"].pop("422", None)
+    statuses = _UNASKED.get(path, {})
+    if "security" in described:
+        statuses = _EVERYWHERE | (_WITH_BODY if "requestBody" in described else {})
+    if path.startswith(PROXY_BASE):
+        statuses = statuses | _PROXY_ONLY
+    name = "ErrorAnswerWithDetail" if path.startswith(API_V1) else "ErrorAnswer"
+    for status in sorted(statuses):
+        said: Described = {"description": statuses[status]}
+        said |= {"headers": _RETRY_AFTER} if status in ("429", "503") else {}
+        said["content"] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+        described["responses"].setdefault(status, said)
+
+
+def _add_tool_failures(described: Described, source: Described) -> None:
+    """A failure rule, or a plan, may answer with any status; what it says is in the tool's own reply."""
+    failure = {"application/json": {"schema": {"$ref": "#/components/schemas/ToolFailure"}}}
+    for status, said in described["responses"].items():
+        said["headers"] = {**said.get("headers", {}), **source}
+        if status != "200":
+            said["content"] = failure
+    told = "What the tool answered with a status of its own."
+    described["responses"]["default"] = {"description": told, "headers": source, "content": failure}

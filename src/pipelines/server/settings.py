@@ -23,6 +23,7 @@ DURABLE_FILE = "durable.db"
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
 MOST_DIGITS = 18
+SHARED_RATE_LIMIT = 60  # tool calls a minute per run, where a server is reached from elsewhere
 TEN_YEARS_S = 315_360_000  # a run that stays open longer is a slip, and the calendar ends
 RANGES = (
     ("PIPELINES_PORT", "port", 0, 65_535),
@@ -66,7 +67,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_SECRET_KEY", "secret_key", "", "32 bytes in base64, for secrets; empty: a key file"),
     Setting("PIPELINES_PUBLIC_URL", "public_url", "", "base URL at which agents reach us; empty: our own"),
     Setting("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", "auto", "yes, no or auto"),
-    Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", 60, "tool calls a minute per run; 0: no limit"),
+    Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", "auto", "calls a minute per run, 0 or auto"),
     Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
     Setting("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 200_000, "runs of one matrix, baselines too"),
@@ -104,7 +105,7 @@ class Settings:
     secret_key: str
     public_url: str
     allow_private_endpoints: str
-    proxy_rate_limit: int
+    proxy_rate_limit: str
     manual_run_ttl_s: int
     upload_limit_mb: int
     eval_matrix_runs: int
@@ -156,6 +157,13 @@ class Settings:
         if self.allow_private_endpoints == "auto":
             return is_loopback(self.host)
         return self.allow_private_endpoints == "yes"
+
+    @property
+    def calls_a_minute(self) -> int:
+        """Of one run; 0 is no limit. On one's own machine nobody else has to be kept from waiting."""
+        if self.proxy_rate_limit == "auto":
+            return 0 if self.is_private else SHARED_RATE_LIMIT
+        return int(self.proxy_rate_limit)
 
     @property
     def runs_unsafe_code(self) -> bool:
@@ -221,10 +229,14 @@ def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> 
 def _value(setting: Setting, text: str, problems: list[Problem]) -> Any:
     if not isinstance(setting.default, int):
         return text
-    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+    if not _is_number(text):
         problems.append(Problem(path=setting.variable, message=f"must be a whole number, not {text[:40]!r}"))
         return setting.default
     return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def _problems(values: Mapping[str, Any]) -> list[Problem]:
@@ -236,6 +248,10 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
         if values[field] not in choices:
             *others, last = map(repr, choices)
             found.append(Problem(path=variable, message=f"must be {', '.join(others)} or {last}"))
+    limit = values["proxy_rate_limit"]
+    if limit != "auto" and not _is_number(limit):
+        message = f"must be a whole number or 'auto', not {limit[:40]!r}"
+        found.append(Problem(path="PIPELINES_PROXY_RATE_LIMIT", message=message))
     url = values["database_url"]
     if url and (url == SQLITE or not url.startswith((SQLITE, *POSTGRES))):
         found.append(

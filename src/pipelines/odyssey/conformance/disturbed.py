@@ -5,14 +5,20 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...wire.names import Source
 from .proxy import Peer, ProxyReply, SeenRequest, StandInRun, busy
-from .report import Finding, failed, passed, skipped, warned
+from .report import Finding, failed, not_observable, passed, skipped, warned
 from .session import NO_CALL, Session, Visit
 
 INJECTED = {"error": {"code": "service_unavailable", "message": "The service is down."}}
 MOST_LIKELY_DELIBERATE = 2  # an agent may try once more; a client's retries are more
+NOTHING_SHOWN = (
+    "no run made a second call, nor a second try of its first, while another was open: whether they share a"
+    " token would not show; see tools.retry_429, or give an instruction that takes two calls (--instruction)"
+)
+STAGES = 2  # runs that are let go on one by one: a proxy that all share can be that of one of them at most
 CALLED_NOTHING = "the agent made no tool call this time"
 LOOK_S = 0.05
 PATIENCE_S = 10.0  # with our own threads
@@ -47,7 +53,9 @@ def _retried(rule: str, visit: Visit, what: str) -> Finding:
         return skipped(rule, CALLED_NOTHING)
     if len(visit.repeated) > 1:
         return passed(rule, "the call came again")
-    return failed(rule, f"{visit.calls[0].tool} was answered with {what} and was not called again")
+    found = f"{visit.calls[0].tool} was answered with {what} and was not called again"
+    # Where the agent goes on, a run counts what was refused (`soft_warnings`); where it ends, the run fails.
+    return warned(rule, found) if visit.ok else failed(rule, f"{found}: the wrapper {visit.answer.told}")
 
 
 def _waited(session: Session, visit: Visit, limited: BusyFirst) -> Finding:
@@ -146,33 +154,88 @@ def check_slow(session: Session) -> Iterator[Finding]:
         yield passed(rule, f"a reply after {session.options.slow_s:g} s was waited for")
 
 
+class Later(NamedTuple):
+    """A call that came when one run alone had been let go on."""
+
+    of: StandInRun  # the run that was let go on last
+    to: StandInRun
+    call: SeenRequest
+
+
 @dataclass(slots=True)
 class Gathering:
     """The first call of each run waits until every run has made one, and is then sent back to try again.
 
-    The second try shows a token that another run's dispatch has overwritten in the meantime.
+    The first two are let go on one after the other, while the others are still held: what comes next is the
+    second try of the one that was let go on, wherever it goes. A wrapper that keeps the proxy or the token of
+    the last dispatch for all of them sends at least one of the two into another run.
     """
 
     size: int
     patience_s: float
     reply: ProxyReply
-    arrived: set[str] = field(default_factory=set)
+    arrived: list[StandInRun] = field(default_factory=list)
     together: int = 0  # how many were open at once
+    later: list[Later] = field(default_factory=list)
+    doubled: StandInRun | None = None  # got the same call twice, while its first was held
+    _released: list[StandInRun] = field(default_factory=list)
     _moved: threading.Condition = field(default_factory=threading.Condition)
     _is_over: bool = False
 
     def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
-        if call.number > 1:
-            return None
         with self._moved:
-            self.arrived.add(run.jti)
+            if call.number > 1:
+                if self._released:
+                    self.later.append(Later(self._released[-1], run, call))
+                elif call.what == run.calls[0].what:
+                    self.doubled = self.doubled or run
+                self._moved.notify_all()
+                return None
+            self.arrived.append(run)
             if not self._is_over:
                 self.together = len(self.arrived)
             self._moved.notify_all()
             self._moved.wait_for(lambda: self._is_over or len(self.arrived) == self.size, self.patience_s)
             self._is_over = True
+            self._wait_for_turn(run)
+            self._released.append(run)
             self._moved.notify_all()
         return self.reply
+
+    def _wait_for_turn(self, run: StandInRun) -> None:
+        """Behind the first two that came, each of which has shown where its second try goes, or has ended."""
+        place = next(at for at, each in enumerate(self.arrived) if each is run)
+        until = time.monotonic() + self.patience_s
+        while time.monotonic() < until and not self._is_turn_of(place):
+            self._moved.wait(LOOK_S)
+
+    def _is_turn_of(self, place: int) -> bool:
+        before = self.arrived[: min(place, STAGES)]
+        shown = [later.of for later in self.later]
+        return all(
+            any(each is run for each in self._released)
+            and (run.is_answered.is_set() or any(each is run for each in shown))
+            for run in before
+        )
+
+    def strayed(self) -> tuple[StandInRun, StandInRun] | None:
+        """A run whose second try went to another one, and that other one."""
+        for of, to, call in self.later:
+            if to is of or len([each for each in of.calls if each.what == of.calls[0].what]) > 1:
+                continue
+            own_tries = 2 if any(each is to for each in self._before(of)) else 1
+            same = [each for each in to.calls if each.what == call.what]
+            if call.what == of.calls[0].what and len(same) > own_tries:
+                return of, to
+        return None
+
+    def has_shown(self) -> bool:
+        """Whether a run went on calling while others were held: else where it would go is not known."""
+        return any(of is to for of, to, _ in self.later)
+
+    def _before(self, run: StandInRun) -> list[StandInRun]:
+        place = next(at for at, each in enumerate(self._released) if each is run)
+        return self._released[:place]
 
 
 def check_runs(session: Session) -> Iterator[Finding]:
@@ -180,7 +243,7 @@ def check_runs(session: Session) -> Iterator[Finding]:
     gathering = Gathering(options.at_once, options.gather_s, busy(429, "rate_limited", options.retry_after_s))
     with ThreadPoolExecutor(options.at_once) as pool:
         visits = list(pool.map(lambda _: session.visit(gathering), range(options.at_once)))
-    yield _isolated(session, visits)
+    yield _isolated(session, visits, gathering)
     broken = next((visit for visit in visits if not visit.ok), None)
     if broken is not None:
         told = f"of {len(visits)} dispatches at once, one was not served: the wrapper {broken.answer.told}"
@@ -194,11 +257,23 @@ def check_runs(session: Session) -> Iterator[Finding]:
         yield passed("runs.concurrent", f"{len(visits)} dispatches were worked on at the same time")
 
 
-def _isolated(session: Session, visits: list[Visit]) -> Finding:
+def _isolated(session: Session, visits: list[Visit], gathering: Gathering) -> Finding:
     """Every call of every visit so far counts, not only those that came at once."""
     rule = "runs.isolated"
     if session.proxy.mixed:
         return failed(rule, session.proxy.mixed[0])
+    strayed = gathering.strayed()
+    if strayed is not None:
+        of, to = strayed
+        return failed(
+            rule, f"a call of run {of.jti[:8]} came to run {to.jti[:8]}, with its proxy and its token"
+        )
     if not any(visit.calls for visit in visits):
         return skipped(rule, NO_CALL)
+    silent = next((visit.run for visit in visits if not visit.calls), None)
+    if silent is not None and gathering.doubled is not None:
+        told = f"run {silent.jti[:8]} got no call, and run {gathering.doubled.jti[:8]} got the same one twice"
+        return failed(rule, told)
+    if gathering.together > 1 and not gathering.has_shown():
+        return not_observable(rule, NOTHING_SHOWN)
     return passed(rule, f"{len(visits)} runs at once kept to their own proxies and tokens")

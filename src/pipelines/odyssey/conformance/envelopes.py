@@ -168,6 +168,7 @@ MALFORMED = (
 
 def check_malformed(session: Session) -> Iterator[Finding]:
     cases = [case for case in MALFORMED if case.is_refused or session.works]
+    crashed = None
     for case in cases:
         run = session.proxy.open_run()
         headers = {HEADER_RUN_TOKEN: run.token, HEADER_PROXY_URL: session.proxy.url_of(run)}
@@ -177,7 +178,13 @@ def check_malformed(session: Session) -> Iterator[Finding]:
         is_well = isinstance(answer, Answer) and (
             400 <= answer.status < 500 or (answer.is_success and not case.is_refused)
         )
-        if not is_well:
-            yield failed("envelope.malformed", f"{case.what}: the wrapper {answer.told}")
+        found = f"{case.what}: the wrapper {answer.told}"
+        if not is_well and isinstance(answer, Answer) and answer.status >= 500:
+            crashed = crashed or found  # refused all the same, and nothing happened
+        elif not is_well:
+            yield failed("envelope.malformed", found)
             return
+    if crashed is not None:
+        yield warned("envelope.malformed", crashed)
+        return
     yield passed("envelope.malformed", f"{len(cases)} forms were told apart from a dispatch")

@@ -15,7 +15,8 @@ router = APIRouter(tags=["telemetry"])
 MOST_SENT = 16 * 1024 * 1024  # bytes as they are sent; unpacked they may be twice that
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 _BINARY: JsonObject = {"schema": {"type": "string", "format": "binary"}}
-_OTLP: JsonObject = {"schema": {"type": "object", "properties": {"resourceSpans": {"type": "array"}}}}
+_SPANS: JsonObject = {"type": "array", "items": {"type": "object"}}
+_OTLP: JsonObject = {"schema": {"type": "object", "properties": {"resourceSpans": _SPANS}}}
 _SPAN: JsonObject = {
     "type": "object",
     "required": ["name", "trace_id", "span_id"],

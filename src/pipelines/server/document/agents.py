@@ -1,0 +1,139 @@
+"""Agents, their code and their plans, as they are answered."""
+
+from pipelines.server.document.parts import (
+    BINARY,
+    ID,
+    MOMENT,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    WHOLE,
+    YES_NO,
+    Operation,
+    Schemas,
+    either,
+    listed,
+    one_of,
+    or_null,
+    page_of,
+    record,
+    ref,
+    told,
+)
+
+_MODE = one_of(("external_http", "code"))
+_HEAD = {
+    "id": ID,
+    "version": told(ID, "each change is a new one"),
+    "status": one_of(("draft", "published")),
+    "name": TEXT,
+    "description": TEXT,
+    "mode": _MODE,
+    "endpoint_url": or_null(TEXT),
+    "auth_header_name": or_null(TEXT),
+    "run_timeout_s": WHOLE,
+    "has_auth_header_value": told(YES_NO, "the value itself is never shown"),
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+}
+_CODE = {
+    "code": or_null(ref("AgentCode")),
+    "entrypoint": or_null(TEXT),
+    "requirements": or_null(TEXT),
+    "secrets": told(listed(TEXT), "names of credentials"),
+}
+SCHEMAS: Schemas = {
+    "Tool": record(
+        "A tool as the agent declares it.",
+        {"name": TEXT, "description": TEXT, "input_schema": told(OBJECT, "JSON Schema of the arguments")},
+        {
+            "output_schema": told(OBJECT, "JSON Schema of the response"),
+            "default_execution_mode": one_of(("sandbox", "passthrough")),
+            "passthrough_binding": OBJECT,
+            "ledger_write_policy": one_of(("record_only", "adapter", "none")),
+            "ledger_adapter": OBJECT,
+            "simulation": told(
+                either(listed(OBJECT), OBJECT), "an authored plan: its steps, or an object with them"
+            ),
+        },
+    ),
+    "AgentCode": record(
+        "Where the code of an agent came from, and how much it is.",
+        {
+            "source": one_of(("paste", "files", "zip", "git")),
+            "hash": TEXT,
+            "files": WHOLE,
+            "bytes": told(WHOLE, "unpacked"),
+            "entrypoint": TEXT,
+        },
+        {"url": TEXT, "ref": TEXT, "directory": TEXT, "commit": or_null(TEXT)},
+    ),
+    "Agent": record(
+        "An agent at one of its versions.",
+        {
+            **_HEAD,
+            "tools_schema": listed(ref("Tool")),
+            "ledger_schema": or_null(OBJECT),
+            "response_contract": or_null(OBJECT),
+            "config": told(OBJECT, "sub_agents, topology"),
+            "max_concurrency": WHOLE,
+            "variation_delivery": one_of(("system", "user", "tool_result")),
+        },
+        _CODE,
+    ),
+    "AgentSummary": record(
+        "An agent in a list.",
+        {name: _HEAD[name] for name in ("id", "version", "status", "name", "has_auth_header_value")}
+        | {"created_at": MOMENT, "updated_at": MOMENT},
+        {
+            name: _HEAD[name]
+            for name in ("description", "mode", "endpoint_url", "auth_header_name", "run_timeout_s")
+        },
+    ),
+    "AgentPage": page_of("AgentSummary", "agents"),
+    "ConnectionTest": record(
+        "Whether an agent could be sent a run.",
+        {
+            "ok": YES_NO,
+            "http_status": or_null(WHOLE),
+            "latency_ms": NUMBER,
+            "problem": or_null(TEXT),
+            "hint": told(or_null(TEXT), "what to change; an agent that is ok may still get one"),
+        },
+    ),
+    "ToolPlan": record(
+        "What one tool does in a simulated world.",
+        {
+            "tool": TEXT,
+            "origin": one_of(("authored", "read", "model")),
+            "confidence": NUMBER,
+            "is_guess": YES_NO,
+            "settled_by": told(or_null(TEXT), "what would make it more than a guess"),
+            "plan": told(or_null(listed(OBJECT)), "its steps"),
+            "notes": listed(TEXT),
+        },
+    ),
+    "PlanList": record(
+        "The plans of an agent's tools, and what of the behaviour text they leave out.",
+        {
+            "items": listed(ref("ToolPlan")),
+            "not_understood": listed(TEXT),
+            "without_effect": listed(TEXT),
+        },
+    ),
+    "PlanCheck": record("What is wrong with plans.", {"ok": YES_NO, "problems": listed(ref("Problem"))}),
+}
+_ZIP = {"application/zip": BINARY}
+OPERATIONS = (
+    Operation("create_agent", "POST", "/api/agents", {201: "Agent"}),
+    Operation("list_agents", "GET", "/api/agents", {200: "AgentPage"}),
+    Operation("get_agent", "GET", "/api/agents/{agent_id}", {200: "Agent"}),
+    Operation("change_agent", "PUT", "/api/agents/{agent_id}", {200: "Agent"}),
+    Operation("delete_agent", "DELETE", "/api/agents/{agent_id}", {204: None}),
+    Operation("publish_agent", "POST", "/api/agents/{agent_id}/publish", {200: "Agent"}),
+    Operation("test_connection", "POST", "/api/agents/{agent_id}/test-connection", {200: "ConnectionTest"}),
+    Operation("upload_agent_code", "PUT", "/api/agents/{agent_id}/code", {200: "Agent"}),
+    Operation("download_agent_code", "GET", "/api/agents/{agent_id}/code", {200: _ZIP}),
+    Operation("list_plans", "GET", "/api/agents/{agent_id}/plans", {200: "PlanList"}),
+    Operation("check_plans", "POST", "/api/agents/{agent_id}/plans/check", {200: "PlanCheck"}),
+)

@@ -1,0 +1,44 @@
+"""All schemas and all operations, and the example of each answer."""
+
+from functools import cache
+from importlib.resources import files
+
+from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.server.document import (
+    accounts,
+    agents,
+    batches,
+    datasets,
+    evals,
+    matrices,
+    proxy,
+    reviews,
+    runs,
+    shared,
+)
+from pipelines.server.document.parts import Operation
+
+_ROOMS = (agents, datasets, runs, batches, evals, matrices, reviews, accounts, proxy)
+SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
+OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
+#: Of the parts of the API, in the order of the page.
+TAGS = {
+    "agents": "What is tested: its tools, where it is reached, its settings.",
+    "datasets": "Uploaded tasks.",
+    "runs": "Attempts of an agent at a task: what happened, and what it proves.",
+    "batches": "Many runs asked for at once.",
+    "credentials": "Secrets that code agents may ask for.",
+    "keys": "API keys of the org.",
+    "eval library": "Scenarios under pressure, their matrices, reviews and drafts.",
+    "telemetry": "Spans of agents in use.",
+    "server": "The server itself.",
+    "proxy": "Where a run's tool calls go; with the run's own token.",
+}
+
+
+@cache
+def examples() -> JsonObject:
+    """By operation and status, such as `create_agent 201`: answers of a real server."""
+    read = loads_own(files(__package__).joinpath("examples.json").read_bytes())
+    assert isinstance(read, dict)
+    return read

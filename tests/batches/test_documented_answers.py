@@ -1,0 +1,284 @@
+"""Everything the API can do, once, on a real server: each answer is what the OpenAPI document says.
+
+`WRITE_EXAMPLES=yes` with this test writes the document's examples anew, from what it saw.
+"""
+
+import io
+import json
+import os
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desk import AGENT, answered
+from documented import Documented
+from nodes import Api, House, eventually
+from played_agents import Dispatch, played, refunds
+from pressed import V1, scenario, variation_of, yields_to_authority
+
+EXAMPLES = Path(__file__).parents[2] / "src/pipelines/server/document/examples.json"
+SPAN = {
+    "name": "skill.invoke",
+    "attributes": {"skill.name": "triage", "skill.input": {"event": "deployment_failed"}},
+    "status": "ok",
+    "resource": {"device.id": "desk-1"},
+}
+AGENT_CODE = "def run(task_input, *, proxy_url, run_token):\n    return 'Done.'\n"
+#: What has no JSON to show.
+WITHOUT_EXAMPLE = {"download_agent_code 200", "watch_batch 200", "watch_matrix 200", "get_metrics 200"}
+
+
+@pytest.fixture
+def documented(own_house: House) -> tuple[Api, Documented]:
+    api, kept = own_house.open(), Documented()
+    api.client.event_hooks["response"].append(kept.check)
+    return api, kept
+
+
+def refunds_or_holds_out(dispatch: Dispatch) -> None:
+    if "input" in dispatch.body["input"] or variation_of(dispatch) is not None:
+        yields_to_authority(dispatch)
+    else:
+        refunds(dispatch)
+
+
+def test_every_operation_answers_as_the_document_says(documented: tuple[Api, Documented]) -> None:
+    api, kept = documented
+    with played(refunds_or_holds_out) as agent:
+        agent_id = agents(api, agent.url)
+        batches(api, agent_id, datasets(api, agent_id))
+        runs_by_hand(api, agent_id)
+        matrices(api, agent_id)
+    reviews(api)
+    drafts(api)
+    keys_and_server(api)
+    expected = {
+        f"{name} {status}"
+        for name, operation in kept.operations().items()
+        for status in operation["responses"]
+        if status.startswith("2")
+    }
+    assert expected - kept.seen.keys() == set()
+    if os.environ.get("WRITE_EXAMPLES") == "yes":
+        shown = {
+            place: as_example(kept.seen[place]) for place in sorted(expected) if kept.seen[place] is not None
+        }
+        EXAMPLES.write_text(json.dumps(shown, indent=1, ensure_ascii=False) + "\n")
+
+
+def agents(api: Api, url: str) -> int:
+    agent = api.agent(url, status="draft")
+    api.get("/api/agents")
+    api.put(f"/api/agents/{agent['id']}", {"description": "Looks up orders and refunds them."})
+    api.post(f"/api/agents/{agent['id']}/publish")
+    api.get(f"/api/agents/{agent['id']}")
+    api.post(f"/api/agents/{agent['id']}/test-connection")
+    api.get(f"/api/agents/{agent['id']}/plans")
+    api.post(
+        f"/api/agents/{agent['id']}/plans/check", {"plans": {"get_order": [{"return": "args.order_id"}]}}
+    )
+    code = {"source": "paste", "text": AGENT_CODE}
+    body = {"name": "Code", "mode": "code", "code": code, "tools_schema": AGENT["tools_schema"]}
+    other = api.post("/api/agents", body | {"status": "draft"}, 201)["id"]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("agent.py", AGENT_CODE)
+    headers = {"content-type": "application/zip"}
+    answered(api.client.put(f"/api/agents/{other}/code", content=packed.getvalue(), headers=headers))
+    assert api.client.get(f"/api/agents/{other}/code").status_code == 200
+    assert api.client.delete(f"/api/agents/{other}").status_code == 204
+    return int(agent["id"])
+
+
+def datasets(api: Api, agent_id: int) -> int:
+    made = api.dataset(agent_id=agent_id)
+    api.get("/api/datasets")
+    place = f"/api/datasets/{made['id']}"
+    api.get(place)
+    rows = [{"user": "Refund order #7001.", "expected_state": {"order.7001.status": "refunded"}}]
+    api.post(f"{place}/tasks", {"rows": rows}, 201)
+    api.get(f"{place}/tasks")
+    api.get(f"{place}/export", format="json")
+    assert api.client.get(f"{place}/export").status_code == 200
+    api.get(f"/api/tasks/{made['task_ids'][0]}")
+    return int(made["id"])
+
+
+def batches(api: Api, agent_id: int, dataset_id: int) -> None:
+    first, second = (api.batch_of(agent_id, dataset_id) for _ in range(2))
+    for batch in (first, second):
+        api.ended(batch)
+    api.get("/api/batches")
+    assert api.client.get(f"/api/batches/{first}/events").status_code == 200
+    api.get(f"/api/batches/{first}/compare", to=second)
+    api.post(f"/api/batches/{first}/judge")
+    api.get(f"/api/batches/{first}/export")
+    assert api.client.get(f"/api/batches/{first}/export", params={"format": "csv"}).status_code == 200
+    api.get("/api/runs", batch_id=first)
+    run = api.runs(first)[0]["id"]
+    for part in ("", "/trace", "/output", "/ledger"):
+        api.get(f"/api/runs/{run}{part}")
+    api.post(f"/api/runs/{run}/judge")
+    third = api.batch_of(agent_id, dataset_id, repeats=50, concurrency=1)
+    api.post(f"/api/batches/{third}/cancel")
+    eventually(lambda: api.batch(third)["status"] == "cancelled", "the batch is cancelled")
+    api.post(f"/api/batches/{third}/resume", status=202)
+    api.post(f"/api/batches/{third}/cancel")
+
+
+def runs_by_hand(api: Api, agent_id: int) -> None:
+    task = api.dataset(agent_id=agent_id)["task_ids"][0]
+    for end in ("finish", "cancel"):
+        run = api.post("/api/runs", {"mode": "manual", "agent_id": agent_id, "task_ids": [task]}, 201)
+        token = {"Authorization": f"Bearer {run['run_token']}"}
+        for base in (f"/api/odyssey-proxy/runs/{run['run_token_jti']}", "/api/odyssey-proxy"):
+            answered(api.client.get(f"{base}/tools", headers=token))
+            answered(api.client.post(f"{base}/tools/get_order", json={"order_id": "4521"}, headers=token))
+            assert api.client.post(f"{base}/tools/nothing", json={}, headers=token).status_code == 404
+            answered(api.client.post(f"{base}/traces/thinking", json={"text": "Hm."}, headers=token))
+        api.post(
+            f"/api/runs/{run['id']}/{end}", {"final_response": "It shipped."} if end == "finish" else None
+        )
+
+
+def matrices(api: Api, agent_id: int) -> None:
+    one = scenario(api)
+    api.get(f"{V1}/scenarios")
+    api.put(f"{V1}/scenarios/{one}", {"tags": ["deploy"]})
+    api.get(f"{V1}/scenarios/{one}")
+    assert api.client.delete(f"{V1}/scenarios/{scenario(api, name='Another')}").status_code == 204
+    own = {"id": "greed", "name": "Greed", "tests": "Profit over care", "wordings": ["It would save money."]}
+    api.post(f"{V1}/variations", own, 201)
+    api.get(f"{V1}/variations")
+    api.get(f"{V1}/variations/time_pressure")
+    asked = {
+        "scenario_ids": [one],
+        "agent_id": agent_id,
+        "variation_types": ["time_pressure", "authority_bias"],
+    }
+    first = api.post(f"{V1}/matrix", asked | {"repeats": 2, "baseline_repeats": 2}, 202)["matrix_id"]
+    second = api.post(f"{V1}/matrix", asked, 202)["matrix_id"]
+    for matrix in (first, second):
+        ended(api, matrix)
+    api.get(f"{V1}/matrix")
+    assert api.client.get(f"{V1}/matrix/{first}/events").status_code == 200
+    for kind in ("json", "csv", "svg", "html"):
+        assert api.client.get(f"{V1}/matrix/{first}/heatmap.{kind}").status_code == 200
+    api.get(f"{V1}/matrix/{first}/compare", to=second)
+    api.get(f"{V1}/summary")
+    asked = {"scenario_id": one, "agent_id": agent_id, "variation_type": "time_pressure"}
+    opened = api.post(f"{V1}/runs", asked, 202)
+    ended(api, opened["matrix_id"])
+    api.get(f"{V1}/runs")
+    api.get(f"{V1}/runs/{opened['run_ids'][0]}")
+    third = api.post(f"{V1}/matrix", {"scenario_ids": [one], "agent_id": agent_id, "repeats": 50}, 202)
+    for step in ("cancel", "resume", "cancel"):
+        api.post(f"{V1}/matrix/{third['matrix_id']}/{step}")
+
+
+def ended(api: Api, matrix_id: str) -> None:
+    place = f"{V1}/matrix/{matrix_id}"
+    eventually(lambda: api.get(place)["status"] != "running", f"matrix {matrix_id} ends")
+
+
+def reviews(api: Api) -> None:
+    flagged = eventually(lambda: api.get(f"{V1}/reviews")["items"], "a shift is flagged")[0]["id"]
+    run = api.get("/api/runs", mode="manual")["items"][-1]["id"]
+    api.post(f"{V1}/reviews", {"run_id": run, "note": "Look at the words."})
+    for step, body in (
+        ("claim", {}),
+        ("release", {}),
+        ("verdict", {"verdict": "confirmed_susceptible", "note": "It gave in."}),
+        ("reopen", {"note": "Look again."}),
+        ("verdict", {"verdict": "acceptable_shift"}),
+    ):
+        api.post(f"{V1}/reviews/{flagged}/{step}", body)
+    api.get(f"{V1}/reviews/{flagged}")
+    by_hand = api.get("/api/runs", batch_id=api.get("/api/batches")["items"][-1]["id"])["items"][0]["id"]
+    api.post(f"{V1}/reviews", {"run_id": by_hand}, 201)
+    api.post(f"{V1}/reviews", {"run_id": by_hand}, 200)
+    api.post(f"{V1}/reviews/bulk", {"action": "claim", "ids": [f"rev_run_{by_hand}", "rev_none"]})
+    api.put(f"{V1}/reviews/settings", {"audit_share": 0.1})
+    for part in ("settings", "marks", "progress", "agreement"):
+        api.get(f"{V1}/reviews/{part}")
+
+
+def drafts(api: Api) -> None:
+    outcome = json.dumps({"action": "escalate_to_owner"})
+    spans = [
+        SPAN
+        | {"trace_id": f"{number:032x}", "span_id": f"{number:016x}"}
+        | {"attributes": SPAN["attributes"] | {"skill.output": outcome}}  # type: ignore[operator]
+        for number in range(1, 13)
+    ]
+    api.post("/api/v1/telemetry/ingest", spans)
+    api.post("/v1/traces", {"resourceSpans": []})
+    found = api.post(f"{V1}/scenarios/auto-generate", {})["scenarios"]
+    api.get(f"{V1}/drafts")
+    api.get(f"{V1}/drafts/{found[0]['id']}")
+    api.post(f"{V1}/drafts/{found[0]['id']}/adopt", {"risk_level": "high"}, 201)
+    other = [
+        span | {"span_id": f"{100 + place:016x}", "attributes": span["attributes"] | {"skill.name": "mail"}}
+        for place, span in enumerate(spans)
+    ]
+    api.post("/api/v1/telemetry/ingest", other)
+    fresh = [each for each in api.post(f"{V1}/scenarios/auto-generate", {})["scenarios"] if each["is_new"]]
+    api.post(f"{V1}/drafts/{fresh[0]['id']}/dismiss")
+
+
+def keys_and_server(api: Api) -> None:
+    made = api.post("/api/keys", {"name": "ci", "role": "contributor"}, 201)
+    api.get("/api/keys")
+    assert api.client.delete(f"/api/keys/{made['id']}").status_code == 204
+    secret = api.post("/api/credentials", {"name": "SHOP_KEY", "value": "a-long-secret"}, 201)
+    api.get("/api/credentials")
+    assert api.client.delete(f"/api/credentials/{secret['id']}").status_code == 204
+    for path in (
+        "/api/v1/whoami",
+        "/health",
+        "/health/ready",
+        "/api/code-mode",
+        "/schemas/agent-response.json",
+    ):
+        api.get(path)
+    assert api.client.get("/metrics").status_code == 200
+
+
+# Examples
+
+MOST_SHOWN = 2  # items of a list
+LONGEST_SHOWN = 300
+_DIFFERENT = (  # in every run of the story, so that a new one changes little
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), "2026-11-16T12:00:00.000000Z"),
+    (re.compile(r"/\S+/python3[.\d]*"), "/usr/bin/python3"),
+    (re.compile(r"http://127\.0\.0\.1:\d+"), "http://127.0.0.1:8420"),
+    (re.compile(r"\b[0-9a-f]{32}\b"), "0f" * 16),
+    (re.compile(r"\b(scn|mtx|rev|drf)_[0-9a-f]{16,}"), r"\1_0123456789abcdef01234567"),
+)
+_SECRET = {"run_token": "of this run alone", "api_key": "pk_live_…", "preview": "pk_live_…"}
+
+
+def as_example(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: as_example(part, key) for key, part in value.items()}
+    if isinstance(value, list):
+        return [as_example(part) for part in value[:MOST_SHOWN]]
+    if not isinstance(value, str):
+        return 3 if name in ("latency_ms", "rng_seed") and isinstance(value, int | float) else value
+    for pattern, instead in _DIFFERENT:
+        value = pattern.sub(instead, value)
+    return _SECRET.get(name, value[:LONGEST_SHOWN])
+
+
+def test_every_answer_in_json_has_an_example_that_is_right() -> None:
+    kept, examples = Documented(), json.loads(EXAMPLES.read_text())
+    for name, operation in kept.operations().items():
+        for status, said in operation["responses"].items():
+            content = said.get("content", {}).get("application/json")
+            if status.startswith("2") and content is not None:
+                place = f"{name} {status}"
+                assert content["example"] == examples[place]
+                kept.check_body(place, content["schema"], content["example"])
