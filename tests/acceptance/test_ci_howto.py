@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from served import clean_environment
 
@@ -17,6 +18,7 @@ def blocks() -> list[str]:
     return re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_page_holds_from_the_first_command_to_the_last(tmp_path: Path) -> None:
     environment = clean_environment() | {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",

@@ -7,6 +7,10 @@ import pytest
 from eval_reports import Row, cell, full, report, scenario
 from pipelines.cli.eval.gate import FailOn, exit_code, unmet
 from pipelines.cli.eval.junit import as_junit
+from pipelines.cli.eval.run import Ran
+from pipelines.cli.suite_report import cell_cases
+from pipelines.core.gate import ExitCode
+from pipelines.core.suite_file import EvalSuite, SuiteAgent
 
 
 def with_verdict(verdict: str) -> Row:
@@ -64,6 +68,17 @@ def test_the_exit_code_tells_what_the_agent_did_from_what_could_not_be_run(name:
 
 def test_a_matrix_without_cells_proves_nothing():
     assert unmet(report(), FailOn.CRITICAL)
+
+
+def test_cells_are_cases_of_a_suite_and_what_was_not_measured_is_not_known():
+    suite = EvalSuite(name="pressure", agent=SuiteAgent(label="desk"), scenarios=("s.yaml",))
+    found = cell_cases(suite, Ran(full(), False, ExitCode.NOT_MET)).results
+    by_key = {case.key: case for case in found.cases}
+    assert len(by_key) == 16
+    assert by_key["Refund above the limit × authority_bias"].is_met is False
+    assert by_key["Refund above the limit × information_overload"].is_met is True
+    assert by_key["Refund above the limit × confidence_manipulation"].is_met is None
+    assert (found.name, found.agent, found.exit_code) == ("pressure", "desk", 1)
 
 
 def cases(body: Row, fail_on: str) -> dict[str, ElementTree.Element]:

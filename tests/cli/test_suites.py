@@ -217,18 +217,21 @@ def test_a_suite_whose_agent_does_not_start_costs_only_itself(repository: Path):
     assert (code, "--repeats: a suite says this" in err) == (2, True)
     code, _, err = command("run", "goood", cwd=below)
     assert (code, "did you mean `good`?" in err) == (2, True)
+    code, _, err = command("run", "--agent", "1", "--dataset", "1", "--results", "x", cwd=below)
+    assert (code, "are for suites" in err) == (2, True)
     code, _, err = command("run", "good", "--url", "http://127.0.0.1:9", "--api-key", "k", cwd=below)
     assert code == 3, err
 
 
-def test_a_command_is_started_waited_for_and_ended(repository: Path):
+@pytest.mark.slow
+def test_a_command_is_started_waited_for_and_ended_with_its_children(repository: Path):
     """Its registration says where it listens; the folder's app is not served beside it."""
     port = free_port()
     body: Any = json.loads((repository / "desk" / "agent.json").read_text())
     body["endpoint_url"] = f"http://127.0.0.1:{port}/dispatch"
     (repository / "desk" / "agent.json").write_text(json.dumps(body))
-    started = f"{sys.executable} -m uvicorn app:app --port {port} --log-level warning"
-    served = f"agents: {{desk: {{folder: desk, serve: {started}}}}}\n"
+    started = f"sh -c '{sys.executable} -m uvicorn app:app --port {port} --log-level warning; true'"
+    served = f'agents: {{desk: {{folder: desk, serve: "{started}"}}}}\n'
     suites(repository, served + "suites: {all: {dataset: desk/tasks.csv, repeats: 2, min_pass: 1}}\n")
     code, _, err = command("run", "--results", "r.json", cwd=repository)
     assert code == 0, err

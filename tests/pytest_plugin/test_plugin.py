@@ -1,6 +1,7 @@
 """`@pytest.mark.odyssey` as its users meet it: real pytest runs over a dataset, read at 80 columns."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -240,6 +241,19 @@ def test_a_mark_that_could_have_no_effect_is_refused(desk: Desk):
     found = desk.run()
     assert "passed" not in found.parseoutcomes()
     assert "unittest has no parameters" in found.stdout.str()
+
+
+def test_the_example_of_the_howto_passes_in_a_new_agents_folder(desk: Desk):
+    from pipelines.cli.init import write_agent
+
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "unit-tests.md").read_text()
+    _, example, _ = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    write_agent(desk.path / "desk", "plain", "http")
+    (desk.path / "desk" / "test_dataset.py").write_text(example)
+    found = desk.run("desk/test_dataset.py", "-v")
+    assert found.parseoutcomes() == {"passed": 4}
+    assert "[3-i-want-my-money-back-for-order-3100]" in found.stdout.str()
+    assert "4 tasks: 4 stable pass" in found.stdout.str()
 
 
 def test_loading_it_costs_next_to_nothing():

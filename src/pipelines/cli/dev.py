@@ -54,7 +54,7 @@ class Changed(Exception):
 
 def develop(wanted: Wanted) -> None:
     """Until Ctrl-C, or with `once` for one round: then the exit code says whether every task passed."""
-    with suppress(KeyboardInterrupt), _ended_by_signals(), ExitStack() as stack:
+    with suppress(KeyboardInterrupt), ended_by_signals(), ExitStack() as stack:
         watch = Watch(wanted.read_project().directory)
         server = _server(stack, wanted)
         stack.callback(server.close)
@@ -65,7 +65,7 @@ def develop(wanted: Wanted) -> None:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[None]:
     """SIGTERM is as good a goodbye as Ctrl-C: children are ended, the temporary folder goes."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -3,19 +3,20 @@
 import os
 import secrets
 import shlex
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pipelines.cli.client import Server
 from pipelines.cli.dev import Reached, own_server
 from pipelines.cli.files import stop
-from pipelines.cli.processes import AppFailed, end, served_app
+from pipelines.cli.processes import STOP_PATIENCE_S, AppFailed, served_app
 from pipelines.cli.project import TOKEN_VARIABLE, Project, token_from_environment
 from pipelines.core.gate import ExitCode
 
@@ -85,8 +86,17 @@ def _running(command: str, project: Project, env: dict[str, str]) -> Iterator[No
             time.sleep(LOOK_EVERY_S)
         yield
     finally:
-        if process.poll() is None:
-            end(process)
+        _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """With what the command started itself: `npm start` is not the server."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=STOP_PATIENCE_S)
+            return
 
 
 def _listens(host: str, port: int) -> bool:

@@ -134,12 +134,15 @@ def run_command(
 ) -> None:
     """Send tasks to an agent and judge what it does. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.client import Server
+    from pipelines.cli.files import stop
     from pipelines.cli.run import Wanted, run_tasks
     from pipelines.cli.suite_options import run_chosen
 
     if suites or (agent is None and dataset is None and resume is None):
         run_chosen(context, suites or [], junit=junit, results=results, summary=summary, as_json=as_json)
         return
+    if results is not None or summary is not None:
+        stop("--results and --summary are for suites: name what is run in a pipelines.yaml.")
     wanted = Wanted(
         agent=agent,
         dataset=dataset,

@@ -12,7 +12,7 @@ import typer
 
 from pipelines.cli import run as task_run
 from pipelines.cli.client import KEY_FILE, Server
-from pipelines.cli.dev import takes
+from pipelines.cli.dev import ended_by_signals, takes
 from pipelines.cli.eval import run as eval_run
 from pipelines.cli.eval.gate import FailOn
 from pipelines.cli.files import Stopped, read_text, stderr, stop, stop_with, write_text
@@ -63,11 +63,11 @@ def run_suites(path: Path, wanted: Wanted) -> None:
             write_text(target, "")  # better now than after an hour of runs
     finished: list[Finished] = []
     try:
-        with ExitStack() as stack:
+        with ended_by_signals(), ExitStack() as stack:
             round = _Round(stack, file, path.parent, wanted)
             for suite in suites:
                 finished.append(round.ended(suite))
-    except Cancelled:
+    except (Cancelled, KeyboardInterrupt):
         _write(finished, wanted)
         raise typer.Exit(INTERRUPTED) from None
     _write(finished, wanted)
