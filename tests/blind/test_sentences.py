@@ -1,7 +1,7 @@
 """What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
 
 import pytest
-from sentence_scores import DEV_TRADES, Scored, scored
+from sentence_scores import DEV_TRADES, SECOND, Scored, scored
 
 
 @pytest.fixture(scope="module")
@@ -14,8 +14,8 @@ def _count(found: list[Scored], outcome: str, is_dev: bool) -> int:
 
 
 def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
-    assert _count(found, "right", is_dev=True) >= 60
-    assert _count(found, "right", is_dev=False) >= 56
+    assert _count(found, "right", is_dev=True) >= 61
+    assert _count(found, "right", is_dev=False) >= 57
 
 
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
@@ -25,3 +25,9 @@ def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
 
 def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> None:
     assert all(one.outcome == "right" for one in found if not one.sentence["enforceable"])
+
+
+def test_the_second_set_does_not_fall_either() -> None:
+    outcomes = [one.outcome for one in scored(SECOND)]
+    assert outcomes.count("right") >= 61
+    assert outcomes.count("wrong") <= 3

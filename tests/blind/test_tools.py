@@ -4,7 +4,7 @@ Only totals are shown: whoever sees the cases cannot help writing rules for them
 """
 
 import pytest
-from tool_scores import ToolScore, figures, scored
+from tool_scores import SECOND, ToolScore, figures, scored
 
 LEAST_RIGHT_SIDE = 0.925
 MOST_READS_THAT_WRITE = 0
@@ -36,3 +36,11 @@ def test_confidence_is_earned(tools):
 
 def test_calls_answer_and_change_as_they_should(tools):
     assert figures(tools).right_calls >= LEAST_RIGHT_CALLS
+
+
+def test_the_second_set_does_not_fall_either():
+    found = figures(scored(folder=SECOND))
+    assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
+    assert found.right_side >= 0.95
+    assert found.sure_right_side >= 0.99
+    assert found.right_calls >= 0.80

@@ -50,6 +50,11 @@ SENTENCES: dict[str, tuple[Case, ...]] = {
         ("refund_invoice", PAID, 200),
         ("refund_invoice", OPEN, "not_now"),
     ),
+    "Nobody can refund open invoices.": ONLY_PAID,
+    "It is not possible to refund open invoices.": ONLY_PAID,
+    "You cannot refund an invoice while it is open.": ONLY_PAID,
+    "refund_invoice cannot be called for open invoices.": ONLY_PAID,
+    "Invoices in status open can't be refunded.": ONLY_PAID,
     # states, joined and in the data's own capitals
     "Lockers that are taken or out of order cannot be assigned.": (
         ("assign_locker", FREE, 200),
@@ -113,6 +118,33 @@ def test_a_sentence_of_features_does_what_it_says(sentence: str) -> None:
         error: Any = reply.response.get("error", {}) if isinstance(reply.response, dict) else {}
         found = reply.status if isinstance(expected, int) else error.get("code")
         assert found == expected, (tool, arguments, reply)
+
+
+@pytest.mark.parametrize("subject", ["guests", "The number of guests"])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        "can be at most 2",
+        "must be no more than 2",
+        "may be up to 2",
+        "needs to be at most 2",
+        "is at most 2",
+        "must be 2 or less",
+        "can be 2 or fewer",
+        "must stay below 3",
+        "is limited to 2",
+        "is capped at 2",
+        "must lie between 0 and 2",
+        "must be in the range 0 to 2",
+        "cannot go over 2",
+        "never exceeds 2",
+    ],
+)
+def test_a_limit_is_one_of_modality_and_comparison(subject: str, limit: str) -> None:
+    simulator = under(f"{subject} {limit}.")
+    assert (simulator.not_understood, simulator.without_effect) == ((), ())
+    assert call(simulator, BOOK, {**ADA, "guests": 2}).status == 200
+    assert call(simulator, BOOK, {**ADA, "guests": 3}).status == 422
 
 
 def test_each_invoice_is_refunded_at_most_once() -> None:

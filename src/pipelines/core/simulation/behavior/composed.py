@@ -59,7 +59,7 @@ class Subject:
     thing: Thing | None = None
     who: Who | None = None
     part: str | None = None  # `the limit of a card`: what of the thing
-    says: Literal["", "no", "only"] = ""
+    says: Literal["", "no", "only", "you"] = ""
 
 
 class Adjunct(NamedTuple):
@@ -122,6 +122,8 @@ def composed(
     times = [one.condition for one in adjuncts if one.how == "times"]
     if times:
         return _at_most(times, polarity, both(of_subject, of_object), who, outcome, len(adjuncts))
+    if subject.says == "you" and act.object is not None:
+        noun = act.object.noun or noun  # "you can't refund an order while it is …": the order is
     said = tuple(_when_it_applies(adjuncts, noun))
     if act.needs is not None:
         whole = both(of_subject, of_object, *said)
@@ -341,13 +343,15 @@ PIECES: dict[str, Piece] = {
         ("{who}", lambda who: Subject(None, who)),
         ("{field:part} of {thing}", lambda part, thing: Subject(thing, None, part.name)),
         ("{field:part}", lambda part: Subject(Thing(part.owner or ""), None, part.name)),
-        ("you", lambda: Subject(Thing("user"))),
+        ("you", lambda: Subject(Thing("user"), says="you")),
         ("no [more|further] {who}", lambda who: Subject(None, who, None, "no")),
         ("no {thing}", lambda thing: Subject(thing, None, None, "no")),
         ("neither {thing}", lambda thing: Subject(thing, None, None, "no")),
         ("only {thing}", lambda thing: Subject(thing, None, None, "only")),
         ("{thing}", lambda thing: Subject(thing)),
         ("(nobody | no one) {person:thing}", lambda thing: Subject(thing, None, None, "no")),
+        ("nobody | no one", lambda: Subject(Thing("user"), says="no")),
+        ("it", lambda: Subject(Thing("user"), says="you")),  # it is not possible to …
     ),
     "person": table(
         ("who {thingverb:clause}", lambda clause: Thing("user", about(clause, "user"))),

@@ -5,21 +5,39 @@ refund_order`.
 from pipelines.core.simulation.behavior.guards import present
 from pipelines.core.simulation.behavior.matching import Piece, table
 from pipelines.core.simulation.behavior.meaning import (
+    Amount,
+    Compare,
     Condition,
     Field,
+    Op,
     Who,
     negated,
 )
 from pipelines.core.simulation.behavior.phrases import constant
-from pipelines.core.simulation.behavior.sayings import about, said_of
+from pipelines.core.simulation.behavior.sayings import IT, about, between, said_of
 
 
 def _must_field(field: Field, said: Condition) -> Condition:
     return said_of(said, field)  # type: ignore[no-any-return]
 
 
+def _limit(cmp: Op, amount: Amount) -> Condition | None:
+    """`can be at most 5` sets a limit; `can be over 5` allows something, and `is over 5` tells it."""
+    return Compare(IT, cmp, amount) if cmp in ("<=", ">=", "<") else None
+
+
 _MUST_CONDITION = table(
     ("{field} {must} [only] be {fieldsaid:said}", _must_field),
+    ("{field} {may} {limit:said}", _must_field),
+    ("{field} never {fielddoes:said}", lambda field, said: negated(_must_field(field, said))),
+    (
+        "{field} {mustnot} go|rise|climb|get over|above|beyond|past {amount}",
+        lambda field, amount: Compare(field, "<=", amount),
+    ),
+    (
+        "{field} {may} [be] capped|limited|restricted at|to {amount}",
+        lambda field, amount: Compare(field, "<=", amount),
+    ),
     ("{field} {mustnot} be {fieldsaid:said}", lambda field, said: negated(_must_field(field, said))),
     ("{field} {mustnot} {fielddoes:said}", lambda field, said: negated(_must_field(field, said))),
     ("{subject} {must} be {thingsaid:said}", lambda subject, said: about(said, subject)),
@@ -38,6 +56,16 @@ _TO_OK = "to|can (succeed|work|proceed|happen | go through | be allowed|accepted
 
 PIECES: dict[str, Piece] = {
     "mustcond": _MUST_CONDITION,
+    "may": table(("{must} | can|may|is|are|will", constant(""))),
+    "limit": table(
+        ("[be|stay|remain|lie] {cmp} {amount}", lambda cmp, amount: _limit(cmp, amount)),
+        ("[be] {amount} or {ormore}", lambda amount, ormore: Compare(IT, ormore, amount)),
+        (
+            "be|lie|stay|remain (between {amount:low} and {amount:high} | "
+            "in|within [the] range [of|from] {amount:low} to|and {amount:high})",
+            between,
+        ),
+    ),
     "mustnot": table(("{must} not|never | can|may|will {not}", constant(""))),
     "requirement": table(
         ("{oneneed}", lambda oneneed: oneneed),

@@ -16,7 +16,7 @@ from pipelines.core.simulation.behavior.meaning import (
     both,
 )
 from pipelines.core.simulation.behavior.phrases import constant, lexicon_of
-from pipelines.core.simulation.behavior.sayings import ZERO, about, any_state, said_of
+from pipelines.core.simulation.behavior.sayings import ZERO, about, any_state, in_status, said_of
 
 
 def _thing(noun: str, adjectives: Condition | None = None, clause: Condition | None = None) -> Thing:
@@ -41,6 +41,7 @@ _RELATIVE = table(
     ),
     ("born (after|since) {moment}", lambda moment: Compare(Field("birth date"), ">", moment)),
     ("whose {condition}", lambda condition: condition),
+    ("in status|state|stage {values}", lambda values: in_status(values)),
     ("with|having {thinghas}", lambda thinghas: thinghas),
     ("without [a|an|any] {field}", lambda field: Not(HasSome(field))),
     ("{thingsaid}", lambda thingsaid: thingsaid),

@@ -283,7 +283,8 @@ def _comparisons() -> Piece:
     rows: tuple[tuple[str, Op], ...] = (
         ("greater|more|larger|higher|bigger than", ">"),
         ("above|over|exceeding|beyond|>", ">"),
-        ("at least | >=", ">="),
+        ("at least | >= | no|not less|fewer|lower than | a minimum of", ">="),
+        ("at most | <= | no|not more|greater|higher|larger than | up to | a maximum of", "<="),
         ("less|fewer|lower|smaller than", "<"),
         ("below|under|<", "<"),
         ("equal to | exactly | =", "=="),

@@ -66,7 +66,7 @@ def _rebuilt(meaning: Any, change: Any) -> Any:
     return replace(meaning, **{part.name: change(getattr(meaning, part.name)) for part in parts_of(meaning)})
 
 
-def _between(low: Amount, high: Amount) -> Condition:
+def between(low: Amount, high: Amount) -> Condition:
     return All((Compare(IT, ">=", low), Compare(IT, "<=", high)))
 
 
@@ -82,7 +82,8 @@ _SAID_OF_FIELD = table(
     ("unique", lambda: Unique(IT)),
     ("{cmp} {amount}", lambda cmp, amount: Compare(IT, cmp, amount)),
     ("{amount} or {ormore}", lambda amount, ormore: Compare(IT, ormore, amount)),
-    ("between {amount:low} and {amount:high} [inclusive | ‹ inclusive ›]", _between),
+    ("between {amount:low} and {amount:high} [inclusive | ‹ inclusive ›]", between),
+    ("in|within [the] range [of|from] {amount:low} to|and {amount:high}", between),
     ("{age}", lambda age: Age(IT, *age)),
     ("{ahead}", lambda ahead: Age(IT, ahead[0], ahead[1], None, True)),
     ("in the past", lambda: Compare(IT, "<", Now())),
@@ -165,6 +166,7 @@ PIECES: dict[str, Piece] = {
     "thinghas": _THING_HAS,
     "ormore": table(
         ("more|higher|greater|above|over", constant(">=")),
+        ("less|fewer|lower|smaller|below|under", constant("<=")),
     ),
     "money": table(("{number}", lambda number: Literal_(number))),
     "amount": table(("{operand}", lambda operand: operand)),
