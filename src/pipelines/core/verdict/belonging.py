@@ -37,7 +37,7 @@ def strange_states(said: Said, bound: list[Thing], things: Things) -> Iterator[s
     if NEGATED.search(said.text):
         yield from (state for state in dict.fromkeys(_states(thing.after)) if _says(said.text, state))
         return
-    done = things.facts.done.stems
+    done = things.facts.verbs
     for key, value in thing.after.items():
         if isinstance(value, str) and not _says(said.text, value.lower()):
             others = things.vocabulary.get((thing.entity_type, key), frozenset()) - own

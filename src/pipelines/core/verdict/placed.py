@@ -21,7 +21,7 @@ LONGEST_LEAD = 5  # words before a mention that may say what it is
 SHORT_LEAD = 2  # words before a mention that surely do
 _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
-    r"|no\s+longer|not|n't|would|reduced|original|so\s+far|than|of|compared)\b|→|->"
+    r"|no\s+longer|not|n't|would|reduced|original|so\s+far|than|out\s+of|of\s+(?:your|the)|compared)\b|→|->"
 )
 _COMPARES = re.compile(
     r"\b(?:compared|instead|than|more|less|rather|before|versus|vs|difference|while|other|another)\b|→|->"
