@@ -68,7 +68,7 @@ def _told(body: dict[str, Any], case: dict[str, Any]) -> _Told:
     """What the log holds, and of names and states the world's own vocabulary."""
     told = _Told([], [], [], defaultdict(list), defaultdict(list))
     log = [[call["arguments"], call["response"], call.get("updates")] for call in case["calls"]]
-    for key, value in _keyed(log):
+    for _, value in _keyed(log):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             told.numbers.append(value)
         elif isinstance(value, str) and _SPACED.fullmatch(value):

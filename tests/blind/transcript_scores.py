@@ -21,10 +21,19 @@ FOLDER = Path(__file__).parent / "transcripts"
 
 # Rules may be written with the first group in view; of the others only totals may be looked at.
 LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")
-# Held out in the first round, looked at in the second, when HELD_OUT_LATER had been written.
-LOOKED_AT_LATER = ("airline", "devops", "hr", "insurance", "logistics")
+# Held out at first, and looked at in the second round of rules, after their first figures were taken.
+LOOKED_AT_LATER = (
+    "airline",
+    "devops",
+    "hr",
+    "insurance",
+    "logistics",
+    "auto_repair",
+    "food_delivery",
+    "housing",
+)
 HELD_OUT = ("energy", "property")
-HELD_OUT_LATER = ("auto_repair", "food_delivery", "housing", "pharmacy", "saas_billing", "visa_office")
+HELD_OUT_LATER = ("pharmacy", "saas_billing", "visa_office")
 GROUPS = {
     "looked at": LOOKED_AT,
     "looked at later": LOOKED_AT_LATER,

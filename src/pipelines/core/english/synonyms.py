@@ -19,6 +19,7 @@ _DEEDS = (
     "credit deduct discount take",
     "buy purchase order",
     "pay settle clear",
+    "pay charge collect",
     "extend renew prolong lengthen",
     "freeze block lock suspend",
     "block deactivate disable",

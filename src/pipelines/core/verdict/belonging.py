@@ -7,13 +7,18 @@ from collections.abc import Iterator, Mapping
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
-from pipelines.core.verdict.said import NEGATED, Said, names_at
+from pipelines.core.verdict.facts import bare
+from pipelines.core.verdict.looked_up import references
+from pipelines.core.verdict.said import NEGATED, Said, named_in, names_at
 from pipelines.core.verdict.things import STATE, Thing, Things
 
 #: What cannot be, or is not any more, says nothing of how a thing is now.
 _NOT_NOW = re.compile(
     r"\b(?:can(?:not|'t)?|could(?:n't)?|may|might|must|should|would|will|won't|if|unless|until|once|before|when|only"
     r"|no\s+longer|not\s+possible|unable|to\s+be|instead)\b"
+)
+_COMPARES = re.compile(
+    r"\b(?:instead|before|was|were|previous(?:ly)?|old|than|rather|not|and|while|or)\b|→|->"
 )
 _OF_ALL = re.compile(r"\b(?:both|all|each|every)\b")
 
@@ -32,7 +37,7 @@ def strange_states(said: Said, bound: list[Thing], things: Things) -> Iterator[s
     if NEGATED.search(said.text):
         yield from (state for state in dict.fromkeys(_states(thing.after)) if _says(said.text, state))
         return
-    done = things.facts.done.stems
+    done = things.facts.verbs
     for key, value in thing.after.items():
         if isinstance(value, str) and not _says(said.text, value.lower()):
             others = things.vocabulary.get((thing.entity_type, key), frozenset()) - own
@@ -75,6 +80,23 @@ def _states(attributes: Mapping[str, Json]) -> Iterator[str]:
             pending.extend(value.values() if isinstance(value, dict) else value)
         elif isinstance(value, str) and STATE.fullmatch(value):
             yield value
+
+
+def strange_values(sentence: str, things: Things) -> Iterator[str]:
+    """`NV206 from gate B6`, where B6 is the gate of another flight."""
+    bound = things.named(named_in(sentence, things.facts))
+    if not bound or _COMPARES.search(sentence.lower()):
+        return
+    near = _spellings([*bound, *things.linked(bound)])
+    ids = {thing.id for thing in bound}
+    others = [t for kind in {b.entity_type for b in bound} for t in things.of_type(kind) if t.id not in ids]
+    elsewhere = _spellings(others) - near - {bare(thing.id) for thing in others}
+    yield from (token for token in references(sentence) if bare(token) in elsewhere)
+
+
+def _spellings(every: list[Thing]) -> set[str]:
+    values = (value for thing in every for state in (thing.before, thing.after) for value in state.values())
+    return {bare(value) for value in values if isinstance(value, str)}
 
 
 def strange_partners(said: Said, things: Things) -> Iterator[str]:

@@ -144,9 +144,14 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     has_value = bool(said.numbers or said.days or said.times)
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
-        words = {word for word in words if known.absent.isdisjoint(related(word))}
+        words = {word for word in words if not any(map(known.is_empty, related(word)))}
+    if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
+        return False  # `we have it in stock`, of a record with `stock: 0`
     if not all(_is_so(word, known, facts) for word in _predicates(clause)):
         return False
+    done = {found["verb"] for found in _DONE_TO_IT.finditer(clause)}
+    if any(stem(verb) in facts.tool_nouns and verb not in facts.states for verb in done):
+        return False  # `report_repair` has repaired nothing
     if is_verified:
         return all(known.tells(word) or word in CARRIED_OUT for word in words)
     if _OF_OTHERS.search(clause) and verbs:
@@ -178,8 +183,10 @@ def _is_so(word: str, known: Known, facts: Facts) -> bool:
 
 
 def _is_quoted(words: set[str], facts: Facts) -> bool:
-    """One word that a rule has, too, is no quotation of it."""
-    said = [*facts.refusals, *facts.sayings] if len(words) > 1 else facts.refusals
+    """One word that a rule has, too, is no quotation of it, nor are the names of deeds alone: a rule says
+    when they may not be done."""
+    is_telling = len(words) > 1 and not words <= facts.verbs
+    said = [*facts.refusals, *facts.sayings] if is_telling else facts.refusals
     return any(all(not stems.isdisjoint(related(word)) for word in words) for stems in said)
 
 

@@ -95,6 +95,7 @@ class Facts:
         for tool in self._evidence.tools:
             if tool.name in called:
                 known.read(tool.description)
+        known.states = set()  # a rule names states; it does not say that anything is in one
         for text in self._turns:
             for sentence in sentences(text[:LONGEST_TEXT]):
                 if not is_question(sentence):  # nor is a number the user gave yet a fact
@@ -246,6 +247,13 @@ class Facts:
         own = {stem(form) for tool in writing_tools(self._evidence.tools) for form in tool.past | tool.doing}
         found = own | {stem(word) for word in ("change", "do", "done", "move", "touch", "happen", "alter")}
         return frozenset(other for word in found for other in related(word))
+
+    @cached_property
+    def tool_nouns(self) -> frozenset[str]:
+        """Stems of what the declared tools are about, which are no verbs of theirs."""
+        tools = writing_tools(self._evidence.tools)
+        verbs = {stem(form) for tool in tools for form in tool.past | tool.doing}
+        return frozenset(stem(noun) for tool in tools for noun in tool.nouns) - verbs
 
     @cached_property
     def list_things(self) -> list[list[Known]]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from pipelines.core.english.mentions import MARK, without_mentions
-from pipelines.core.verdict.belonging import strange_for_all, strange_partners, strange_states
+from pipelines.core.verdict.belonging import strange_for_all, strange_partners, strange_states, strange_values
 from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused, telling_words
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
@@ -55,6 +55,7 @@ def _of_sentence(
         return
     known = facts.about(focus) if focus else facts.everything
     yield from strange_references(sentence, facts)
+    yield from (LeftOver(value, sentence) for value in strange_values(sentence, things))
     yield from (LeftOver(id, sentence) for id in unfitting(sentence, statements(sentence), things))
     for said in statements(sentence):
         if SUPPOSED.search(said.text):

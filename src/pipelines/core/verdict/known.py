@@ -44,6 +44,7 @@ class Known:
     times: set[int] = field(default_factory=set)  # minutes of the day
     stems: set[str] = field(default_factory=set)
     absent: set[str] = field(default_factory=set)  # words of fields that are 0, false or empty
+    present: set[str] = field(default_factory=set)  # words of fields in which something is
     states: set[str] = field(default_factory=set)  # words of values, and of fields that are true
     heard: set[str] = field(default_factory=set)  # words that only the user said
 
@@ -58,6 +59,7 @@ class Known:
                 for words, below in keys:
                     # A field in which nothing is bears out no statement: `stock: 0` is not "in stock".
                     (self.absent if is_nothing(below) else self.stems).update(words)
+                    self.present.update(() if is_nothing(below) else words)
                     self.states.update(words if below is True else ())
                 pending.extend(keys)
             elif isinstance(node, list):
@@ -87,9 +89,8 @@ class Known:
                 self.money |= {abs(number) for number in one.values}
         self.days.update(day for one in dates(text) for day in one.days)
         self.times.update(minute for one in times(text) for minute in one.minutes)
-        words = content_stems(text) | (
-            content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else set()
-        )
+        words = content_stems(text)
+        words |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else frozenset()
         self.stems |= words
         self.states |= words
 
@@ -100,6 +101,7 @@ class Known:
         self.times |= other.times
         self.stems |= other.stems
         self.absent |= other.absent
+        self.present |= other.present
         self.states |= other.states
         self.heard |= other.heard
 
@@ -110,8 +112,12 @@ class Known:
         return not related(word).isdisjoint(self.stems) or not related(word).isdisjoint(self.heard)
 
     def tells(self, word: str) -> bool:
-        """The stem, or one that says the same, in a record, a rule or a reply: what the user says is no fact."""
+        """The stem, or one that says the same, in a record, rule or reply, not only in the user's words."""
         return not related(word).isdisjoint(self.stems)
+
+    def is_empty(self, word: str) -> bool:
+        """Whether the word names a field, and nothing is in it."""
+        return word in self.absent and word not in self.present and word not in self.states
 
     # Numbers
 

@@ -32,6 +32,7 @@ _FROM_TO = re.compile(rf"\bfrom\s+{MARK}\s+(?:down\s+|up\s+)?to\s+{MARK}|{MARK}\
 _TOTALLED = re.compile(
     r"\b(?:together|altogether|combined|in\s+total|in\s+all|in\s+sum|sum(?:s)?\s+(?:up\s+)?to)\b"
 )
+_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _ARROW = ("→", "->")
 LONGEST_LEAD = 4  # words before a number that say what it is
 _CENTS = re.compile(r"[.,]\d\d$")
@@ -85,7 +86,10 @@ def _is_today(sentence: str, day: Dated, facts: Facts) -> bool:
 
 
 def _is_day_of_month(written: str, known: Known) -> bool:
-    """`21.11`, of a record with the 21st of November."""
+    """`21.11`, of a record with the 21st of November; `the 21st`."""
+    ordinal = _ORDINAL.fullmatch(written)
+    if ordinal is not None:
+        return any(day.day == int(ordinal[1]) for day in known.days)
     parts = written.split(".")
     if len(parts) != 2 or not all(part.isdigit() and 0 < int(part) <= 31 for part in parts):
         return False

@@ -21,12 +21,13 @@ LONGEST_LEAD = 5  # words before a mention that may say what it is
 SHORT_LEAD = 2  # words before a mention that surely do
 _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
-    r"|no\s+longer|not|n't|would|reduced|original|so\s+far|than|of|compared)\b|→|->"
+    r"|no\s+longer|not|n't|would|reduced|original|so\s+far|than|out\s+of|of\s+(?:your|the)|compared)\b|→|->"
 )
 _COMPARES = re.compile(
     r"\b(?:compared|instead|than|more|less|rather|before|versus|vs|difference|while|other|another)\b|→|->"
 )
 _CHANGES = re.compile(rf"→|->|\bfrom\s+{MARK}")
+_UNTIL = re.compile(r"\b(?:until|till|to|by|before|through)\s*$")
 _NEW = re.compile(r"\b(?:new|now)\b")
 _CENTS = re.compile(r"[.,]\d\d$")
 
@@ -114,13 +115,13 @@ def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> fr
 def _of_another(one: _Mention, written: str, bound: list[Thing], things: Things) -> "_Wrong | None":
     """A value that none of the things spoken of has, and another of their kind has."""
     kinds = {thing.entity_type for thing in bound}
-    if len(kinds) > 1 or (isinstance(one, Quantity) and _is_small(one)):
+    if isinstance(one, Quantity) and _is_small(one):
         return None
     near = [place for thing in (*bound, *things.linked(bound)) for place in things.places(thing)]
     if _holding(one, written, near):
         return None
     ids = {thing.id for thing in bound}
-    others = [thing for thing in things.of_type(*kinds) if thing.id not in ids]
+    others = [thing for kind in kinds for thing in things.of_type(kind) if thing.id not in ids]
     holding = [place for thing in others for place in _holding(one, written, things.places(thing))]
     keys = {place.key for place in holding}
     instead = [place for place in near if place.key in keys and place.is_so and place.thing in ids]
@@ -174,6 +175,8 @@ def _wrong(one: _Mention, written: str, places: list[Place], around: _Around) ->
         return None
     if isinstance(one, Quantity) and one.unit and one.unit != "%" and not _counts(one.unit, named):
         return None  # it counts something else than the field that is named before it
+    if _UNTIL.search(around.lead):
+        return None  # `open until …` names the field of the other end
     is_next_to_it = bool(_named(one, places, around.words(one, SHORT_LEAD)))
     return _Wrong(_told([place for place in named if place.is_so] or named), is_next_to_it)
 
