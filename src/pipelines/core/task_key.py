@@ -1,7 +1,7 @@
 """What a task is known by over uploads: its author's `id`, or a key made of what it asks.
 
 A key by content names what the agent is asked and the world it meets. What counts as right is not part of it,
-so that a task whose oracle is corrected is still that task; nor are its labels. See docs/decisions/0019.
+so that a task whose oracle is corrected is still that task; nor are its labels. See docs/decisions/0021.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ ORACLE_AXES = ("expected_outcome", "tracked_constraints", "eval", "expected_stat
 LABEL_AXES = ("id", "tags")
 _NOT_ASKED = frozenset((*ORACLE_AXES, *LABEL_AXES, "initial_state", "drawn_as"))
 ONE_TASK = "an id names one task of its dataset"
+STORED_DIGITS = 32  # of a hash on every task: enough for all tasks there are
 LONGEST_TAGS = 2_000  # characters of all tags of a task in a list; those past it are only on the task
 KEY_DIGITS = 12  # of 16: among a million tasks of an org two get the same by chance once in 500 times
 
@@ -29,12 +30,12 @@ def canonical_hash(value: Json) -> str:
 def content_hash(seed: JsonObject, world_hash: str | None) -> str:
     """Of what a seed asks; `world_hash` is the canonical one of its initial state, which is not looked at."""
     asked = {axis: _one_line_end(value) for axis, value in seed.items() if axis not in _NOT_ASKED}
-    return canonical_hash([asked, world_hash])
+    return canonical_hash([asked, world_hash])[:STORED_DIGITS]
 
 
 def oracle_hash(seed: JsonObject) -> str:
     """Of what counts as right."""
-    return canonical_hash({axis: seed[axis] for axis in ORACLE_AXES if axis in seed})
+    return canonical_hash({axis: seed[axis] for axis in ORACLE_AXES if axis in seed})[:STORED_DIGITS]
 
 
 def world_hash_of(seed: JsonObject) -> str | None:

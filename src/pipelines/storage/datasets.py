@@ -128,18 +128,18 @@ def add_tasks(
     (last,) = connection.execute(
         "SELECT COALESCE(MAX(row_number), 0) FROM tasks WHERE dataset_id = ?", (dataset_id,)
     ).fetchone()
-    keys = task_keys.new_keys(connection, dataset_id, tasks) if is_named else [None] * len(tasks)
+    keys = task_keys.new_keys(connection, dataset_id, tasks, is_first=last == 0) if is_named else ()
     insert_many(
         connection,
         "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model,"
         " task_key, content_hash, oracle_hash, tags, created_at) VALUES",
         [
             (
-                *(org_id, dataset_id, number, task.seed_hash, task.world_hash, int(task.needs_model)),
-                *((key, task.content_hash, task.oracle_hash, task.tags) if is_named else [None] * 4),
+                *(org_id, dataset_id, last + at + 1, task.seed_hash, task.world_hash, int(task.needs_model)),
+                *((keys[at], task.content_hash, task.oracle_hash, task.tags) if is_named else [None] * 4),
                 now,
             )
-            for number, (key, task) in enumerate(zip(keys, tasks, strict=True), last + 1)
+            for at, task in enumerate(tasks)
         ],
     )
     if is_named:

@@ -544,7 +544,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE tasks ADD COLUMN oracle_hash TEXT;
         ALTER TABLE tasks ADD COLUMN tags TEXT;
         CREATE UNIQUE INDEX tasks_by_key ON tasks (dataset_id, task_key);
-        CREATE INDEX tasks_of_key ON tasks (org_id, task_key) WHERE task_key IS NOT NULL;
         -- Of all tasks in their order; NULL as long as one of them has no key.
         ALTER TABLE datasets ADD COLUMN content_hash TEXT;
         CREATE INDEX datasets_by_content ON datasets (org_id, content_hash) WHERE content_hash IS NOT NULL;

@@ -38,11 +38,13 @@ class TaskName(NamedTuple):
     tags: str  # as JSON
 
 
-def new_keys(connection: Connection, dataset_id: int, tasks: Sequence[KeyedTask]) -> list[str]:
+def new_keys(
+    connection: Connection, dataset_id: int, tasks: Sequence[KeyedTask], *, is_first: bool
+) -> list[str]:
     """For tasks that are being added to the dataset, whose row is locked by the caller."""
     own_ids, contents = [task.own_id for task in tasks], [task.content_hash for task in tasks]
     wanted = {task.own_id or key_of(task.content_hash) for task in tasks}
-    taken = keys_taken(connection, dataset_id, wanted)
+    taken = keys_taken(connection, dataset_id, wanted) if not is_first else {}
     # Only where keys are taken is it worth to look through the dataset for how many have which content.
     counted = _counted(connection, dataset_id, contents) if taken else {}
     return keys_of(own_ids, contents, taken, counted)
@@ -148,15 +150,12 @@ def finish_naming(connection: Connection, *, dataset_id: int, content: Content) 
 
 
 def _counted(connection: Connection, dataset_id: int, contents: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for some in _some_of(contents):
-        rows = connection.execute(
-            "SELECT content_hash, COUNT(*) FROM tasks WHERE dataset_id = ?"
-            f" AND content_hash IN {in_list(some)} GROUP BY 1",
-            (dataset_id, *some),
-        )
-        found |= {row[0]: row[1] for row in rows}
-    return found
+    """How many tasks of the dataset have which content: one look through all of them."""
+    rows = connection.execute(
+        "SELECT content_hash, COUNT(*) FROM tasks WHERE dataset_id = ? GROUP BY 1", (dataset_id,)
+    )
+    wanted = set(contents)
+    return {row[0]: row[1] for row in rows if row[0] in wanted}
 
 
 def _some_of(names: Iterable[str]) -> Iterator[list[str]]:
