@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipelines import odyssey
-from pipelines.odyssey import agents, retry, testing, tool_endpoints
+from pipelines.odyssey import agents, retry, testing, tool_endpoints, tools
 
 INTRO = """# The SDK: `pipelines.odyssey`
 Made from the docstrings by `python docs/sdk_page.py > docs/reference/sdk.md`; do not edit it here.
@@ -32,6 +32,7 @@ SECTIONS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
         odyssey,
         ("proxy_call", "async_proxy_call", "proxy_call_with", "async_proxy_call_with"),
     ),
+    ("Functions as tools", tools, ("proxied", "tools_schema")),
     (
         "Whose call it is",
         odyssey,

@@ -375,3 +375,10 @@ def test_wrong_usage_is_exit_code_2(folder: Folder, arguments: list[str], words:
     done = CliRunner().invoke(cli, ["odyssey", "doctor", "--dir", str(folder.path), *arguments])
     assert done.exit_code == 2
     assert words in " ".join(done.output.split())
+
+
+def test_an_empty_folder_is_not_ready(tmp_path: Path):
+    said = CliRunner().invoke(cli, ["odyssey", "doctor", "--dir", str(tmp_path)])
+    assert said.exit_code == 1
+    assert "there is no agent" in said.output
+    assert "Not ready" in said.output

@@ -27,9 +27,10 @@ def read_doc(doc: str | None) -> Doc:
         return Doc(text[: first.start() if first else None].strip(), rest)
     heads = list(_SECTION.finditer(text))
     parameters: dict[str, str] = {}
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for at, head in enumerate(heads):
+        end = heads[at + 1].start() if at + 1 < len(heads) else None
         if head[0].strip().rstrip(":").lower() in _PARAMETERS:
-            parameters |= _section(text[head.end() : following.start() if following else None])
+            parameters |= _section(text[head.end() : end])
     return Doc((text[: heads[0].start()] if heads else text).strip(), parameters)
 
 

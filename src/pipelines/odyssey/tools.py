@@ -38,13 +38,14 @@ def proxied(
     outside_a_run: Literal["refuse", "call"] = "refuse",
     failures: Literal["raise", "return"] = "raise",
 ) -> F:
-    """A callable with the function's name, signature, annotations and docstring whose calls go to the run's proxy.
+    """A callable of the same name, signature, annotations and docstring, whose calls go to the run's proxy.
 
     Sync or async, as the function is; its body does not run. Where no run is active a call raises
     NoCurrentEnvelope; with `outside_a_run="call"` it calls the function itself, so that one tool serves in
-    production and under test. A tool that fails raises ToolFailed; with `failures="return"` the backend's error is
-    the result, for frameworks that end the run on an exception. Only arguments that were given are sent:
-    dataclasses, enums, dates and pydantic models in their JSON form. Results come as JSON. Raises TypeError for a function that cannot be a tool.
+    production and under test. A tool that fails raises ToolFailed; with `failures="return"` the backend's
+    error is the result, for frameworks that end the run on an exception. Only arguments that were given are
+    sent: dataclasses, enums, dates and pydantic models in their JSON form. Results come as JSON. Raises
+    TypeError for a function that cannot be a tool.
     """
     signature = _signature(function)
     called = name or _name(function)
@@ -89,10 +90,10 @@ def proxied(
 
 
 def tools_schema(functions: Iterable[Callable[..., Any]]) -> list[dict[str, Any]]:
-    """The `tools_schema` of functions, proxied or not: name, description and parameters from hints and docstring.
+    """The `tools_schema` of functions, proxied or not, from their names, hints and docstrings.
 
-    Parameters are described by `Annotated[str, "…"]` or by the docstring (Google, NumPy or reST style). Raises TypeError for a
-    function that cannot be a tool, ValueError when two tools of one name differ.
+    Parameters are described by `Annotated[str, "…"]` or by the docstring (Google, NumPy or reST style).
+    Raises TypeError for a function that cannot be a tool, ValueError when two tools of one name differ.
     """
     found: dict[str, dict[str, Any]] = {}
     for function in functions:
