@@ -103,7 +103,15 @@ def datasets(api: Api, agent_id: int) -> int:
     api.get(f"{place}/tasks")
     api.get(f"{place}/export", format="json")
     assert api.client.get(f"{place}/export").status_code == 200
-    api.get(f"/api/tasks/{made['task_ids'][0]}")
+    task = f"/api/tasks/{made['task_ids'][0]}"
+    api.get(task)
+    right = api.get(task)["odyssey_seed"]["expected_state"]
+    api.put(f"{task}/oracle", {"expected_state": right | {"order.7001.status": "pending"}, "note": "Both."})
+    api.put(f"{task}/oracle", {"expected_state": right})
+    api.get(f"{task}/oracles")
+    again = {"name": "again", "rows": rows, "reuse": True}
+    api.post("/api/datasets", again, 201)
+    api.post("/api/datasets", again, 200)
     return int(made["id"])
 
 
@@ -122,6 +130,8 @@ def batches(api: Api, agent_id: int, dataset_id: int) -> None:
     for part in ("", "/trace", "/output", "/ledger"):
         api.get(f"/api/runs/{run}{part}")
     api.post(f"/api/runs/{run}/judge")
+    api.post(f"/api/runs/{run}/verdict", {"verdict": "PASS", "note": "It is refunded.", "labels": ["money"]})
+    api.get(f"/api/runs/{run}/verdicts")
     third = api.batch_of(agent_id, dataset_id, repeats=50, concurrency=1)
     api.post(f"/api/batches/{third}/cancel")
     eventually(lambda: api.batch(third)["status"] == "cancelled", "the batch is cancelled")
@@ -139,6 +149,10 @@ def runs_by_hand(api: Api, agent_id: int) -> None:
             answered(api.client.post(f"{base}/tools/get_order", json={"order_id": "4521"}, headers=token))
             assert api.client.post(f"{base}/tools/nothing", json={}, headers=token).status_code == 404
             answered(api.client.post(f"{base}/traces/thinking", json={"text": "Hm."}, headers=token))
+            message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            answered(api.client.post(f"{base}/mcp", json=message, headers=token))
+            message = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            assert api.client.post(f"{base}/mcp", json=message, headers=token).status_code == 202
         api.post(
             f"/api/runs/{run['id']}/{end}", {"final_response": "It shipped."} if end == "finish" else None
         )

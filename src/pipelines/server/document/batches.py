@@ -1,11 +1,13 @@
 """Batches, as they are answered."""
 
+from pipelines.core.compare_batches import CHANGES
 from pipelines.server.document.parts import (
     ID,
     MOMENT,
     NUMBER,
     TEXT,
     WHOLE,
+    YES_NO,
     Operation,
     Schemas,
     by_name,
@@ -32,6 +34,7 @@ _BATCH = {
     "created_at": MOMENT,
     "ended_at": or_null(MOMENT),
 }
+_NOT_COMPARED = ("concurrency", "fault_seed", "ended_at")
 _SIDE = record(
     "One of the two runs.",
     {"run_id": ID, "verdict": or_null(VERDICT), "failure_mode": or_null(FAILURE_MODE)},
@@ -56,16 +59,38 @@ SCHEMAS: Schemas = {
             "pass_rate": or_null(NUMBER),
             "pass_rate_interval": told(or_null(listed(NUMBER)), "95 %, from and to"),
             "pass_hat_k": told(by_name(NUMBER), "the chance that k attempts all pass, by k"),
+            "tasks_judged": WHOLE,
+            "effective_runs": told(or_null(NUMBER), "what the runs are worth as evidence: repeats are less"),
+            "stability": told(or_null(ref("BatchStability")), "null where no task was repeated"),
         },
     ),
+    "BatchStability": record(
+        "Tasks with several judged runs.", {"stable_pass": WHOLE, "flaky": WHOLE, "stable_fail": WHOLE}
+    ),
     "BatchRejudged": record(
-        "What judging anew changed.", {"batch_id": ID, "judged": WHOLE, "changed": WHOLE}
+        "What judging anew changed.",
+        {
+            "batch_id": ID,
+            "judged": WHOLE,
+            "changed": WHOLE,
+            "changes": listed(ref("ChangedVerdict")),
+            "next_cursor": told(or_null(TEXT), "where `limit` ended; null at the end"),
+        },
+    ),
+    "ChangedVerdict": record(
+        "A run whose verdict is another now.",
+        {"run_id": ID, "task_id": ID, "from": ref("PlainVerdict"), "to": ref("PlainVerdict")},
+    ),
+    "PlainVerdict": record(
+        "A verdict without its reasons.",
+        {"verdict": or_null(VERDICT), "failure_mode": or_null(FAILURE_MODE)},
     ),
     "ComparedRun": _SIDE,
     "BatchFlip": record(
         "A run whose verdict differs: same task, same repeat.",
         {
             "task_id": ID,
+            "task_key": TEXT,
             "repeat_number": WHOLE,
             "from": ref("ComparedRun"),
             "to": ref("ComparedRun"),
@@ -77,13 +102,59 @@ SCHEMAS: Schemas = {
         {
             "from_batch": ID,
             "to_batch": ID,
+            "from": ref("ComparedBatch"),
+            "to": ref("ComparedBatch"),
+            "warnings": listed(TEXT),
+            "counts": told(by_name(WHOLE), "tasks by how they changed"),
+            "test": ref("PairedTest"),
+            "tasks": told(listed(ref("ComparedTask")), "failures first; those that pass in both are counted"),
+            "tasks_left_off": WHOLE,
             "compared": WHOLE,
             "only_from": WHOLE,
             "only_to": WHOLE,
             "flips": listed(ref("BatchFlip")),
         },
     ),
-    "BatchExport": record("Every run of a batch.", {"items": listed(ref("Run"))}),
+    "ComparedBatch": record(
+        "One of the two batches.",
+        {name: schema for name, schema in _BATCH.items() if name not in _NOT_COMPARED},
+    ),
+    "ComparedSide": record(
+        "A task in one of the two.",
+        {
+            "task_id": ID,
+            "passed": WHOLE,
+            "judged": WHOLE,
+            "failure_modes": listed(FAILURE_MODE),
+            "run_ids": listed(ID),
+        },
+    ),
+    "ComparedTask": record(
+        "How a task changed.",
+        {
+            "task_key": TEXT,
+            "row_number": WHOLE,
+            "user_instruction": or_null(TEXT),
+            "change": one_of(CHANGES),
+            "is_lost": told(YES_NO, "it passed before, and could not be judged now"),
+            "from": or_null(ref("ComparedSide")),
+            "to": or_null(ref("ComparedSide")),
+            "notes": told(listed(TEXT), "why the two are not held against each other in the test"),
+        },
+    ),
+    "PairedTest": record(
+        "Whether more tasks got worse than chance would have it.",
+        {
+            "name": one_of(("mcnemar", "sign_flip")),
+            "unit": {"const": "task"},
+            "tasks": WHOLE,
+            "worse": WHOLE,
+            "better": WHOLE,
+            "mean_difference": or_null(NUMBER),
+            "p": or_null(NUMBER),
+        },
+    ),
+    "BatchExport": record("Every run of a batch.", {"items": listed(ref("ExportedRun"))}),
 }
 EVENTS = {"text/event-stream": told(TEXT, "`event: progress` at each change, `event: end` with the last")}
 _EXPORT = {"application/json": ref("BatchExport"), "text/csv": TEXT}

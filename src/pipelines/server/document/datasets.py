@@ -1,12 +1,15 @@
 """Datasets and tasks, as they are answered."""
 
+from pipelines.core.oracle_axes import ORACLE_AXES
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.server.document.parts import (
+    ANY,
     ID,
     MOMENT,
     OBJECT,
     TEXT,
     WHOLE,
+    YES_NO,
     Operation,
     Schemas,
     listed,
@@ -22,21 +25,52 @@ _DATASET = {
     "name": TEXT,
     "agent_id": told(or_null(ID), "whose tools the rows were checked against"),
     "task_count": WHOLE,
+    "content_hash": told(or_null(TEXT), "of all its tasks in order; null while it is worked out"),
     "created_at": MOMENT,
 }
-_TASK = {"id": ID, "dataset_id": ID, "row_number": told(WHOLE, "1 is the first"), "created_at": MOMENT}
+_TASK = {
+    "id": ID,
+    "dataset_id": ID,
+    "row_number": told(WHOLE, "1 is the first"),
+    "task_key": told(or_null(TEXT), "what it is known by over uploads; null while it is worked out"),
+    "created_at": MOMENT,
+}
+_WHOLE_TASK = {
+    **_TASK,
+    "odyssey_seed": told(OBJECT, "by its axis names"),
+    "oracle_version": told(WHOLE, "1 until its oracle is corrected"),
+}
 SCHEMAS: Schemas = {
     "Dataset": record("A dataset.", _DATASET),
     "DatasetPage": page_of("Dataset", "datasets"),
     "Upload": record(
         "A dataset after an upload: the tasks that were added, and what its author should look at.",
-        {**_DATASET, "task_ids": listed(ID), "warnings": listed(ref("Problem"))},
+        {
+            **_DATASET,
+            "task_ids": listed(ID),
+            "warnings": listed(ref("Problem")),
+            "notes": told(listed(TEXT), "what was taken otherwise than it stands in the file"),
+            "reused": told(YES_NO, "it was there already, and nothing was stored"),
+        },
     ),
-    "Task": record(
-        "A task with its whole seed.", {**_TASK, "odyssey_seed": told(OBJECT, "by its axis names")}
+    "Task": record("A task with its whole seed.", _WHOLE_TASK),
+    "CorrectedTask": record(
+        "A task whose oracle was corrected.", {**_WHOLE_TASK, "warnings": listed(ref("Problem"))}
     ),
+    "OracleVersion": record(
+        "What counted as right, and who changed it why.",
+        {
+            "version": WHOLE,
+            "by": told(or_null(TEXT), "null of the first"),
+            "note": TEXT,
+            "created_at": MOMENT,
+            **{axis: told(ANY, "as in the seed; null where there is none") for axis in ORACLE_AXES},
+        },
+    ),
+    "OraclePage": page_of("OracleVersion", "the versions of an oracle, newest first"),
     "TaskSummary": record(
-        "A task in a list.", {**_TASK, "user_instruction": told(TEXT, "its first 500 characters")}
+        "A task in a list.",
+        {**_TASK, "user_instruction": told(TEXT, "its first 500 characters"), "tags": listed(TEXT)},
     ),
     "TaskPage": page_of("TaskSummary", "tasks"),
     "DatasetExport": record(
@@ -53,11 +87,13 @@ SCHEMAS: Schemas = {
 }
 _EXPORT = {"text/csv": TEXT, "application/json": ref("DatasetExport")}
 OPERATIONS = (
-    Operation("create_dataset", "POST", "/api/datasets", {201: "Upload"}),
+    Operation("create_dataset", "POST", "/api/datasets", {201: "Upload", 200: "Upload"}),
     Operation("list_datasets", "GET", "/api/datasets", {200: "DatasetPage"}),
     Operation("get_dataset", "GET", "/api/datasets/{dataset_id}", {200: "Dataset"}),
     Operation("list_tasks", "GET", "/api/datasets/{dataset_id}/tasks", {200: "TaskPage"}),
     Operation("append_tasks", "POST", "/api/datasets/{dataset_id}/tasks", {201: "Upload"}),
     Operation("export_dataset", "GET", "/api/datasets/{dataset_id}/export", {200: _EXPORT}),
     Operation("get_task", "GET", "/api/tasks/{task_id}", {200: "Task"}),
+    Operation("correct_oracle", "PUT", "/api/tasks/{task_id}/oracle", {200: "CorrectedTask"}),
+    Operation("list_oracles", "GET", "/api/tasks/{task_id}/oracles", {200: "OraclePage"}),
 )

@@ -1,8 +1,11 @@
 """The proxy of a run, which is not FastAPI's: its paths, and what they answer with."""
 
+from collections.abc import Mapping
+
 from pipelines.core.json_text import JsonObject
 from pipelines.server.document.parts import (
     ANY,
+    OBJECT,
     TEXT,
     WHOLE,
     YES_NO,
@@ -50,20 +53,30 @@ SCHEMAS: Schemas = {
         },
     ),
     "ToolFailure": either(ref("ToolReply"), ref("ErrorAnswer")),
+    "McpAnswer": record(
+        "An answer of JSON-RPC: a result, or an error.",
+        {"jsonrpc": {"const": "2.0"}, "id": told(ANY, "of the request")},
+        {"result": OBJECT, "error": ref("McpError")},
+    ),
+    "McpError": record("An error of JSON-RPC.", {"code": WHOLE, "message": TEXT}, {"data": ANY}),
+    "McpAnswers": either(ref("McpAnswer"), listed(ref("McpAnswer"))),
     "EventAccepted": record(
         "The row that an event became.",
         {"accepted": YES_NO, "sequence": WHOLE, "event_type": one_of(TraceEventType)},
     ),
 }
 _BY_JTI = f"{PROXY_BASE}/runs/{{jti}}"
-_CALL, _EVENT = "/tools/{tool_name}", "/traces/{event_type}"
+_CALL, _EVENT, _MCP = "/tools/{tool_name}", "/traces/{event_type}", "/mcp"
+_MCP_ANSWERS: Mapping[int, str | None] = {200: "McpAnswers", 202: None}
 OPERATIONS = (
     Operation("list_run_tools", "GET", f"{PROXY_BASE}/tools", {200: "RunTools"}),
     Operation("call_tool", "POST", PROXY_BASE + _CALL, {200: "ToolReply"}),
     Operation("record_event", "POST", PROXY_BASE + _EVENT, {200: "EventAccepted"}),
+    Operation("speak_mcp", "POST", PROXY_BASE + _MCP, _MCP_ANSWERS),
     Operation("list_run_tools_by_jti", "GET", f"{_BY_JTI}/tools", {200: "RunTools"}),
     Operation("call_tool_by_jti", "POST", _BY_JTI + _CALL, {200: "ToolReply"}),
     Operation("record_event_by_jti", "POST", _BY_JTI + _EVENT, {200: "EventAccepted"}),
+    Operation("speak_mcp_by_jti", "POST", _BY_JTI + _MCP, _MCP_ANSWERS),
 )
 PATHS = frozenset(operation.path for operation in OPERATIONS)
 CALLS = frozenset(operation.path for operation in OPERATIONS if operation.path.endswith(_CALL))
@@ -71,6 +84,7 @@ _SUMMARIES = {
     "tools": "The run's tools.",
     _CALL: "One tool call: the body is the arguments object. Errors of the simulated backend and"
     " injected failures answer with their own status.",
+    _MCP: "The same tools for clients of the Model Context Protocol: one JSON-RPC message, or several.",
     _EVENT: "What the agent reports about itself; `__occurred_at` (ISO-8601) orders it.",
 }
 

@@ -54,6 +54,11 @@ _SHORT = {
     "ended_at": or_null(MOMENT),
     "expires_at": or_null(MOMENT),
 }
+_ASKED = {
+    "row_number": told(or_null(WHOLE), "of its task in the dataset"),
+    "user_instruction": told(or_null(TEXT), "its first 500 characters; null where the task is gone"),
+    "task_key": told(or_null(TEXT), "what its task is known by over uploads"),
+}
 RUN = {
     **_SHORT,
     "messages": told(or_null(listed(ref("Message"))), "the transcript, as the agent told it"),
@@ -62,14 +67,49 @@ RUN = {
     "soft_warnings": told(listed(TEXT), "what a reader of the verdict should know"),
     "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
 }
+_GIVEN = {
+    "verdict": or_null(VERDICT),
+    "failure_mode": or_null(FAILURE_MODE),
+    "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
+    "judge_error": or_null(TEXT),
+}
+_BY_ORACLE = {"oracle": record("Of the task: by which it was judged.", {"version": WHOLE})}
 _SCORES = {str(name): told(WHOLE, "1 to 5") for name in ScoreName}
 SCHEMAS: Schemas = {
-    "RunSummary": record("A run in a list; its response is cut at 500 characters.", _SHORT),
+    "RunSummary": record("A run in a list; its response is cut at 500 characters.", {**_SHORT, **_ASKED}),
     "RunPage": page_of("RunSummary", "runs"),
     "Run": record("A run.", RUN),
     "WholeRun": record(
         "A run with the seed it was given and the counts of its calls.",
-        {**RUN, "odyssey_seed": told(OBJECT, "by its axis names"), "counts": ref("CallCounts")},
+        {
+            **RUN,
+            **_ASKED,
+            "odyssey_seed": told(OBJECT, "by its axis names"),
+            "counts": ref("CallCounts"),
+            "review": told(or_null(ref("Review")), "what people made of it"),
+        },
+    ),
+    "ExportedRun": record("A run, with what was asked.", {**RUN, **_ASKED}),
+    "RunDecision": record(
+        "The machine's verdict and a person's.",
+        {
+            "run_id": ID,
+            "verdict": or_null(VERDICT),
+            "failure_mode": or_null(FAILURE_MODE),
+            "human_verdict": or_null(TEXT),
+            "review": ref("Review"),
+        },
+    ),
+    "GivenVerdict": record("A verdict of the machine.", _GIVEN, {"replaced_at": MOMENT}),
+    "RunVerdicts": record(
+        "The present verdict, those before it, and what people said.",
+        {
+            "run_id": ID,
+            "present": ref("GivenVerdict"),
+            "human_verdict": or_null(TEXT),
+            "earlier": told(listed(ref("GivenVerdict")), "newest first"),
+            "review": or_null(ref("Review")),
+        },
     ),
     "OpenedRun": record(
         "A run to be driven by hand; the token is shown here and nowhere else.",
@@ -133,10 +173,12 @@ SCHEMAS: Schemas = {
             "evidence": listed(WHOLE),
             "grader": ref("Grader"),
         },
+        _BY_ORACLE,
     ),
     "JudgeError": record(
         "Why there is no verdict.",
         {"step": TEXT, "message": TEXT, "details": listed(OBJECT), "grader": ref("Grader")},
+        _BY_ORACLE,
     ),
     "Validation": record(
         "How a simulated reply was checked.",
@@ -175,6 +217,7 @@ SCHEMAS: Schemas = {
             "actor_id": or_null(TEXT),
             "idempotency_key": or_null(TEXT),
             "occurred_at": MOMENT,
+            "client": told(or_null(TEXT), "the MCP client that called, as it calls itself"),
         },
     ),
     "TracePage": page_of("TraceRow", "the trace, in the order in which it happened"),
@@ -196,6 +239,8 @@ OPERATIONS = (
     Operation("finish_run", "POST", "/api/runs/{run_id}/finish", {200: "Run"}),
     Operation("cancel_run", "POST", "/api/runs/{run_id}/cancel", {200: "Run"}),
     Operation("judge_run", "POST", "/api/runs/{run_id}/judge", {200: "Run"}),
+    Operation("decide_run", "POST", "/api/runs/{run_id}/verdict", {200: "RunDecision"}),
+    Operation("get_run_verdicts", "GET", "/api/runs/{run_id}/verdicts", {200: "RunVerdicts"}),
     Operation("get_run_trace", "GET", "/api/runs/{run_id}/trace", {200: "TracePage"}),
     Operation("get_run_output", "GET", "/api/runs/{run_id}/output", {200: "RunOutput"}),
     Operation("get_run_ledger", "GET", "/api/runs/{run_id}/ledger", {200: "RunLedger"}),
