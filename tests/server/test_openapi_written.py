@@ -26,10 +26,11 @@ OPERATION_IDS = re.findall(r"\w+", """
     get_review get_review_agreement get_review_progress get_review_settings get_run get_run_ledger
     get_run_output get_run_trace get_run_verdicts get_scenario get_task get_variation give_review_verdict
     ingest_telemetry judge_batch judge_run list_agents list_batches list_credentials list_datasets
-    list_drafts list_eval_runs list_keys list_marks list_matrices list_oracles list_plans list_reviews list_run_tools
-    list_run_tools_by_jti list_runs list_scenarios list_tasks list_variations open_review publish_agent
-    record_event record_event_by_jti release_review reopen_review resume_batch resume_matrix revoke_key
-    set_credential speak_mcp speak_mcp_by_jti test_connection upload_agent_code watch_batch watch_matrix whoami
+    list_drafts list_eval_runs list_keys list_marks list_matrices list_oracles list_plans list_reviews
+    list_run_tools list_run_tools_by_jti list_runs list_scenarios list_tasks list_variations open_review
+    publish_agent record_event record_event_by_jti release_review reopen_review resume_batch resume_matrix revoke_key
+    set_credential speak_mcp speak_mcp_by_jti test_connection upload_agent_code watch_batch
+    watch_matrix whoami
 """)  # fmt: skip
 
 

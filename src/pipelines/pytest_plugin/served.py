@@ -21,7 +21,7 @@ from pipelines.core.gate import is_not_run
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, called_with
 from pipelines.pytest_plugin.marked import Marked
-from pipelines.pytest_plugin.tasks import OdysseyTask, read_rows
+from pipelines.pytest_plugin.tasks import OdysseyTask, read_bytes
 
 POLL_S = 0.05
 
@@ -85,14 +85,9 @@ class _Served:
 
     def _task_ids(self, dataset: Path, agent_id: int) -> list[int]:
         if (dataset, agent_id) not in self._tasks:
-            rows = read_rows(dataset)
-            if isinstance(rows, bytes):
-                body = {"name": dataset.name, "agent_id": str(agent_id)}
-                made = self.server.post("/api/datasets", files={"file": (dataset.name, rows)}, data=body)
-            else:
-                made = self.server.post(
-                    "/api/datasets", {"name": dataset.name, "agent_id": agent_id, "rows": rows}
-                )
+            body = {"name": dataset.name, "agent_id": str(agent_id)}
+            file = (dataset.name, read_bytes(dataset))
+            made = self.server.post("/api/datasets", files={"file": file}, data=body)
             self._tasks[dataset, agent_id] = made["task_ids"]
         return self._tasks[dataset, agent_id]
 

@@ -10,8 +10,8 @@ import pytest
 
 from pipelines.core.json_text import InvalidJson, Json, loads
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.results import case_keys
-from pipelines.core.tasks_csv import parse_tasks
+from pipelines.core.task_key import content_hash, keys_of, world_hash_of
+from pipelines.core.tasks_csv import format_of, read_tasks
 from pipelines.odyssey.testing import Task, read_toolbox
 from pipelines.pytest_plugin.marked import Marked, read_mark
 
@@ -43,7 +43,6 @@ def tasks_of(definition: pytest.Item) -> list[OdysseyTask]:
     if isinstance(read, str):
         known[cached] = f"{marked.dataset.name}: its problems are listed with the first test that uses it"
         raise pytest.Collector.CollectError(read)
-    names = case_keys([task.seed.user_instruction for task in read])
     tasks = [
         OdysseyTask(
             number=number,
@@ -54,9 +53,16 @@ def tasks_of(definition: pytest.Item) -> list[OdysseyTask]:
             task=task,
             marked=marked,
         )
-        for number, (task, key) in enumerate(zip(read, names, strict=True), start=1)
+        for number, (task, key) in enumerate(zip(read, _keys(read), strict=True), start=1)
     ]
     return _chosen(tasks, marked)
+
+
+def _keys(tasks: list[Task]) -> list[str]:
+    """Those that a server would give the same file."""
+    seeds = [task.seed.as_json() for task in tasks]
+    contents = [content_hash(seed, world_hash_of(seed)) for seed in seeds]
+    return keys_of([task.seed.id for task in tasks], contents, (), {})
 
 
 def name_of(number: int, instruction: str) -> str:
@@ -96,17 +102,15 @@ def _read(marked: Marked) -> list[Task] | str:
             marked.ledger_schema if marked.ledger_schema is not None else body.get("ledger_schema"),
         )
         place = marked.dataset
-        seeds = parse_tasks(read_rows(marked.dataset), tools=tools, ledger_schema=schema)
+        file = read_bytes(marked.dataset)
+        format = format_of(marked.dataset.name)
+        seeds = read_tasks(file, format=format, tools=tools, ledger_schema=schema).seeds
     except Refused as refused:
         return told_problems(place or Path("tools"), refused)
     return [Task(tools, schema, seed) for seed in seeds]
 
 
-def read_rows(path: Path) -> bytes | Json:
-    return _json(path) if path.suffix == ".json" else _bytes(path)
-
-
-def _bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -115,7 +119,7 @@ def _bytes(path: Path) -> bytes:
 
 def _json(path: Path) -> Json:
     try:
-        return loads(_bytes(path).decode())
+        return loads(read_bytes(path).decode())
     except (InvalidJson, UnicodeDecodeError) as error:
         raise Refused([Problem(path="", message=f"not JSON: {error}")], path.name) from None
 

@@ -32,7 +32,7 @@ def large_inputs_many_times(tenant: Tenant) -> None:
     rows: list[Row] = [
         {"user": "u" + filler},
         {"user": "input", "task_input": {"text": filler}},
-        {"user": "workspace", "workspace_seed": {"files": {"a": filler}}},
+        {"user": "expected", "expected_calls": [{"tool": "get_order", "arguments": {"order_id": filler}}]},
     ]
     agent_id, dataset = tenant.agent(TOOLS), tenant.tasks(*rows, what="upload large inputs")
     with tenant.batch(agent_id, what="large inputs × 100", dataset_id=dataset["id"], repeats=100) as batch_id:
