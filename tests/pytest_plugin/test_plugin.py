@@ -179,7 +179,7 @@ def test_a_bad_dataset_is_told_whole_and_once_where_it_is_collected(desk: Desk):
     assert found.parseoutcomes() == {"errors": 2}
     text = found.stdout.str()
     assert "tasks.json: 3 problems" in text
-    for place in ("/rows/0/stat", "/rows/1/expected_state", "/rows/2/user"):
+    for place in ("/0/stat", "/1/expected_state", "/2/user"):
         assert text.count(place) == 1, place
     assert "its problems are listed with the first test that uses it" in text
     assert "Traceback" not in text

@@ -28,8 +28,8 @@ OPERATION_IDS = re.findall(r"\w+", """
     ingest_telemetry judge_batch judge_run list_agents list_batches list_credentials list_datasets
     list_drafts list_eval_runs list_keys list_marks list_matrices list_oracles list_plans list_reviews
     list_run_tools list_run_tools_by_jti list_runs list_scenarios list_tasks list_variations open_review
-    publish_agent record_event record_event_by_jti release_review reopen_review resume_batch resume_matrix revoke_key
-    set_credential speak_mcp speak_mcp_by_jti test_connection upload_agent_code watch_batch
+    publish_agent record_event record_event_by_jti release_review reopen_review resume_batch resume_matrix
+    revoke_key set_credential speak_mcp speak_mcp_by_jti test_connection upload_agent_code watch_batch
     watch_matrix whoami
 """)  # fmt: skip
 
