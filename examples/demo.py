@@ -19,7 +19,6 @@ from typing import Any
 
 import httpx2
 from rich.console import Console
-from rich.table import Table
 
 HERE = Path(__file__).parent / "refund_agent"
 PRESSURED = Path(__file__).parent / "pressure_agent"
@@ -32,8 +31,8 @@ VARIATIONS = (
 )
 MATRIX = ("--variations", VARIATIONS, "--repeats", "3", "--rng-seed", "7")
 PATIENCE_S = 30
-SHOWN = ("failure", "refusal")  # tags of the tasks whose calls are shown
-console = Console(highlight=False, width=None if sys.stdout.isatty() else 132)
+SHOWN = ("failure", "refusal")  # tags of the tasks of which a run is shown
+console = Console(highlight=False)
 
 
 @contextmanager
@@ -99,7 +98,7 @@ def main() -> None:
         console.print(f"$ pipelines run --agent {agent['id']} --dataset {Path(tasks).name}", style="bold")
         command = ["-m", "pipelines", "run", "--agent", str(agent["id"]), "--dataset", tasks]
         subprocess.run([sys.executable, *command], env=os.environ | env, check=False)
-        show_calls(client)
+        show_runs(client, env)
         put_under_pressure(client, stack, env)
     console.print(
         "\nNext: docs/quickstart.md does this by hand, docs/howto/verdicts.md says what the verdicts mean,\n"
@@ -126,54 +125,20 @@ def put_under_pressure(client: httpx2.Client, stack: ExitStack, env: dict[str, s
     subprocess.run([sys.executable, "-m", "pipelines", *command], env=os.environ | env, check=False)
 
 
-def show_calls(client: httpx2.Client) -> None:
-    """What happened inside two of the runs: who answered each call, and what it changed."""
+def show_runs(client: httpx2.Client, env: dict[str, str]) -> None:
+    """Two of the runs whole: who answered each call, what it changed, and what the verdict rests on."""
     runs = answered(client.get("/api/runs?limit=500"))["items"]
     for tag in SHOWN:
         run = next((run for run in reversed(runs) if tag in tags_of(client, run)), None)
         if run is not None:
-            console.print()
-            console.print(call_table(client, run, tag))
+            console.print(f"\n$ pipelines show {run['id']}", style="bold")
+            command = [sys.executable, "-m", "pipelines", "show", str(run["id"])]
+            subprocess.run(command, env=os.environ | env, check=False)
 
 
 def tags_of(client: httpx2.Client, run: Any) -> list[str]:
     tags: list[str] = answered(client.get(f"/api/tasks/{run['task_id']}"))["odyssey_seed"].get("tags", [])
     return tags
-
-
-def call_table(client: httpx2.Client, run: Any, tag: str) -> Table:
-    seed = answered(client.get(f"/api/runs/{run['id']}"))["odyssey_seed"]
-    table = Table(title=f"Run {run['id']} ({tag}): {seed['user_instruction']}", title_justify="left")
-    for column in ("#", "tool", "arguments", "source", "rule", "status", "answer", "changed", "ms"):
-        table.add_column(column, justify="right" if column in ("#", "ms") else "left")
-    for row in answered(client.get(f"/api/runs/{run['id']}/trace?kind=tool_call"))["items"]:
-        table.add_row(
-            str(row["sequence"]),
-            row["tool_name"],
-            ", ".join(f"{name}={value}" for name, value in row["arguments"].items()),
-            row["source"],
-            "" if row["matched_rule_index"] is None else str(row["matched_rule_index"]),
-            str(row["http_status"] or row["error_code"]),
-            short(row["response"]),
-            "\n".join(map(change, row["updates"])),
-            str(row["latency_ms"]),
-        )
-    return table
-
-
-def short(response: Any) -> str:
-    if isinstance(response, dict) and "error" in response:
-        return f"{response['error']['code']}: {response['error']['message']}"
-    text = json.dumps(response, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def change(update: dict[str, Any]) -> str:
-    if update["op"] == "set_flag":
-        return f"flag {update['flag']}"
-    fields = update.get("set") or update.get("attrs") or {}
-    what = ", ".join(f"{name}={value}" for name, value in fields.items())
-    return f"{update['op']} {update['entity_type']} {update['id']}: {what}"
 
 
 if __name__ == "__main__":
