@@ -142,9 +142,9 @@ def row_lines(row: Any, longest: int) -> list[tuple[int, str]]:
 
 
 def reply_head(row: Any) -> str:
-    """`→ 502, injected by rule 1, 3 ms`"""
+    """`→ 502, injected by failure_rules[0], 3 ms`"""
     status = row["http_status"] if row["http_status"] is not None else "no reply"
-    rule = f" by rule {row['matched_rule_index'] + 1}" if row["matched_rule_index"] is not None else ""
+    rule = f" by failure_rules[{row['matched_rule_index']}]" if row["matched_rule_index"] is not None else ""
     code = f", {row['error_code']}" if row["error_code"] else ""
     time = "" if row["latency_ms"] is None else f", {row['latency_ms']} ms"
     return f"→ {status}, {row['source']}{rule}{code}{time}"
