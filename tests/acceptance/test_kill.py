@@ -183,7 +183,7 @@ async def survive(directory: Path, rounds: int, seed: int, synchronous: str) -> 
     return story
 
 
-@pytest.mark.parametrize("synchronous", ["full", "normal"])
+@pytest.mark.parametrize("synchronous", ["full", pytest.param("normal", marks=pytest.mark.slow)])
 async def test_every_answer_survives_a_kill_at_any_moment(tmp_path: Path, synchronous: str) -> None:
     story = await survive(tmp_path / "data", rounds=5, seed=1, synchronous=synchronous)
     assert sum(len(worker.answers) for worker in story.workers) > 50

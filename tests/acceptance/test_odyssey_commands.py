@@ -115,6 +115,7 @@ def test_a_run_becomes_a_recording_that_measures_the_same(tmp_path: Path) -> Non
     assert (report["calls"], report["fm_all"], report["cm_all_free"]) == (3, 1.0, 1.0)
 
 
+@pytest.mark.slow  # make demo is run beside make test
 def test_the_demo_shows_verdicts_with_reasons_and_ends_by_itself() -> None:
     shown = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "demo.py")],
@@ -129,10 +130,7 @@ def test_the_demo_shows_verdicts_with_reasons_and_ends_by_itself() -> None:
     for word in ("incorrect_completion", "unrecovered_failure", "injected", "already_shipped"):
         assert word in shown.stdout
     # The agent has to ask back which order it is: passed means that the user's second message came.
-    told = " ".join(re.sub("[┃│]", " ", shown.stdout).split())
-    (conversation,) = re.findall(r" 12 12 (\w+) (.*?) 9 of 12 judged", told)
-    assert conversation[0] == "PASS"
-    assert 'order.4522.status is "refunded", as expected.' in conversation[1]
+    assert "PASS run 12, task 12: I would like a refund, please." in shown.stdout
     # At the end, where to look next: pages that are there.
     pages = re.findall(r"docs/\S+\.md", shown.stdout[shown.stdout.index("Next: ") :])
     howto = [f"docs/howto/{name}.md" for name in ("verdicts", "plans", "pressure-tests")]

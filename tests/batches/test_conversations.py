@@ -168,7 +168,8 @@ def test_warnings_of_later_turns_name_their_turn(api: Api):
 
     with played(messily) as agent:
         run = talk(api, agent, SCRIPTED | {"scripted_user_turns": ["And?"]})
-    assert [warning.split(":")[0] for warning in run["soft_warnings"]] == ["metadata was dropped", "turn 2"]
+    dropped = [each for each in run["soft_warnings"] if "metadata was dropped" in each]
+    assert [warning.split(":")[0] for warning in dropped] == ["metadata was dropped", "turn 2"]
 
 
 def test_a_persona_is_refused_when_it_is_uploaded(api: Api):

@@ -96,6 +96,7 @@ esac
 """
 
 
+@pytest.mark.slow
 def test_a_pull_request_from_nothing_to_red_and_back(repository: Path):
     """The workflow's own scripts: main is green, a change breaks it, the next one mends it."""
     wheel = repository / "vendor" / "pipelines_odyssey-0.1.0-py3-none-any.whl"

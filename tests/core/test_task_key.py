@@ -75,7 +75,6 @@ def turned(value: Any, chance: random.Random) -> Any:
         {"expected_state": None, "expected_calls": ["refund_order"]},
         {"expected_outcome": "refusal"},
         {"tracked_constraints": ["Be kind."]},
-        {"eval": "pytest"},
         {"tags": "other, labels"},
         {"id": "refund-late"},
         {"turn_mode": "single_shot"},  # the default, written out
@@ -210,10 +209,10 @@ def test_every_id_that_stands_twice_is_told_in_each_of_its_rows():
         parse_tasks(b"user,id\na,x\nb,y\nc, x\n,y\nd,z\ne,x\n")
     told = [(problem.path, problem.message) for problem in refused.value.problems]
     assert told == [
-        ("row 1, column id", "the id `x` stands in rows 1, 3 and 6"),
-        ("row 2, column id", "the id `y` stands in rows 2 and 4"),
-        ("row 3, column id", "the id `x` stands in rows 1, 3 and 6"),
-        ("row 4, column user", "`user` is missing"),
-        ("row 4, column id", "the id `y` stands in rows 2 and 4"),
-        ("row 6, column id", "the id `x` stands in rows 1, 3 and 6"),
+        ("row 2, column id", "the id `x` stands in rows 2, 4 and 7"),
+        ("row 3, column id", "the id `y` stands in rows 3 and 5"),
+        ("row 4, column id", "the id `x` stands in rows 2, 4 and 7"),
+        ("row 5, column user", "`user` is missing"),
+        ("row 5, column id", "the id `y` stands in rows 3 and 5"),
+        ("row 7, column id", "the id `x` stands in rows 2, 4 and 7"),
     ]

@@ -142,6 +142,7 @@ def test_a_failure_says_why_with_the_calls_and_what_changed_within_80_columns(de
     assert max(len(line) for line in text.splitlines() if "/" not in line) <= 80
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_run_and_the_summary_is_one(desk: Desk):
     desk.write(mark="repeats=2, min_pass=1")
     found = desk.pytester.runpytest_subprocess(*QUIET, "-n", "2", "--odyssey-report", "found.json")

@@ -52,6 +52,8 @@ BODIES: dict[str, Any] = {
     "POST /api/datasets": {"name": "x", "rows": [TASK]},
     "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
     "POST /api/runs/{run_id}/finish": {"final_response": "Done."},
+    "POST /api/runs/{run_id}/verdict": {"verdict": "PASS"},
+    "PUT /api/tasks/{task_id}/oracle": {"expected_outcome": "completion"},
     "POST /api/keys": {"name": "x"},
     "POST /api/credentials": {"name": "KEY", "value": "s3cret-value"},
 }

@@ -262,7 +262,8 @@ async def test_behaviour_that_is_not_understood_is_a_warning_with_its_row(org: O
     agent = await org.agent()
     rows = [TASK, TASK | {"behavior": "The wibble of the fleem blorbs sideways on every Tuesday."}]
     made = await org.dataset(*rows, agent_id=agent["id"])
-    assert [(warning["row"], warning["column"]) for warning in made["warnings"]] == [(2, "behavior")]
+    told = [(warning["row"], warning["column"]) for warning in made["warnings"]]
+    assert [place for place in told if place[1] == "behavior"] == [(2, "behavior")]
 
 
 async def test_behaviour_without_effect_in_its_world_is_a_warning_with_its_row(org: Org) -> None:
@@ -342,7 +343,7 @@ async def test_more_behaviour_texts_than_are_read_at_once_are_stored_and_said_to
     agent_id = (await org.agent())["id"]
     told = [TASK | {"behavior": f"Squirrels number {n} are purple."} for n in range(MOST_READ + 20)]
     made = await org.dataset(*told, told[0], agent_id=agent_id)
-    unread, *understood = made["warnings"]
+    unread, *understood = [each for each in made["warnings"] if each["column"] == "behavior"]
     assert made["task_count"] == len(told) + 1
     assert (unread["row"], unread["column"]) == (MOST_READ + 1, "behavior")
     assert "20 rows" in unread["message"]

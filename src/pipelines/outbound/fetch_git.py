@@ -134,9 +134,9 @@ def _size_problems(blobs: list[_Blob]) -> list[Problem]:
     whole = sum(blob.size for blob in blobs)
     messages = []
     if len(blobs) > MAX_FILES:
-        messages.append(f"has {len(blobs):,} files; at most {MAX_FILES:,} may be")
+        messages.append(f"has {len(blobs):,} files; at most {MAX_FILES:,} are allowed")
     if whole > MAX_TREE_BYTES:
-        messages.append(f"has {whole // MEBIBYTE:,} MB; at most {MAX_TREE_BYTES // MEBIBYTE} MB may be")
+        messages.append(f"has {whole // MEBIBYTE:,} MB; at most {MAX_TREE_BYTES // MEBIBYTE} MB are allowed")
     if not blobs:
         messages.append("has no files")
     return [Problem(path="/code/directory", message=message) for message in messages]

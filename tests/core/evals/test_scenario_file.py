@@ -96,7 +96,8 @@ def test_problems_have_their_lines_and_all_of_them_are_told():
         ),
         (
             "line 12, column 14: /scenarios/0/expected_behavior/action/$inn",
-            "`$inn` is no matcher; there are `$in`, `$regex`, `$gte`, `$lte`, `$contains`, `$not`, "
+            "`$inn` is no matcher; there are `$in`, `$any_of`, `$all_of`, `$text`, `$number`, `$date`, "
+            "`$regex`, `$gte`, `$lte`, `$contains`, `$not`, "
             "`$similar` or `$exists`",
         ),
     ]
