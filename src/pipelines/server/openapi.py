@@ -95,6 +95,8 @@ def _complete(document: Described) -> Described:
             _add_errors(path, described)
             if path in proxy.CALLS:
                 _add_tool_failures(described, proxy.SOURCE_HEADER)
+            if path in proxy.MCP:
+                _add_mcp_failures(described)
     return document
 
 
@@ -112,6 +114,13 @@ def _answer(name: str, status: int, answered: Any, examples: Described) -> Descr
     if example is not None:
         content["application/json"]["example"] = example
     return {"description": _SAID.get(status, "OK"), "content": content}
+
+
+def _add_mcp_failures(described: Described) -> None:
+    """What is no message, or of no known version, is told in the protocol's own words."""
+    either = [{"$ref": f"#/components/schemas/{name}"} for name in ("McpAnswer", "ErrorAnswer")]
+    for status in ("400", "404"):
+        described["responses"][status]["content"] = {"application/json": {"schema": {"anyOf": either}}}
 
 
 _SAID = {200: "OK", 201: "Made.", 202: "Asked for: it goes on by itself."}

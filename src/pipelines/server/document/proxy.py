@@ -80,6 +80,7 @@ OPERATIONS = (
 )
 PATHS = frozenset(operation.path for operation in OPERATIONS)
 CALLS = frozenset(operation.path for operation in OPERATIONS if operation.path.endswith(_CALL))
+MCP = frozenset(operation.path for operation in OPERATIONS if operation.path.endswith(_MCP))
 _SUMMARIES = {
     "tools": "The run's tools.",
     _CALL: "One tool call: the body is the arguments object. Errors of the simulated backend and"
