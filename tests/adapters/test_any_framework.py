@@ -1,6 +1,8 @@
 """docs/howto/any-framework.md, done as written, with pydantic-ai and smolagents as they are installed."""
 
+import asyncio
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,16 @@ def howto(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "any_framework"}
     exec(compile(path.read_text(), str(path), "exec"), names)
     return names
+
+
+@pytest.fixture(autouse=True)
+def loop() -> Iterator[None]:
+    """`run_sync` of pydantic-ai takes the thread's event loop, or makes one that nobody closes."""
+    own = asyncio.new_event_loop()
+    asyncio.set_event_loop(own)
+    yield
+    asyncio.set_event_loop(None)
+    own.close()
 
 
 def scripted_pydantic_ai(*calls: tuple[str, dict[str, Any]], seen: list[Any]) -> Any:

@@ -92,6 +92,8 @@ class Desk:
 @pytest.fixture
 def desk(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("COLUMNS", "80")
+    for name in ("CI", "BUILD_NUMBER"):  # there pytest cuts no line of its summary
+        monkeypatch.delenv(name, raising=False)
     return Desk(pytester)
 
 
