@@ -11,6 +11,7 @@ from pipelines.wire.envelope import PING_BODY
 from pipelines.wire.names import PROXY_BASE
 
 PING_TIMEOUT_S = 15.0  # a ping does no work
+ONE_QUESTION_EACH = httpx2.Limits(max_keepalive_connections=0)
 REFUSED = (401, 403)
 PROBE = f"{PROXY_BASE}/tools/__reachability_probe__"
 NOT_ASCII = b"Bearer \xc3\xa9\xff"  # anyone can send it, and comparing it as text raises in Python
@@ -32,7 +33,10 @@ class Silent(Exception):
 
 
 def endpoint_findings(endpoint: Endpoint) -> Iterator[Finding]:
-    with httpx2.Client(timeout=PING_TIMEOUT_S, trust_env=uses_proxies(endpoint.url)) as client:
+    # A crash closes its connection: the next question on the same one may find it gone, the agent being well.
+    with httpx2.Client(
+        timeout=PING_TIMEOUT_S, trust_env=uses_proxies(endpoint.url), limits=ONE_QUESTION_EACH
+    ) as client:
         try:
             yield from _auth(client, endpoint)
             yield from _not_ascii(client, endpoint)
