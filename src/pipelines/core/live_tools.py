@@ -1,0 +1,90 @@
+"""Live tools: what an endpoint was found to offer, one call passed on to it, and what came back."""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import NamedTuple, Protocol
+
+from pipelines.core.json_text import Json, JsonObject, canonical
+from pipelines.wire.errors import AskFailed
+
+#: How a run's calls of passthrough tools are answered; all but the first name a cassette.
+LIVE, RECORD, REPLAY, REPLAY_OR_LIVE = "live", "record", "replay", "replay_or_live"
+PASSTHROUGH_MODES = (LIVE, RECORD, REPLAY, REPLAY_OR_LIVE)
+LONGEST_HOP_S = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundTool:
+    """A tool as discovered on an endpoint."""
+
+    name: str  # one of ours: what bindings name
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None = None
+    #: How to call it, for whoever found it: a method and a path, or the name that the endpoint itself uses.
+    call: JsonObject = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when what a caller may rely on does."""
+        told: JsonObject = {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": self.input_schema,
+            "output_schema": self.output_schema,
+        }
+        return sha256(canonical(told)).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Discovery:
+    """Everything found on an endpoint; `notes` say what could not be made a tool or got another name."""
+
+    tools: tuple[FoundTool, ...]
+    notes: tuple[str, ...] = ()
+
+
+class LiveReply(NamedTuple):
+    """What a live endpoint answered, or answered when it was recorded."""
+
+    status: int  # its own where it speaks HTTP, an error too; 200 elsewhere
+    response: Json  # decoded; text stays text
+    notes: tuple[str, ...] = ()  # for the trace
+    is_replayed: bool = False
+
+
+class HopFailed(AskFailed):
+    """No usable answer came. The message is for the agent; `notes` are for the trace alone."""
+
+    def __init__(self, message: str, *, notes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.notes = notes
+
+
+class LiveEndpoint(Protocol):
+    """One endpoint as it can be asked. Used by many calls at once, and closed when it is no longer needed."""
+
+    async def discover(self) -> Discovery:
+        """Raises HopFailed."""
+
+    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+        """Raises HopFailed. Cancelling ends it at the endpoint too, as far as its protocol can."""
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LiveCall:
+    """The question that a passthrough tool's call puts to its endpoint, or to the run's cassette."""
+
+    org_id: int
+    run_id: int
+    endpoint_id: str
+    tool_name: str  # on the endpoint
+    declared_name: str  # of the agent's tool
+    arguments: JsonObject
+    mode: str = LIVE
+    cassette: str | None = None
+    #: How many times the run asked the same of the same tool before: 0 for the first.
+    asked_before: int = 0
+    longest_s: float = LONGEST_HOP_S
