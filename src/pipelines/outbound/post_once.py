@@ -203,7 +203,7 @@ def _failed(url: URL, progress: _Progress, error: Exception) -> NoAnswer:
         trouble = Trouble.ADDRESS_NEVER if error.is_final else Trouble.ADDRESS_REFUSED
         return NoAnswer(trouble=trouble, detail=str(error), reached="no")
     if progress.reached == "no":
-        detail = f"cannot connect to {_place(url)}: {_reason(error)}"
+        detail = f"cannot connect to {_place(url)}: {reason_of(error)}"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")
     if isinstance(error, TooMuchAround):
         return NoAnswer(
@@ -218,7 +218,7 @@ def _failed(url: URL, progress: _Progress, error: Exception) -> NoAnswer:
     return NoAnswer(trouble=Trouble.BROKEN, detail=detail, reached=progress.reached, status=progress.status)
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """The words of the deepest cause: libraries wrap "Connection refused" into their own."""
     cause: BaseException | None = error
     reason = str(error)
