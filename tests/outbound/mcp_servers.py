@@ -1,4 +1,4 @@
-"""MCP servers over real sockets: one made with the `mcp` package itself, and hand-written ones that misbehave."""
+"""MCP servers over real sockets: one made with the `mcp` package itself, and one by hand to misbehave."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ import mcp_types as types
 import uvicorn
 from mcp.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from raw_agents import Caller, Request
 
 OBJECT = {"type": "object", "properties": {"text": {"type": "string"}}}
 
@@ -109,9 +110,16 @@ async def package_server(desk: Desk, *, port: int = 0, json_response: bool = Fal
     app = server.streamable_http_app(json_response=json_response)
     config = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=1)
     running = uvicorn.Server(config)
+    started = asyncio.Event()
+    start_up = running.startup
+
+    async def startup(*given: Any, **more: Any) -> None:
+        await start_up(*given, **more)
+        started.set()
+
+    running.startup = startup  # type: ignore[method-assign]
     serving = asyncio.create_task(running.serve())
-    while not running.started:
-        await asyncio.sleep(0.01)
+    await started.wait()
     desk.port = running.servers[0].sockets[0].getsockname()[1]
     try:
         yield desk
@@ -119,3 +127,91 @@ async def package_server(desk: Desk, *, port: int = 0, json_response: bool = Fal
         desk.go_on.set()
         running.should_exit = True
         await serving
+
+
+# Hand-written: the earlier protocol, a request a connection
+
+
+Step = Callable[[Caller, Request, dict[str, Any]], Awaitable[None]]
+INITIALIZED = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {"listChanged": True}},
+    "serverInfo": {"name": "raw", "version": "1"},
+}
+
+
+@dataclass
+class RawMcp:
+    """Answers as it should, but for the methods that are given."""
+
+    steps: dict[str, Step] = field(default_factory=dict)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    tools: list[dict[str, Any]] = field(default_factory=lambda: [{"name": "echo", "inputSchema": OBJECT}])
+    sessions: int = 0  # opened
+    came: asyncio.Event = field(default_factory=asyncio.Event)  # a tool was called
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: asyncio.Event = field(default_factory=asyncio.Event)  # a session
+
+    async def serve(self, caller: Caller, request: Request) -> None:
+        if request.line.startswith("GET"):
+            await self.steps.get("GET", self.no_stream)(caller, request, {})
+            return
+        if request.line.startswith("DELETE"):
+            self.closed.set()
+            await caller.answer(200, b"")
+            return
+        message = request.json()
+        self.messages.append(message)
+        if message["method"] == "tools/call":
+            self.came.set()
+        default = getattr(self, "on_" + message["method"].replace("/", "_"), self.unknown)
+        await self.steps.get(message["method"], default)(caller, request, message)
+
+    async def no_stream(self, caller: Caller, request: Request, message: dict[str, Any]) -> None:
+        await caller.answer(405, b"")
+
+    async def unknown(self, caller: Caller, request: Request, message: dict[str, Any]) -> None:
+        if "id" not in message:
+            await caller.answer(202, b"")
+            return
+        error = {"code": -32601, "message": "no such method"}
+        await caller.answer_json({"jsonrpc": "2.0", "id": message["id"], "error": error}, 400)
+
+    async def on_initialize(self, caller: Caller, request: Request, message: dict[str, Any]) -> None:
+        self.sessions += 1
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": INITIALIZED}).encode()
+        session = f"Mcp-Session-Id: session-{self.sessions}"
+        await caller.answer(200, body, "Content-Type: application/json", session)
+
+    async def on_notifications_cancelled(
+        self, caller: Caller, request: Request, message: dict[str, Any]
+    ) -> None:
+        self.cancelled.set()
+        await caller.answer(202, b"")
+
+    async def on_tools_list(self, caller: Caller, request: Request, message: dict[str, Any]) -> None:
+        await answer(caller, message, {"tools": self.tools})
+
+    async def on_tools_call(self, caller: Caller, request: Request, message: dict[str, Any]) -> None:
+        await answer(caller, message, text_result(message["params"]["arguments"].get("text", "")))
+
+    @property
+    def calls(self) -> int:
+        return sum(message["method"] == "tools/call" for message in self.messages)
+
+
+def text_result(words: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}]}
+
+
+async def answer(caller: Caller, message: dict[str, Any], result: Any) -> None:
+    await caller.answer_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+def event(message: dict[str, Any]) -> bytes:
+    return b"event: message\ndata: " + json.dumps(message).encode() + b"\n\n"
+
+
+async def begin_events(caller: Caller) -> None:
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+    await caller.send(head.encode())

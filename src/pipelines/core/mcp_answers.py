@@ -4,7 +4,7 @@ Values in and out; who asks them is `outbound/mcp_server.py`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pipelines.core.json_text import (
     MAX_DEPTH,
@@ -20,12 +20,17 @@ from pipelines.core.live_tools import Discovery, FoundTool, LiveReply
 from pipelines.core.tools_schema import NAME_RULE
 
 MAX_RESPONSE_BYTES = 1024 * 1024  # of a live response, as the contract says
+MOST_TOOL_BYTES = 256 * 1024  # of one tool's description and schemas
 LONGEST_NAME = 128
 LONGEST_QUOTE = 300  # characters of a server's own words in a sentence of ours
 IS_ERROR_NOTE = "the MCP server marked this answer as an error (isError)"
 
 _OURS = re.compile(NAME_RULE.rstrip("$"))
 _NOT_OURS = re.compile(r"[^A-Za-z0-9_\-]+")
+
+
+def _none(_schema: Json) -> str | None:
+    return None
 
 
 class UnusableResult(Exception):
@@ -41,12 +46,16 @@ def quoted(text: str, longest: int = LONGEST_QUOTE) -> str:
 # Tools
 
 
-def discovery_of(tools: Sequence[Json], notes: Sequence[str] = ()) -> Discovery:
+def discovery_of(
+    tools: Sequence[Json], notes: Sequence[str] = (), complaint_of_schema: Callable[[Json], str | None] = _none
+) -> Discovery:
     """The tools in the server's order, each under a name of ours; its notes tell what is not as listed."""
     told = list(notes)
     listed: dict[str, JsonObject] = {}
     for index, tool in enumerate(tools):
         name, complaint = _listed_name(tool, listed)
+        if complaint is None and isinstance(tool, dict):
+            complaint = _unusable(tool) or complaint_of_schema(tool["inputSchema"])
         if complaint is not None:
             told.append(f"tool {index + 1} ({_shown(name)}) is left out: {complaint}")
         elif isinstance(tool, dict):
@@ -96,6 +105,18 @@ def _listed_name(tool: Json, listed: Mapping[str, JsonObject]) -> tuple[str, str
     if isinstance(execution, dict) and execution.get("taskSupport") == "required":
         return name, "it can only be called as a task of MCP, which is not a call with an answer"
     return name, None
+
+
+def _unusable(tool: JsonObject) -> str | None:
+    try:
+        text = dumps(tool)
+    except TypeError:
+        return "it has values that are not JSON"
+    if len(text) > MOST_TOOL_BYTES:
+        return f"it takes {len(text):,} bytes to describe; the most is {MOST_TOOL_BYTES:,}"
+    if text_depth(text) > MAX_DEPTH:
+        return f"its schema is nested deeper than {MAX_DEPTH} levels"
+    return None
 
 
 def _shown(name: str) -> str:

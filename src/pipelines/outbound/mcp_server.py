@@ -84,9 +84,10 @@ class McpServerEndpoint:
         try:
             async with asyncio.timeout(self._longest_s):
                 listed, notes = await self._listed()
+                session = await self._pool.session()
         except TimeoutError:
             raise HopFailed(f"the MCP server did not list its tools within {self._longest_s:g} s") from None
-        return await self._masking.discovery(discovery_of(listed, notes))
+        return await self._masking.discovery(discovery_of(listed, notes, session.complaint_of_schema))
 
     async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
         name = tool.call.get("name", tool.name)

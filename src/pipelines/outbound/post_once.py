@@ -231,5 +231,5 @@ def reason_of(error: BaseException) -> str:
             return "the name cannot be resolved"
         if isinstance(cause, OSError) and cause.errno:  # its own words may hold the address behind the name
             reason = os.strerror(cause.errno)
-        cause = cause.__cause__
+        cause = cause.__cause__ or cause.__context__  # a pool of connections drops the cause
     return reason
