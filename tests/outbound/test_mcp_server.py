@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp.shared.subscriptions import ToolsListChanged
-from mcp_servers import RawMcp, answer, begin_events, event, made_desk, package_server, text, text_result, tool
+from mcp_servers import RawMcp, answer, begin_events, event, made_desk, package_server, text_result, tool
 from raw_agents import raw_agent
 
 from pipelines.core.live_tools import FoundTool, HopFailed
@@ -21,6 +21,11 @@ pytestmark = pytest.mark.anyio
 HERE = AddressPolicy(allow_private=True)
 SECRET = "tool-secret-4711"
 ECHO = FoundTool(name="echo", description="", input_schema={"type": "object"}, call={"name": "echo"})
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio", {"use_uvloop": True}  # as the server; `test_mcp_hostile.py` has the other loop
 
 
 def named(name: str) -> FoundTool:
@@ -49,7 +54,13 @@ async def test_tools_are_found_and_called_with_our_credential(desk):
         assert [tool.name for tool in found.tools] == [tool.name for tool in desk.tools]
         assert found.tools[0].description == "does echo"
         assert found.notes == ()
-        assert await called.call(found.tools[0], {"text": "hello", "nothing": None}) == (200, "hello", (), False, False)
+        assert await called.call(found.tools[0], {"text": "hello", "nothing": None}) == (
+            200,
+            "hello",
+            (),
+            False,
+            False,
+        )
     assert desk.calls == [("echo", {"text": "hello", "nothing": None})]
     assert desk.headers[0]["authorization"] == f"Bearer {SECRET}"
     assert desk.headers[0]["user-agent"] == "pipelines-odyssey"
@@ -110,31 +121,32 @@ async def test_a_call_that_is_cancelled_ends_at_the_server(desk):
 
 async def test_silence_ends_a_call_and_leaves_the_session_usable(desk):
     async with endpoint(desk.url, idle_s=0.2) as called:
-        with pytest.raises(HopFailed, match=r"did not answer for 0\.2 s, nor told of progress; the call may have"):
+        with pytest.raises(
+            HopFailed, match=r"did not answer for 0\.2 s, nor told of progress; the call may have"
+        ):
             await called.call(named("waits"), {})
         await asyncio.wait_for(desk.cancelled.wait(), 10)
         assert (await called.call(ECHO, {"text": "next"})).response == "next"
 
 
 async def test_progress_holds_a_call_open_but_not_for_ever(desk):
-    async with endpoint(desk.url, idle_s=1.0, longest_s=20) as called:
-        steps = {"steps": 8, "each_s": 0.2}
+    async with endpoint(desk.url, idle_s=0.6, longest_s=20) as called:
+        steps = {"steps": 8, "each_s": 0.1}
         assert (await called.call(named("progresses"), steps)).response == "done"
-    async with endpoint(desk.url, idle_s=0.6, longest_s=0.8) as called:
-        with pytest.raises(HopFailed, match=r"did not answer within 0\.8 s"):
+    async with endpoint(desk.url, idle_s=0.6, longest_s=0.7) as called:
+        with pytest.raises(HopFailed, match=r"did not answer within 0\.7 s"):
             await called.call(named("progresses"), {"steps": 40, "each_s": 0.1})
 
 
-async def test_a_restarted_server_is_found_again(desk):
-    async with endpoint(desk.url) as called:
+async def test_a_restarted_server_is_found_again():
+    async with package_server(made_desk()) as desk:
+        called = mcp_server_endpoint(config={"url": desk.url}, auth_headers={}, policy=HERE)
         assert (await called.call(ECHO, {"text": "one"})).response == "one"
-        async with package_server(made_desk()) as other:
-            port = other.port
-        async with endpoint(f"http://127.0.0.1:{port}/mcp") as second:
-            with pytest.raises(HopFailed, match="cannot be reached: Connection refused"):
-                await second.call(ECHO, {"text": "nobody"})
-            async with package_server(made_desk(), port=port):
-                assert (await second.call(ECHO, {"text": "back"})).response == "back"
+    with pytest.raises(HopFailed, match="the MCP server cannot be reached: Connection refused"):
+        await called.call(ECHO, {"text": "nobody"})
+    async with package_server(made_desk(), port=desk.port):
+        assert (await called.call(ECHO, {"text": "back"})).response == "back"
+        await called.close()
 
 
 async def test_changed_tools_are_noticed_and_told_until_they_are_discovered_again(desk):
@@ -197,7 +209,9 @@ async def test_a_server_that_wants_input_of_a_person_is_told_apart():
     desk = made_desk()
 
     async def asks(ctx: Any, arguments: dict[str, Any]) -> Any:
-        question = types.ElicitRequestFormParams(message="sure?", requested_schema={"type": "object", "properties": {}})
+        question = types.ElicitRequestFormParams(
+            message="sure?", requested_schema={"type": "object", "properties": {}}
+        )
         return types.InputRequiredResult(
             input_requests={"q": types.ElicitRequest(params=question)}, request_state="s"
         )
@@ -292,4 +306,3 @@ async def test_a_secret_that_the_server_repeats_is_masked():
         with pytest.raises(HopFailed) as failed:
             await called.call(ECHO, {"a": 1})
         assert SECRET not in str(failed.value)
-    assert text("x").content

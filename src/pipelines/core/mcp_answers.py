@@ -47,7 +47,9 @@ def quoted(text: str, longest: int = LONGEST_QUOTE) -> str:
 
 
 def discovery_of(
-    tools: Sequence[Json], notes: Sequence[str] = (), complaint_of_schema: Callable[[Json], str | None] = _none
+    tools: Sequence[Json],
+    notes: Sequence[str] = (),
+    complaint_of_schema: Callable[[Json], str | None] = _none,
 ) -> Discovery:
     """The tools in the server's order, each under a name of ours; its notes tell what is not as listed."""
     told = list(notes)

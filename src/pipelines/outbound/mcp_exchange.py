@@ -1,11 +1,12 @@
 """One request to an MCP server over HTTP: how far it came, and reading its answer within bounds."""
 
+import asyncio
 import codecs
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import httpcore2
 import httpx2
@@ -17,7 +18,17 @@ MOST_MESSAGES = 5_000  # in one stream: each costs a fraction of a millisecond o
 
 #: What goes wrong between the two sides; OSError: TLS breaks raw.
 NETWORK_ERRORS = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, OSError)
+READ_ASIDE_BYTES = 256 * 1024
 _FAILED = -32603  # JSON-RPC's internal error
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def aside(size: int, read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """What is large and hard to read takes seconds: on a thread, others are served meanwhile."""
+    if size <= READ_ASIDE_BYTES:
+        return read(*given, **named)
+    return await asyncio.to_thread(read, *given, **named)
 
 
 class Exchange:
@@ -133,7 +144,7 @@ async def usable(answer: httpcore2.Response, exchange: Exchange, request_id: Jso
         return httpx2.Response(answer.status, headers=passed(headers), stream=Events(answer, exchange))
     body = await whole(answer, exchange)
     if answer.status < 300:
-        body = _checked(body, request_id)
+        body = await aside(len(body), _checked, body, request_id)
     elif not _is_rpc_error(body):
         raise Unusable(f"answered with status {answer.status}{_hint(answer.status)}")
     return httpx2.Response(answer.status, headers=passed(headers), content=body)

@@ -13,7 +13,7 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.core.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
 from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
-from pipelines.outbound.mcp_exchange import Exchange
+from pipelines.outbound.mcp_exchange import Exchange, aside
 from pipelines.outbound.mcp_pool import PooledSession
 from pipelines.outbound.mcp_secrets import Masking
 from pipelines.outbound.mcp_target import McpTarget, OpenPipes, command_of, urls_of
@@ -110,7 +110,7 @@ class McpServerEndpoint:
                 result = await self._asked(ask)
         except TimeoutError:
             raise self._late(exchange, is_all=clock.time() >= ends) from None
-        return await self._reply(result)
+        return await self._reply(result, exchange.took)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -126,11 +126,11 @@ class McpServerEndpoint:
         )
         return HopFailed(f"the MCP server did not answer {waited}; {MAYBE}")
 
-    async def _reply(self, result: JsonObject) -> LiveReply:
+    async def _reply(self, result: JsonObject, size: int) -> LiveReply:
         if result.get("resultType") == "input_required":
             raise HopFailed("the MCP server asks for input of a person or a model, which a call cannot give")
         try:
-            reply = reply_of(result, [STALE_NOTE] if self.is_stale else [])
+            reply = await aside(size, reply_of, result, [STALE_NOTE] if self.is_stale else [])
         except UnusableResult as error:
             raise self._masking.failed(f"the MCP server {error}") from None
         return await self._masking.reply(reply)

@@ -26,6 +26,7 @@ from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange
 OPENS_WITHIN_S = 20.0
 CLOSES_WITHIN_S = 10.0
 MOST_OPENING_BYTES = 256 * 1024
+MOST_EVENT_BYTES = 1024 * 1024  # of one event of a stream; the package reads no more
 _CLIENT = types.Implementation(name="pipelines-odyssey", version="0.1.0")
 _AS_SENT = cast("TypeAdapter[BaseModel]", TypeAdapter(dict[str, Any]))  # checked by the package, not remade
 
@@ -149,11 +150,13 @@ class McpSession:
             sent = self._client.session.send_request(request, _AS_SENT, progress_callback=heard)
             return cast("JsonObject", await sent)
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED and exchange.fault is None and not self.is_alive:
+            if error.code == types.CONNECTION_CLOSED and not self.is_alive:
                 raise SessionGone from None
+            exchange.fault = exchange.fault or _own_fault(error, exchange)
             raise Refused(quoted(f"{error.message} (code {error.code})")) from None
         except ValidationError as error:
-            raise Refused(_told(error)) from None
+            exchange.fault = f"answered with a result that is not as MCP has it, {_told(error)}"
+            raise Refused from None
         except RuntimeError:  # the session ended while this was about to be sent
             raise SessionGone from None
         finally:
@@ -214,7 +217,18 @@ class McpSession:
 def _told(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))
-    return quoted(f"its result is not as MCP has it, at {place or 'its top'}: {first['msg']}")
+    return quoted(f"at {place or 'its top'}: {first['msg']}")
+
+
+def _own_fault(error: MCPError, exchange: Exchange) -> str | None:
+    """Errors that the package makes up where no answer could be read."""
+    if error.code == types.CONNECTION_CLOSED and exchange.took > MOST_EVENT_BYTES:
+        return f"answered with more than {MOST_EVENT_BYTES:,} bytes at once"
+    if error.code == types.CONNECTION_CLOSED:
+        return "ended its answer before it was whole"
+    if error.code == types.PARSE_ERROR and error.message.startswith("Failed to parse"):
+        return "answered with a message that is not JSON-RPC"
+    return None
 
 
 def _why(error: BaseException) -> str:
@@ -223,5 +237,5 @@ def _why(error: BaseException) -> str:
     if isinstance(error, MCPError):
         return f"refused to begin: {quoted(error.message)} (code {error.code})"
     if isinstance(error, ValidationError):
-        return f"could not begin: {_told(error)}"
-    return f"could not begin: {quoted(str(error)) or type(error).__name__}"
+        return f"answered with a result that is not as MCP has it, {_told(error)}"
+    return f"could not be begun with: {quoted(str(error)) or type(error).__name__}"
