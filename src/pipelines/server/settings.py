@@ -78,6 +78,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
     Setting("PIPELINES_SANDBOX_CGROUP", "sandbox_cgroup", "", "cgroup for code, or auto; empty: none"),
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
+    Setting("PIPELINES_MCP_STDIO", "mcp_stdio", "", "folder of MCP servers to start here; empty: none"),
     Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
     Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
     Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
@@ -116,6 +117,7 @@ class Settings:
     unsafe_code: str
     sandbox_cgroup: str
     sandboxes_at_once: int
+    mcp_stdio: str
     cache_days: int
     cache_limit_mb: int
     telemetry_days: int
