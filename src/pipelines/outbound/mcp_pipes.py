@@ -4,15 +4,18 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import anyio
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from pipelines.core.held_commands import CannotStart, Command, OpenPipes, Pipes
 from pipelines.outbound.mcp_exchange import EXCHANGE
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams  # only for reading: no name that stays
 
 MOST_LINE_BYTES = 2 * 1024 * 1024 + 64 * 1024
 MOST_LINES = 2_000  # in a second; also those that are no messages, which some print by mistake
@@ -33,7 +36,7 @@ class PipeWay:
         return self._why
 
     @asynccontextmanager
-    async def transport(self) -> AsyncIterator[TransportStreams]:
+    async def transport(self) -> AsyncIterator["TransportStreams"]:
         self._why, self._lines = "", None
         try:
             async with self._open_pipes(self._command) as pipes:

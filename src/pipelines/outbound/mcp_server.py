@@ -158,7 +158,7 @@ class McpServerEndpoint:
                 return asked.result
             if is_last or not asked.is_surely_unsent:
                 break
-        maybe = f"; {MAYBE}" if asked.is_unknown else ""
+        maybe = f"; {MAYBE}" if asked.is_unknown and tool is not None else ""
         raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", self._drift(tool))
 
     def _drift(self, tool: FoundTool | None) -> list[str]:
