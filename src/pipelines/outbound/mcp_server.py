@@ -118,7 +118,7 @@ class McpServerEndpoint:
             async with asyncio.timeout_at(ends) as limit:
                 result = await self._asked(ask, tool)
         except TimeoutError:
-            raise self._late(exchange, is_all=clock.time() >= ends) from None
+            raise self._late(exchange, is_all=limit.when() == ends) from None
         return await self._reply(result, exchange.took or MOST_ANSWER_BYTES, tool)  # 0: it came over pipes
 
     async def close(self) -> None:
