@@ -26,6 +26,8 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.simulation.guesses import guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
+from pipelines.core.simulation.live_simulator import Passing, with_live_tools
+from pipelines.core.simulation.simulator import Simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
@@ -38,6 +40,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.datasets import world_by_hash, world_size
 from pipelines.storage.runs import NewRun, Run, run_by_token_hash
+from pipelines.storage.tool_endpoints import endpoint_by_name
 from pipelines.storage.trace_rows import read_log
 from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailable
 from pipelines.wire.names import RunStatus
@@ -360,7 +363,7 @@ class _Shared:
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
-            simulator=with_added_text(simulator, toolbox.tools, run.seed.tool_result_addition),
+            simulator=_over_live_tools(connection, run, toolbox, simulator),
             ledger=ledger,
             progress=RuleProgress(
                 run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)
@@ -428,6 +431,32 @@ class _Found(NamedTuple):
 
     agent: Agent | None
     state: JsonObject | None
+
+
+def _over_live_tools(
+    connection: Connection, run: Run, toolbox: Toolbox, simulator: PlannedSimulator
+) -> Simulator:
+    """What answers this one run: its passthrough tools by the endpoints they are bound to."""
+    passing = Passing(
+        org_id=run.org_id, run_id=run.id, endpoint_ids=_endpoint_ids(connection, run.org_id, toolbox.tools)
+    )
+    live = with_live_tools(simulator, toolbox.tools, toolbox.ledger_schema, passing)
+    return with_added_text(live, toolbox.tools, run.seed.tool_result_addition)
+
+
+def _endpoint_ids(connection: Connection, org_id: int, tools: Mapping[str, Tool]) -> dict[str, str]:
+    """Of the tools that are passed through; of an endpoint that is gone, its name: the call will say so."""
+    ids: dict[str, str] = {}
+    for tool in tools.values():
+        binding = tool.passthrough_binding
+        if not tool.is_passthrough or binding is None:
+            continue
+        found = binding.endpoint_id
+        if found is None and binding.endpoint_name is not None:
+            endpoint = endpoint_by_name(connection, org_id, binding.endpoint_name)
+            found = endpoint.id if endpoint is not None else binding.endpoint_name
+        ids[tool.name] = found or ""
+    return ids
 
 
 def _tools_key(run: Run | NewRun) -> Hashable:

@@ -29,8 +29,8 @@ class Guess(NamedTuple):
 
 
 def guess_of(tool: Tool, found: ToolPlan) -> Guess | None:
-    """None where the plan is its author's, or sure enough."""
-    if not found.is_guess:
+    """None where the plan is its author's, or sure enough, or a live endpoint answers instead of it."""
+    if tool.is_passthrough or not found.is_guess:
         return None
     why = "; ".join(found.notes) or "what it answers is not clear from its name, description and the world"
     shape = "" if tool.output_schema else "an `output_schema`, if it only reads; "

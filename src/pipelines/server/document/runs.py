@@ -218,6 +218,7 @@ SCHEMAS: Schemas = {
             "idempotency_key": or_null(TEXT),
             "occurred_at": MOMENT,
             "client": told(or_null(TEXT), "the MCP client that called, as it calls itself"),
+            "replayed": told(YES_NO, "whether a cassette answered in place of the live endpoint"),
         },
     ),
     "TracePage": page_of("TraceRow", "the trace, in the order in which it happened"),
