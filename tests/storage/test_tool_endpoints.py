@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from pipelines.core.endpoint_drift import CHANGED, GONE, KnownTool
 from pipelines.core.live_tools import FoundTool
 from pipelines.storage import tool_endpoints
 from pipelines.storage.agents import add_agent, delete_agent
@@ -17,7 +18,7 @@ from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.store import Store
 from pipelines.storage.texts import add_parts, named, slices_of
-from pipelines.storage.tool_endpoints import CHANGED, GONE, StoredTool, ToolEndpoint
+from pipelines.storage.tool_endpoints import ToolEndpoint
 from private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio
@@ -77,7 +78,7 @@ async def test_an_endpoint_is_found_by_id_and_name_in_its_own_org_alone(database
         assert tool_endpoints.endpoint_by_id(connection, 2, made.id) is None
         assert tool_endpoints.endpoint_by_name(connection, 2, "orders-api") is None
         assert tool_endpoints.counted_endpoint(connection, 2, made.id) is None
-        assert tool_endpoints.all_endpoints(connection, 2) == []
+        assert tool_endpoints.endpoint_heads(connection, 2) == []
         assert not tool_endpoints.hold_endpoint(connection, 2, made.id)
 
     await database.write(look)
@@ -108,25 +109,25 @@ async def test_tools_are_stored_changed_listed_and_removed(database: Database) -
     before, after, gone = tool("get_order"), tool("get_order", "By id."), tool("ping")
 
     def change(connection: Connection) -> None:
-        tool_endpoints.store_tools(connection, made.id, [StoredTool(before), StoredTool(gone)])
+        tool_endpoints.store_tools(connection, made.id, [KnownTool(before), KnownTool(gone)])
         tool_endpoints.store_tools(
-            connection, made.id, [StoredTool(before, CHANGED, after), StoredTool(gone, GONE)]
+            connection, made.id, [KnownTool(before, CHANGED, after), KnownTool(gone, GONE)]
         )
         assert tool_endpoints.found_tool(connection, made.id, "get_order") == before
         assert tool_endpoints.found_tool(connection, made.id, "none") is None
         drifted = tool_endpoints.tools_of_endpoint(
             connection, made.id, is_drifted=True, limit=1, after_id=None
         )
-        assert drifted.items == [StoredTool(before, CHANGED, after)]
+        assert drifted.items == [KnownTool(before, CHANGED, after)]
         assert drifted.last_id is not None
         counted = tool_endpoints.counted_endpoint(connection, 1, made.id)
         assert counted is not None
         assert (counted.tools, counted.drifted) == (2, 2)
-        tool_endpoints.store_tools(connection, made.id, [StoredTool(after)])
+        tool_endpoints.store_tools(connection, made.id, [KnownTool(after)])
         tool_endpoints.remove_tools(connection, made.id, ["ping"])
         assert tool_endpoints.tool_names(connection, made.id) == {"get_order"}
         assert tool_endpoints.tools_by_name(connection, made.id, ["get_order", "ping"]) == {
-            "get_order": StoredTool(after)
+            "get_order": KnownTool(after)
         }
 
     await database.write(change)

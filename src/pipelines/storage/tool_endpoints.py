@@ -1,13 +1,14 @@
 """Tool endpoints of an org, and the tools that were found on each.
 
-What is large of a config (a spec, source) is a text of its own: `endpoint_by_id` and `endpoint_by_name` do not
-read it, `whole_config` does. A call needs only the endpoint and `found_tool`.
+What is large of a config (a spec, source) is a text of its own: `endpoint_by_id` and `endpoint_by_name` do
+not read it, `whole_config` does. A call needs only the endpoint and `found_tool`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pipelines.core.endpoint_drift import KnownTool
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.live_tools import FoundTool
 from pipelines.core.stored import stored_list
@@ -15,7 +16,6 @@ from pipelines.storage.connection import Connection, Row, in_list, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.texts import SLICE_ROWS, text_of
 
-CHANGED, GONE = "changed", "gone"
 _COUNTED = (
     "(SELECT e.*, (SELECT COUNT(*) FROM endpoint_tools t WHERE t.endpoint_id = e.endpoint_id) AS tools,"
     " (SELECT COUNT(*) FROM endpoint_tools t WHERE t.endpoint_id = e.endpoint_id AND t.drift IS NOT NULL)"
@@ -39,17 +39,36 @@ class ToolEndpoint:
     created_at: str
     updated_at: str
 
+    def as_json(self) -> JsonObject:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "type": self.type,
+            "config": self.config,
+            "content_hash": self.content_hash,
+            "auth": self.auth,
+            "version": self.version,
+            "discovered_at": self.discovered_at,
+            "discovery_error": self.discovery_error,
+            "discovery_notes": [*self.discovery_notes],
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+
+
+class EndpointHead(NamedTuple):
+    id: str
+    name: str
+    type: str
+
 
 class CountedEndpoint(NamedTuple):
     endpoint: ToolEndpoint
     tools: int  # accepted ones
     drifted: int  # of these, changed or gone since
 
-
-class StoredTool(NamedTuple):
-    accepted: FoundTool
-    drift: str | None = None  # CHANGED or GONE since it was accepted
-    found: FoundTool | None = None  # what a changed one has become
+    def as_json(self) -> JsonObject:
+        return self.endpoint.as_json() | {"tools": self.tools, "drifted": self.drifted}
 
 
 def add_endpoint(connection: Connection, endpoint: ToolEndpoint) -> None:
@@ -136,9 +155,12 @@ def counted_endpoint(connection: Connection, org_id: int, endpoint_id: str) -> C
     return _counted(row) if row else None
 
 
-def all_endpoints(connection: Connection, org_id: int) -> list[ToolEndpoint]:
-    rows = connection.execute("SELECT * FROM tool_endpoints WHERE org_id = ? ORDER BY id", (org_id,))
-    return [_endpoint(row) for row in rows]
+def endpoint_heads(connection: Connection, org_id: int) -> list[EndpointHead]:
+    """All of an org."""
+    rows = connection.execute(
+        "SELECT endpoint_id, name, type FROM tool_endpoints WHERE org_id = ? ORDER BY id", (org_id,)
+    )
+    return [EndpointHead(*row) for row in rows]
 
 
 def found_tool(connection: Connection, endpoint_id: str, name: str) -> FoundTool | None:
@@ -149,9 +171,9 @@ def found_tool(connection: Connection, endpoint_id: str, name: str) -> FoundTool
     return FoundTool.from_stored(loads_own(row[0])) if row else None
 
 
-def tools_by_name(connection: Connection, endpoint_id: str, names: Sequence[str]) -> dict[str, StoredTool]:
+def tools_by_name(connection: Connection, endpoint_id: str, names: Sequence[str]) -> dict[str, KnownTool]:
     """Those of some names that are there."""
-    found: dict[str, StoredTool] = {}
+    found: dict[str, KnownTool] = {}
     for start in range(0, len(names), SLICE_ROWS):
         some = names[start : start + SLICE_ROWS]
         for row in connection.execute(
@@ -169,7 +191,7 @@ def tool_names(connection: Connection, endpoint_id: str) -> frozenset[str]:
 
 def tools_of_endpoint(
     connection: Connection, endpoint_id: str, *, is_drifted: bool = False, limit: int, after_id: int | None
-) -> Page[StoredTool]:
+) -> Page[KnownTool]:
     """In the order in which they were found; with `is_drifted` only those that are otherwise by now."""
     rows = page_of(
         connection,
@@ -183,7 +205,7 @@ def tools_of_endpoint(
     return Page([_tool(row) for row in rows.items], rows.last_id)
 
 
-def store_tools(connection: Connection, endpoint_id: str, tools: Sequence[StoredTool]) -> None:
+def store_tools(connection: Connection, endpoint_id: str, tools: Sequence[KnownTool]) -> None:
     """New ones, and what some that are there have become."""
     rows = [
         (
@@ -254,6 +276,6 @@ def _counted(row: Row) -> CountedEndpoint:
     return CountedEndpoint(_endpoint(row), int(row["tools"]), int(row["drifted"]))
 
 
-def _tool(row: Row) -> StoredTool:
+def _tool(row: Row) -> KnownTool:
     found = FoundTool.from_stored(loads_own(row["found"])) if row["found"] is not None else None
-    return StoredTool(FoundTool.from_stored(loads_own(row["body"])), row["drift"], found)
+    return KnownTool(FoundTool.from_stored(loads_own(row["body"])), row["drift"], found)
