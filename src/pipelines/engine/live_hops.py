@@ -1,21 +1,20 @@
-"""Calls that are passed on to live endpoints, or answered from a cassette.
+"""Calls of runs that are passed on to live endpoints, or answered from a cassette.
 
 An endpoint that was asked stays open for the calls after it: connections, sessions and warm sandboxes are its
-own. It is known by its version and its secrets, so that whatever changes either is asked anew.
+own. It is known by its version and when its credentials were set, so that a change of either opens another.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.live_tools import (
     RECORD,
     REPLAY,
     REPLAY_OR_LIVE,
-    Discovery,
     FoundTool,
     HopFailed,
     LiveCall,
@@ -24,22 +23,33 @@ from pipelines.core.live_tools import (
 )
 from pipelines.core.redaction import Redaction
 from pipelines.engine.cassettes import Cassettes
-from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
+from pipelines.engine.make_endpoint import made_endpoint, open_endpoint
 from pipelines.engine.platform import Platform
 from pipelines.storage.connection import Connection
+from pipelines.storage.credentials import credentials_by_name
 from pipelines.storage.tool_endpoints import ToolEndpoint, endpoint_by_id, found_tool
 
 KNOWN_S = 1.0  # so long an endpoint is taken to be as it was last read
 IDLE_S = 300.0  # an endpoint that nobody asks is closed
 MOST_OPEN = 200  # endpoints; the one longest not asked is closed for another
-#: Makes what an endpoint of one type is asked by. The secrets are by the names of the org's credentials.
-Maker: TypeAlias = Callable[[ToolEndpoint, Mapping[str, str]], LiveEndpoint]
+MOST_KNOWN = 5 * MOST_OPEN
+LARGE_REPLY = 64 * 1024  # bytes; hiding secrets in more is done on a thread
 
 
 class _Key(NamedTuple):
     endpoint_id: str
     version: int
-    secrets: int  # a hash: another value is another endpoint
+    credentials_set: tuple[str, ...]  # when, those of the org in the order of their names
+
+
+@dataclass(slots=True, kw_only=True)
+class _Known:
+    """An endpoint as it was read a moment ago."""
+
+    stored: ToolEndpoint
+    key: _Key
+    until: float
+    tools: dict[str, FoundTool] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,38 +60,23 @@ class _Open:
     users: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class _Known:
-    """An endpoint as it was read a moment ago."""
-
-    stored: ToolEndpoint
-    secrets: dict[str, str]
-    until: float
-    tools: dict[str, FoundTool] = field(default_factory=dict)
-
-
 class LiveHops:
     """Every endpoint that this process has open."""
 
     def __init__(
-        self,
-        platform: Platform,
-        *,
-        makers: Mapping[str, Maker],
-        cassettes: Cassettes,
-        steady: Callable[[], float] = time.monotonic,
+        self, platform: Platform, *, cassettes: Cassettes, steady: Callable[[], float] = time.monotonic
     ) -> None:
         self._platform = platform
-        self._makers = makers
         self._cassettes = cassettes
         self._steady = steady
+        self._known: dict[str, _Known] = {}
         self._open: dict[_Key, _Open] = {}
-        self._known: dict[tuple[int, str], _Known] = {}
+        self._opening: dict[_Key, asyncio.Future[_Open]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
 
     async def carry(self, call: LiveCall) -> LiveReply:
-        """The reply to a run's call. Raises HopFailed, or CassetteMiss."""
+        """The reply to a run's call. Raises AskFailed."""
         if call.mode in (REPLAY, REPLAY_OR_LIVE):
             replayed = await self._cassettes.replay(call)
             if replayed is not None:
@@ -91,73 +86,56 @@ class LiveHops:
     async def ask(self, call: LiveCall) -> LiveReply:
         """The live endpoint's reply, recorded where the call says so."""
         known = await self._read(call.org_id, call.endpoint_id)
-        secrets = tuple(known.secrets.values())
+        tool = await self._tool(known, call.tool_name)
+        opened = await self._opened(known)
+        opened.users += 1
+        secrets = tuple(opened.redaction.secrets.values())
         try:
-            tool = await self._tool(known, call.tool_name)
-            reply = await self.call(known.stored, known.secrets, tool, call.arguments)
+            reply = await _hidden(await opened.endpoint.call(tool, call.arguments), opened.redaction)
         except HopFailed as failed:
+            failed = _hidden_failure(failed, opened.redaction)
             if call.mode == RECORD:
                 await self._cassettes.record(call, failed, secrets)
-            raise
+            raise failed from None
+        finally:
+            self._let_go(opened)
         if call.mode in (RECORD, REPLAY_OR_LIVE):
             await self._cassettes.record(call, reply, secrets)
         return reply
-
-    async def call(
-        self, stored: ToolEndpoint, secrets: Mapping[str, str], tool: FoundTool, arguments: JsonObject
-    ) -> LiveReply:
-        """One call of one tool, with nothing secret in what comes back."""
-        opened = self._opened(stored, secrets)
-        opened.users += 1
-        try:
-            reply = await opened.endpoint.call(tool, arguments)
-        except HopFailed as failed:
-            raise _hidden_failure(failed, opened.redaction) from None
-        finally:
-            self._let_go(opened)
-        return _hidden(reply, opened.redaction)
-
-    async def discover(self, stored: ToolEndpoint, secrets: Mapping[str, str]) -> Discovery:
-        opened = self._opened(stored, secrets)
-        opened.users += 1
-        try:
-            return await opened.endpoint.discover()
-        except HopFailed as failed:
-            raise _hidden_failure(failed, opened.redaction) from None
-        finally:
-            self._let_go(opened)
 
     async def close(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
         opened, self._open = list(self._open.values()), {}
-        await asyncio.gather(
-            *(one.endpoint.close() for one in opened), *self._closing, return_exceptions=True
-        )
+        closing = [one.endpoint.close() for one in opened]
+        await asyncio.gather(*closing, *self._closing, return_exceptions=True)
 
     # -- what is stored of an endpoint
 
     async def _read(self, org_id: int, endpoint_id: str) -> _Known:
-        known = self._known.get((org_id, endpoint_id))
-        if known is not None and self._steady() < known.until:
+        known = self._known.get(endpoint_id)
+        if known is not None and known.stored.org_id == org_id and self._steady() < known.until:
             return known
 
-        def read(connection: Connection) -> ToolEndpoint | None:
-            return endpoint_by_id(connection, org_id, endpoint_id)
+        def read(connection: Connection) -> tuple[ToolEndpoint | None, tuple[str, ...]]:
+            credentials = credentials_by_name(connection, org_id)
+            times = tuple(f"{name} {one.updated_at}" for name, one in sorted(credentials.items()))
+            return endpoint_by_id(connection, org_id, endpoint_id), times
 
-        stored = await self._platform.database.read(read)
+        stored, credentials_set = await self._platform.database.read(read)
         if stored is None:
-            self._known.pop((org_id, endpoint_id), None)
-            raise HopFailed("The endpoint that this tool is bound to is gone.")
-        try:
-            secrets = await open_credentials(self._platform, org_id, stored.credential_names)
-        except CredentialMissing as missing:
-            raise HopFailed(f"The endpoint {stored.name} cannot be asked: {missing}") from None
+            self._known.pop(endpoint_id, None)
+            raise HopFailed("The tool endpoint that this tool is bound to is gone.")
         tools = known.tools if known is not None and known.stored.version == stored.version else {}
-        known = _Known(stored=stored, secrets=secrets, until=self._steady() + KNOWN_S, tools=tools)
-        if len(self._known) >= 5 * MOST_OPEN:
+        known = _Known(
+            stored=stored,
+            key=_Key(stored.id, stored.version, credentials_set),
+            until=self._steady() + KNOWN_S,
+            tools=tools,
+        )
+        if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[(org_id, endpoint_id)] = known
+        self._known[endpoint_id] = known
         return known
 
     async def _tool(self, known: _Known, name: str) -> FoundTool:
@@ -168,26 +146,35 @@ class LiveHops:
                 lambda connection: found_tool(connection, endpoint_id, name)
             )
             if tool is None:
-                raise HopFailed(f"The endpoint {known.stored.name} has no tool {name}.")
+                raise HopFailed(f"Tool endpoint `{known.stored.name}` has no tool `{name}`.")
             known.tools[name] = tool
         return tool
 
     # -- what is open
 
-    def _opened(self, stored: ToolEndpoint, secrets: Mapping[str, str]) -> _Open:
-        key = _Key(stored.id, stored.version, hash(tuple(sorted(secrets.items()))))
-        opened = self._open.get(key)
-        if opened is None:
-            maker = self._makers.get(stored.type)
-            if maker is None:
-                raise HopFailed(f"This server cannot ask endpoints of type {stored.type}.")
-            opened = _Open(
-                endpoint=maker(stored, secrets), redaction=Redaction(dict(secrets)), last_used=self._steady()
-            )
-            self._make_room(stored.id)
-            self._open[key] = opened
-        opened.last_used = self._steady()
+    async def _opened(self, known: _Known) -> _Open:
+        opened = self._open.get(known.key)
+        if opened is not None:
+            return opened
+        opening = self._opening.get(known.key)
+        if opening is None:
+            opening = self._opening[known.key] = asyncio.ensure_future(self._make(known))
+            opening.add_done_callback(lambda done: self._made(known.key, done))
+        return await asyncio.shield(opening)
+
+    async def _make(self, known: _Known) -> _Open:
+        values, redaction = await open_endpoint(self._platform, known.stored)
+        endpoint = made_endpoint(self._platform, known.stored.type, values)
+        self._make_room(known.key.endpoint_id)
+        opened = self._open[known.key] = _Open(
+            endpoint=endpoint, redaction=redaction, last_used=self._steady()
+        )
         return opened
+
+    def _made(self, key: _Key, done: "asyncio.Future[_Open]") -> None:
+        del self._opening[key]
+        if not done.cancelled():
+            done.exception()  # is seen, also where all who asked have given up meanwhile
 
     def _make_room(self, endpoint_id: str | None = None) -> None:
         """Close what nobody asks: for long, while too many are open, or an older one of the same endpoint."""
@@ -214,22 +201,18 @@ class LiveHops:
         task.add_done_callback(self._closing.discard)
 
 
-def _hidden(reply: LiveReply, redaction: Redaction) -> LiveReply:
+async def _hidden(reply: LiveReply, redaction: Redaction) -> LiveReply:
+    """With nothing secret in it: an endpoint may well repeat what it was sent."""
     if not redaction:
         return reply
     raw = dumps(reply.response)
-    hidden = redaction.json_bytes(raw)
-    return LiveReply(
-        reply.status,
-        reply.response if hidden is raw else loads_own(hidden),
-        _hidden_notes(reply.notes, redaction),
-        reply.is_replayed,
+    hide = redaction.json_bytes
+    hidden = hide(raw) if len(raw) < LARGE_REPLY else await asyncio.to_thread(hide, raw)
+    return reply._replace(
+        response=reply.response if hidden == raw else loads_own(hidden),
+        notes=tuple(map(redaction.text, reply.notes)),
     )
 
 
 def _hidden_failure(failed: HopFailed, redaction: Redaction) -> HopFailed:
-    return HopFailed(redaction.text(failed.message), notes=_hidden_notes(failed.notes, redaction))
-
-
-def _hidden_notes(notes: Sequence[str], redaction: Redaction) -> tuple[str, ...]:
-    return tuple(redaction.text(note) for note in notes)
+    return HopFailed(redaction.text(failed.message), notes=tuple(map(redaction.text, failed.notes)))
