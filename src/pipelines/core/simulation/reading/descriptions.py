@@ -43,8 +43,8 @@ _LISTS_PAIRS = re.compile(
 _BY = re.compile(r"\bby (?:up to |an? additional |another |a further )?$", re.IGNORECASE)
 _MEASURES = word_set(
     "% percent point points unit units cent cents second seconds minute minutes hour hours day days week"
-    " weeks month months quarter quarters year years night nights degree degrees step steps level levels mile miles"
-    " km kg"
+    " weeks month months quarter quarters year years night nights degree degrees step steps"
+    " level levels mile miles km kg"
 )
 
 
