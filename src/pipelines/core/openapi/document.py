@@ -93,10 +93,10 @@ def _checked(root: JsonObject) -> Document:
     if not version.startswith(("3.0", "3.1", "3.2")):
         said = f"is {version[:20]!r}" if version else "is not there"
         _refuse("/openapi", f"{said}; OpenAPI 3.0, 3.1 and 3.2 are read", "such as `openapi: 3.1.0`")
-    paths = root.get("paths")
+    paths = root.get("paths", {} if not version.startswith("3.0") else None)  # 3.1: webhooks alone will do
     if not isinstance(paths, dict):
         _refuse("/paths", f"must be a JSON object with the operations, not {kind(paths)}")
-    return Document(root=root, is_3_0=version.startswith("3.0"))
+    return Document(root=root | {"paths": paths}, is_3_0=version.startswith("3.0"))
 
 
 def _refuse(path: str, message: str, hint: str | None = None) -> NoReturn:

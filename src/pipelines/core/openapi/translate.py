@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipelines.core.json_schema import schema_problems
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.live_tools import Discovery, FoundTool
 from pipelines.core.openapi.bodies import BASE64, DeclaredBody, declared_body
 from pipelines.core.openapi.document import Document, Untranslatable, place_of, read_document
@@ -45,6 +45,7 @@ class _Translation:
         self._inputs = Schemas(document, are_inputs=True, note=self._note)
         self._outputs = Schemas(document, are_inputs=False, note=lambda _: None)
         self._secured: Secured = secured_names(document)
+        self._checked: dict[bytes, JsonObject] = {}  # outputs, by what they are before their definitions
 
     def _note(self, said: str) -> None:
         self._notes[f"{self._about}: {said}" if self._about else said] = None
@@ -104,7 +105,7 @@ class _Translation:
         names = _argument_names(arguments)
         kept = Operation(
             method=key.method.upper(),
-            path=key.path,
+            path=key.path.partition("#")[0],  # which only tells operations of one path apart; it is never sent
             parameters=tuple(
                 _kept_parameter(each, given) for each, given in zip(declared, names, strict=False)
             ),
@@ -137,7 +138,7 @@ class _Translation:
         schema |= {} if takes_more else {"additionalProperties": False}
         whole = self._inputs.with_definitions(schema)
         if problems := schema_problems(whole, "", "its input schema"):
-            raise Untranslatable(_said(problems[0]))
+            raise Untranslatable(problems[0].said())
         return whole
 
     def _output_schema(self, operation: JsonObject, at: str) -> JsonObject | None:
@@ -150,12 +151,20 @@ class _Translation:
             schema = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
             if not isinstance(schema, dict):
                 return None
-            whole = self._outputs.with_definitions(schema)
-            if problems := schema_problems(whole, "", "its output schema"):
-                raise Untranslatable(_said(problems[0]))
+            return self._checked_output(schema)
         except Untranslatable as error:
             self._note(f"has no output schema here: {error}")
             return None
+
+    def _checked_output(self, schema: JsonObject) -> JsonObject:
+        """Many operations answer the same, and checking takes longer than all the rest."""
+        key = dumps(schema)
+        whole = self._checked.get(key)
+        if whole is None:
+            whole = self._outputs.with_definitions(schema)
+            if problems := schema_problems(whole, "", "its output schema"):
+                raise Untranslatable(problems[0].said())
+            self._checked[key] = whole
         return whole
 
     def _answers(self, operation: JsonObject, at: str) -> Iterator[tuple[Json, str]]:
@@ -171,15 +180,11 @@ class _Translation:
                     break
 
 
-def _said(problem: Problem) -> str:
-    return problem.said()
-
-
 def _check_path(path: str) -> None:
     if not path.startswith("/"):
         raise Untranslatable("its path does not begin with `/`")
-    if set(path) & set("?#\\") or not path.isprintable():
-        raise Untranslatable("its path has characters that no path has (`?`, `#`, `\\`, control characters)")
+    if set(path) & set("?\\") or not path.isprintable():
+        raise Untranslatable("its path has characters that no path has (`?`, `\\`, control characters)")
     if {".", ".."} & set(path.split("/")):
         raise Untranslatable("its path has a step `.` or `..`")
 
