@@ -184,7 +184,11 @@ class _Reader:
             return _NO_WORK if schema is None else Work(1), _NO_WORK, _NO_WORK
         key = (id(schema), levels if self._nodes.is_recursive else 0)
         if key not in self._known:
-            self._known[key] = _NO_WORK, _NO_WORK, _NO_WORK  # a reference to itself without a step into the value
+            self._known[key] = (
+                _NO_WORK,
+                _NO_WORK,
+                _NO_WORK,
+            )  # a reference to itself without a step into the value
             self._known[key] = self._read(schema, levels)
         return self._known[key]
 

@@ -12,8 +12,10 @@ URLENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-dat
 _FORMS = (URLENCODED, MULTIPART)
 #: Keywords of an object beside which its properties say everything about it.
 _FLAT = frozenset(
-    ("type", "properties", "required", "additionalProperties", "title", "description", "examples", "default")
-    + ("deprecated", "format", "example")
+    (
+        *("type", "properties", "required", "additionalProperties", "title", "description", "examples"),
+        *("default", "deprecated", "format"),
+    )
 )
 _STYLES = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
 BASE64 = "Base64 text of the bytes to send."
@@ -32,7 +34,9 @@ class DeclaredBody(NamedTuple):
     encodings: tuple[tuple[str, Encoding], ...]
 
 
-def declared_body(document: Document, operation: JsonObject, at: str, schemas: Schemas) -> DeclaredBody | None:
+def declared_body(
+    document: Document, operation: JsonObject, at: str, schemas: Schemas
+) -> DeclaredBody | None:
     node = operation.get("requestBody")
     if node is None:
         return None
@@ -97,7 +101,11 @@ def _shape(document: Document, source: Json, schema: Json, schemas: Schemas) -> 
     flat = schemas.converted(resolved, "") if resolved is not None else None
     if not isinstance(flat, dict) or not flat.keys() <= _FLAT or flat.get("type", "object") != "object":
         return nothing
-    properties, required, more = flat.get("properties"), flat.get("required"), flat.get("additionalProperties")
+    properties, required, more = (
+        flat.get("properties"),
+        flat.get("required"),
+        flat.get("additionalProperties"),
+    )
     if not isinstance(properties, dict) or not properties:
         return nothing
     raw = resolved.get("properties") if resolved is not None else None
@@ -151,7 +159,7 @@ def _encodings(media: JsonObject, shape: _Shape, *, is_multipart: bool) -> tuple
 
 
 def is_file(source: JsonObject) -> bool:
-    """Whether a property of a form is bytes (a list of them too): `format: binary`, or a media type of 3.1."""
+    """Whether a property of a form is bytes, or a list of them: `format: binary`, or a media type of 3.1."""
     items = source.get("items")
     if isinstance(items, dict) and source.get("type") == "array":
         return is_file(items)

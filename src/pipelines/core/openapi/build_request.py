@@ -1,7 +1,7 @@
 """The request that one call of an operation becomes.
 
-Arguments decide no more than the document gives them: never the host, who is asking, a header or cookie that is
-not declared, or a path outside the operation's own.
+Arguments decide no more than the document gives them: never the host, who is asking, a header or cookie that
+is not declared, or a path outside the operation's own.
 """
 
 import re
@@ -110,8 +110,8 @@ def literal(text: str) -> str:
 
 
 def _check_segment(text: str, names: list[str]) -> None:
-    """However often it is decoded on its way, and whoever takes `\\` for `/` or cuts a step at `;`: it stays one
-    step down."""
+    """However often it is decoded on its way, and whoever takes `\\` for `/` or cuts a step at `;`: it stays
+    one step down."""
     for _ in range(_MOST_DECODED):
         decoded = unquote(text)
         steps = _STEPS.split(decoded)

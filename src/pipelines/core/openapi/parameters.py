@@ -17,12 +17,12 @@ _STYLES = {
     "cookie": ("form", "cookie"),
 }
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.1
-_COOKIE_NAME = _HEADER_NAME
-#: Headers that say who asks, whom, and where a message ends: ours to send. OpenAPI itself ignores the first three.
-_OUR_HEADERS = frozenset(
-    ("accept", "content-type", "authorization", "host", "cookie", "connection", "content-length", "te")
-    + ("transfer-encoding", "upgrade", "trailer", "expect", "keep-alive", "proxy-connection", "via")
-    + ("proxy-authorization", "accept-encoding", "content-encoding", "forwarded", "user-agent")
+_IGNORED_HEADERS = frozenset(("accept", "content-type", "authorization"))  # by OpenAPI itself
+#: Headers that say who asks, whom, and where a message ends: ours to send.
+_OUR_HEADERS = _IGNORED_HEADERS.union(
+    ("host", "cookie", "connection", "content-length", "te", "transfer-encoding", "upgrade", "trailer"),
+    ("expect", "keep-alive", "proxy-connection", "via", "proxy-authorization", "accept-encoding"),
+    ("content-encoding", "forwarded", "user-agent"),
 )
 
 
@@ -82,7 +82,7 @@ def declared_parameters(
     for node, place in _listed(document, path, method):
         declared = _declared(document, node, place)
         if declared.place == "header" and declared.name.lower() in _OUR_HEADERS:
-            if declared.name.lower() not in ("accept", "content-type", "authorization"):
+            if declared.name.lower() not in _IGNORED_HEADERS:
                 note(f"the header `{declared.name}` is not taken from arguments")
         elif secured.covers(declared.place, declared.name):
             note(f"`{declared.name}` proves who asks; it is the endpoint's auth that sends it, no argument")

@@ -1,7 +1,7 @@
-"""Schemas of a document as JSON Schema 2020-12, complete in themselves: what they refer to stands under `$defs`.
+"""Schemas of a document as JSON Schema 2020-12, complete in themselves: what they refer to is under `$defs`.
 
-A definition is converted once, however many operations use it, and a loop of references stays one. What
-only a server may set (`readOnly`) is no part of an input, what only it may be told (`writeOnly`) none of an output.
+A definition is converted once, however many operations use it, and a loop of references stays one. What only
+a server may set (`readOnly`) is no part of an input, what it is only told (`writeOnly`) none of an output.
 """
 
 import re
@@ -23,8 +23,10 @@ _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _BY_NAME = ("properties", "patternProperties", "dependentSchemas")
 #: Of OpenAPI alone, or of use only where they stand: definitions are collected from the whole document.
 _LEFT_OUT = frozenset(
-    ("discriminator", "xml", "externalDocs", "nullable", "example", "examples", "readOnly", "writeOnly")
-    + ("$defs", "definitions", "$schema", "$comment")
+    (
+        *("discriminator", "xml", "externalDocs", "nullable", "example", "examples", "readOnly"),
+        *("writeOnly", "$defs", "definitions", "$schema", "$comment"),
+    )
 )
 _DEEPEST_PARTS = 4  # of `allOf` in `allOf`, for what they drop: bases of bases of bases
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")

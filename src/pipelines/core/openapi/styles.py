@@ -1,6 +1,6 @@
 """Values as the parts of a request: the styles of OpenAPI for paths, queries, headers and cookies.
 
-A value that a style has no form for is refused (CannotBuild): what a server would make of a guess is not known.
+A value that a style has no form for is refused (CannotBuild): what a server makes of a guess is not known.
 """
 
 import json
@@ -154,5 +154,3 @@ def content_text(value: Json, media_type: str, name: str) -> str:
     if not isinstance(value, str):
         raise CannotBuild(f"`{name}` is sent as {media_type} and must be text, not {kind(value)}")
     return value
-
-

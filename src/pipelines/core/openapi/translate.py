@@ -105,17 +105,23 @@ class _Translation:
         names = _argument_names(arguments)
         kept = Operation(
             method=key.method.upper(),
-            path=key.path.partition("#")[0],  # which only tells operations of one path apart; it is never sent
+            path=key.path.partition("#")[
+                0
+            ],  # which only tells operations of one path apart; it is never sent
             parameters=tuple(
                 _kept_parameter(each, given) for each, given in zip(declared, names, strict=False)
             ),
-            body=None if body is None else _kept_body(body, arguments[len(declared) :], names[len(declared) :]),
+            body=None
+            if body is None
+            else _kept_body(body, arguments[len(declared) :], names[len(declared) :]),
             guarded=tuple(sorted(self._secured.query)),
         )
         return FoundTool(
             name=name,
             description=_description(operation),
-            input_schema=self._input_schema(arguments, names, takes_more=body is not None and body.takes_more),
+            input_schema=self._input_schema(
+                arguments, names, takes_more=body is not None and body.takes_more
+            ),
             output_schema=self._output_schema(operation, at),
             call=kept.as_json(),
         )
@@ -131,9 +137,7 @@ class _Translation:
             "type": "object",
             "properties": {name: each.schema for name, each in zip(names, arguments, strict=True)},
         }
-        required: list[Json] = [
-            name for name, each in zip(names, arguments, strict=True) if each.is_required
-        ]
+        required: list[Json] = [name for name, each in zip(names, arguments, strict=True) if each.is_required]
         schema |= {"required": required} if required else {}
         schema |= {} if takes_more else {"additionalProperties": False}
         whole = self._inputs.with_definitions(schema)
@@ -148,7 +152,7 @@ class _Translation:
             distinct = [each for index, each in enumerate(schemas) if each not in schemas[:index]]
             if not distinct:
                 return None
-            schema = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+            schema: Json = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
             if not isinstance(schema, dict):
                 return None
             return self._checked_output(schema)
@@ -274,5 +278,3 @@ def _description(operation: JsonObject) -> str:
 
 def _bounded(text: str) -> str:
     return text if len(text) <= LONGEST_DESCRIPTION else text[: LONGEST_DESCRIPTION - 1] + "…"
-
-
