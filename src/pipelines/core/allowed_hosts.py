@@ -31,7 +31,9 @@ class AllowedHost(NamedTuple):
     def covers(self, host: str, port: int) -> bool:
         if port not in self.ports:
             return False
-        return host.endswith(self.name) and len(host) > len(self.name) if self.is_wildcard else host == self.name
+        return (
+            host.endswith(self.name) and len(host) > len(self.name) if self.is_wildcard else host == self.name
+        )
 
 
 def read_allow_hosts(texts: Iterable[str], place: str, problems: list[Problem]) -> tuple[AllowedHost, ...]:
@@ -66,7 +68,9 @@ def _read(text: str) -> AllowedHost | str:
         return "is a URL; only the host is compared"
     if "/" in text:
         return "has a path; only the host is compared"
-    name, colon, port = text.strip().lower().rpartition(":") if text.count(":") == 1 else (text.lower(), "", "")
+    name, colon, port = (
+        text.strip().lower().rpartition(":") if text.count(":") == 1 else (text.lower(), "", "")
+    )
     if colon and (_PORT.fullmatch(port) is None or int(port) > 65_535):
         return "has a port that is none"
     name = name.strip().removesuffix(".")

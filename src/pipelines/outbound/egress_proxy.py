@@ -1,5 +1,5 @@
-"""The way out of a sandbox for the functions of a code endpoint: a small HTTP proxy on the connections that they
-open, to the hosts of `allow_hosts` and nowhere else.
+"""The way out of a sandbox for the functions of a code endpoint: a small HTTP proxy on the connections that
+they open, to the hosts of `allow_hosts` and nowhere else.
 
 A name is compared with the list, resolved once, its addresses judged, and the connection made to a judged one
 (`address_guard`). `CONNECT` is a tunnel; a plain `http://` request is sent on with its head written anew, one
@@ -35,7 +35,8 @@ _AUTHORITY = re.compile(r"([A-Za-z0-9_.-]{1,254})(?::([0-9]{1,5}))?", re.ASCII)
 _LENGTH = re.compile(rb"[0-9]{1,12}")
 #: Between two neighbours only (RFC 9110, 7.6.1), and what is for us.
 _NOT_SENT_ON = frozenset(
-    b"connection proxy-connection keep-alive te trailer upgrade proxy-authorization proxy-authenticate host".split()
+    b"connection proxy-connection keep-alive te trailer upgrade proxy-authorization proxy-authenticate"
+    b" host".split()
 )
 
 
@@ -202,13 +203,15 @@ async def _answer(connection: socket.socket, refused: _Refused) -> None:
     reason = re.sub(rb"[^\x20-\x7e]", b"?", refused.reason.encode("ascii", "replace"))
     head = b"HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
     with suppress(OSError):
-        await asyncio.get_running_loop().sock_sendall(connection, head % (refused.status, reason, len(body)) + body)
+        await asyncio.get_running_loop().sock_sendall(
+            connection, head % (refused.status, reason, len(body)) + body
+        )
 
 
 async def _carry(
     connection: socket.socket, upstream: AsyncNetworkStream, asked: _Asked, rest: bytes, allowance: Allowance
 ) -> None:
-    """Both ways until one of them is over. What the sandbox sends behind a plain request's body is dropped."""
+    """Both ways until one is over. What the sandbox sends behind a plain request's body is dropped."""
     loop = asyncio.get_running_loop()
     if asked.is_tunnel:
         await loop.sock_sendall(connection, b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -250,7 +253,11 @@ class _Pulse:
 
 
 async def _out(
-    connection: socket.socket, upstream: AsyncNetworkStream, more: int | None, allowance: Allowance, pulse: _Pulse
+    connection: socket.socket,
+    upstream: AsyncNetworkStream,
+    more: int | None,
+    allowance: Allowance,
+    pulse: _Pulse,
 ) -> None:
     """`more` bytes, or all that come. Having sent a plain request it waits for the answer to end this."""
     loop = asyncio.get_running_loop()

@@ -1,12 +1,12 @@
 """One sandbox with an endpoint's modules imported, which answers calls one after the other.
 
-A call is a fork of the process that imported them, so each begins alike. Whether the sandbox may be used again
-is told by `is_reusable`; whoever has one that is not closes it.
+A call is a fork of the process that imported them, so each begins alike. Whether the sandbox may be used
+again is told by `is_reusable`; whoever has one that is not closes it.
 """
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,6 +40,8 @@ class Program:
     files: Sequence[str]  # modules to import, as paths in `source_dir`
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     limits: Limits = CALL_LIMITS
+    #: For the connections of an import, which is no call's.
+    import_serve: Callable[[], Serve]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +77,7 @@ class FunctionBox:
         self.program = program
         self._pool = pool
         self._held = held
-        self._forks = False
+        self.forks = False  # whether calls leave it as it was
         self.is_reusable = False
         self.expiry: asyncio.TimerHandle | None = None
 
@@ -83,21 +85,21 @@ class FunctionBox:
     def is_alive(self) -> bool:
         return self._held.sandbox.is_alive
 
-    async def load(self, serve: Serve) -> None:
+    async def load(self) -> None:
         """Import the modules. Raises CannotLoad."""
         program = self.program
         port = self._held.sandbox.port
         message = {
-            **self._pool.surroundings(self._held, program.environment, _proxied(port) | dict(program.env)),
+            **self._pool.surroundings(self._held, program.environment, dict(program.env) | _proxied(port)),
             "files": list(program.files),
             "limits": self._pool.limits(program.limits),
             "is_isolated": self._held.folder is None,
         }
         limits = replace(program.limits, wall_s=LOADS_WITHIN_S)
-        answered = await self._answered(message, limits, serve)
+        answered = await self._answered(message, limits, program.import_serve())
         if answered.error is not None:
             raise CannotLoad(answered)
-        self._forks = answered.value is True
+        self.forks = answered.value is True
 
     async def ask(self, message: JsonObject, serve: Serve, wall_s: float | None = None) -> Answered:
         """One call, or a look at the functions."""
@@ -111,7 +113,7 @@ class FunctionBox:
         }
         self.is_reusable = False
         answered = await self._answered(whole, limits, serve)
-        if self._forks and self.is_alive:
+        if self.forks and self.is_alive:
             self.is_reusable = await self._is_clean()
         return answered
 
@@ -165,7 +167,6 @@ def _proxied(port: int) -> dict[str, str]:
     """Where programs look for a proxy. It answers those that may reach nothing, too, with the reason."""
     url = f"http://127.0.0.1:{port}"
     names = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-    direct = {name: "localhost,127.0.0.1" for name in ("NO_PROXY", "no_proxy")}
     bundle = Path("/etc/ssl/certs/ca-certificates.crt")
     trusted = {"SSL_CERT_FILE": str(bundle)} if bundle.exists() else {}
-    return {**dict.fromkeys(names, url), **direct, **trusted}
+    return {**dict.fromkeys(names, url), **trusted}

@@ -37,12 +37,12 @@ class FunctionBoxes:
     async def ask(
         self, program: Program, message: JsonObject, serve: Serve, *, wall_s: float | None = None
     ) -> Answered:
-        """What came of it. A cancelled one is killed. The time is the call's own, not that of waiting for a turn
-        or of importing."""
+        """What came of it. A cancelled one is killed. The time is the call's own, not that of waiting for a
+        turn or of importing."""
         async with self._slots.slot(Place(program.org_id)):
             box = self._taken(program)
             try:
-                box = box or await self._started(program, serve)
+                box = box or await self._started(program)
             except CannotLoad as error:
                 return error.answered
             except StartFailed as error:
@@ -79,10 +79,10 @@ class FunctionBoxes:
                 return self._taken(program)
         return None
 
-    async def _started(self, program: Program, serve: Serve) -> FunctionBox:
+    async def _started(self, program: Program) -> FunctionBox:
         box = FunctionBox(self._pool, await self._pool.open_sandbox(layout_of(program)), program)
         try:
-            await box.load(serve)
+            await box.load()
         except BaseException:
             self._in_background(box.close())
             raise
@@ -92,7 +92,26 @@ class FunctionBoxes:
         is_wanted = not self._is_closed and box.program not in self._gone
         if not (is_wanted and box.is_reusable and box.is_alive):
             self._in_background(box.close())
+            if is_wanted and box.forks:
+                self._in_background(self._refill(box.program))
             return
+        self._keep(box)
+
+    async def _refill(self, program: Program) -> None:
+        """One in place of one that a call has used up, so that the next finds one, too."""
+        if any(box.program is program for box in self._idle):
+            return
+        try:
+            box = await self._started(program)
+        except (CannotLoad, StartFailed) as error:
+            _log.info("a sandbox could not be started ahead: %s", error)  # whoever needs one will hear why
+            return
+        if box.forks and not self._is_closed and program not in self._gone:
+            self._keep(box)
+        else:
+            await box.close()
+
+    def _keep(self, box: FunctionBox) -> None:
         self._idle.append(box)
         box.expiry = asyncio.get_running_loop().call_later(self._idle_s, self._expire, box)
         own = [each for each in self._idle if each.program is box.program]

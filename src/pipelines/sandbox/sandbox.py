@@ -7,8 +7,8 @@ import signal
 import socket
 import struct
 import time
-from contextlib import suppress
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.door import Door, Serve
 from pipelines.sandbox.job import CodeError, Limits
 from pipelines.sandbox.launching import Launcher, LauncherGone, Request
-from pipelines.sandbox.memory import WRITABLE, Over, Watched, step_back, tree, watch
+from pipelines.sandbox.memory import WATCH_EVERY_S, WRITABLE, Over, Watched, step_back, tree, watch
 from pipelines.sandbox.output import Output
 from pipelines.sandbox.verdicts import (
     lost,
@@ -149,7 +149,7 @@ class Sandbox:
         self.stdout.limit = self.stderr.limit = limits.output_bytes
         began = time.perf_counter()
         door = Door(self._listener.dup(), serve, limits.connections)
-        full = asyncio.ensure_future(watch(self._watched(self._first_pid, limits)))
+        full = asyncio.ensure_future(watch(self._watched(self._first_pid, limits, is_last=is_last)))
         answered = asyncio.ensure_future(self._exchange(message, limits, read))
         try:
             await asyncio.wait({full, answered}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
@@ -171,7 +171,7 @@ class Sandbox:
                 self.kill()
             await door.close()
 
-    def _watched(self, pid: int, limits: Limits) -> Watched:
+    def _watched(self, pid: int, limits: Limits, *, is_last: bool) -> Watched:
         counts = self._is_isolated and self._group is None
         return Watched(
             pid=pid,
@@ -180,6 +180,7 @@ class Sandbox:
             folders=WRITABLE if self._is_isolated else (),  # without isolation they are the host's
             was_exhausted=self._group.was_exhausted if self._group is not None else None,
             kill=self._kill_for,
+            first_look_s=0.0 if is_last else WATCH_EVERY_S,
         )
 
     def _kill_for(self, over: Over) -> None:

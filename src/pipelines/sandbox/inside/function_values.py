@@ -44,7 +44,7 @@ def readers_from(texts: dict[str, str]) -> dict[str, Any]:
     made = {}
     for name, text in texts.items():
         module = types.ModuleType(f"odyssey_{name}")
-        exec(compile(text, f"<{name}>", "exec"), module.__dict__)  # noqa: S102 - ours, sent by the server
+        exec(compile(text, f"<{name}>", "exec"), module.__dict__)
         made[name] = module
     return made
 
@@ -159,7 +159,9 @@ def as_hinted(value: Any, hint: Any) -> Any:
 
 def _as_one_of(value: Any, options: tuple[Any, ...]) -> Any:
     """The first option that takes it."""
-    if value is None or any(option in (str, int, float, bool) and type(value) is option for option in options):
+    if value is None or any(
+        option in (str, int, float, bool) and type(value) is option for option in options
+    ):
         return value
     for option in options:
         try:
@@ -188,8 +190,8 @@ def _as_class(value: Any, hint: type) -> Any:
     if hasattr(hint, "model_validate"):
         return hint.model_validate(value)
     if isinstance(value, str) and hint in _ISO:
-        return hint.fromisoformat(value)  # type: ignore[attr-defined]
-    if isinstance(value, (str, int)) and hint in (decimal.Decimal, uuid.UUID):
+        return hint.fromisoformat(value)
+    if isinstance(value, str) and hint in (decimal.Decimal, uuid.UUID):
         return hint(value)
     if isinstance(value, dict) and dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint, include_extras=True)

@@ -1,32 +1,37 @@
-"""Runs inside the sandbox of a code endpoint: imports its modules once, and calls a function for each message.
+"""Runs inside the sandbox of a code endpoint: imports its modules once, calls a function for each message.
 
-Where the sandbox is one (its own pid namespace), every call is a fork of the process that has imported: it begins
-with what the import left, whatever calls before it did. Then everything that the call started is killed, and
-the host is told whether it left files: such a sandbox is not used again. An import that started threads or
-processes cannot be forked from: then one call is made, in this process. The child is trusted with nothing.
+Where the sandbox is one (its own pid namespace), every call is a fork of the process that has imported: it
+begins with what the import left, whatever calls before it did. Then everything that the call started is
+killed, and the host is told whether it left files: such a sandbox is not used again. An import that started
+threads or processes cannot be forked from: then one call is made, in this process.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import select
 import signal
 import struct
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import driver  # noqa: E402 - it is beside this file, and nowhere on the path of the user's code
-import function_values as values  # noqa: E402
-
-del sys.path[0]
-del sys.modules["driver"], sys.modules["function_values"]  # theirs may have these names
-driver.OURS |= {__file__, values.__file__}
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pipelines.sandbox.inside import driver
+    from pipelines.sandbox.inside import function_values as values
+
     Message = dict[str, Any]
+else:  # beside this file, and nowhere on the path of the user's code, which may have modules of these names
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import driver
+    import function_values as values
+
+    del sys.path[0], sys.modules["driver"], sys.modules["function_values"]
+
+driver.OURS |= {__file__, values.__file__}
 
 #: Folders in memory that a call may write to, and what is in them before.
 WRITABLE = {"/tmp": set(), "/dev/shm": set(), "/job": {"agent", "workspace"}, "/job/workspace": set()}
@@ -88,7 +93,7 @@ class Program:
                     getattr(value, "__wrapped__", None), "__code__", None
                 )
                 is_own = code is not None and code.co_filename == module.__file__
-                if is_own and not name.startswith("_") and code.co_name != "<lambda>":
+                if is_own and code and not name.startswith("_") and code.co_name != "<lambda>":
                     listed.append({"file": entry["file"], "function": name})
         return listed
 
@@ -100,7 +105,7 @@ class Unwritable(Exception):
 def answer(program: Program, job: Message) -> Message:
     work = program.describe if job["kind"] == "describe" else program.call
     try:
-        found = driver.answer(job, work)
+        found: Message = driver.answer(job, work)
     except BaseException as error:  # noqa: BLE001 - their classes may fail wherever they are looked at
         return {"kind": "exception", **driver.told(error)}
     if found.get("exception") == "Unwritable":
@@ -113,7 +118,7 @@ def in_child(program: Program, job: Message, pipe: int) -> None:
         os.close(driver.CONTROL)
         set_dumpable(1)
         driver.confine(job["limits"])
-        frame = driver.json.dumps(answer(program, job)).encode()
+        frame = json.dumps(answer(program, job)).encode()
         driver.flush()
         data = struct.pack(">I", len(frame)) + frame
         while data:
@@ -171,8 +176,9 @@ def received(pipe: int, child: int, largest: int) -> bytes | None:
 
 def kill_all() -> None:
     """But for this process and the namespace's first, which signals from inside do not reach."""
-    assert os.getpid() < _FIRST_PIDS, "this is no sandbox"
-    try:
+    if os.getpid() >= _FIRST_PIDS:
+        raise RuntimeError("this is no sandbox: nothing is killed")
+    try:  # noqa: SIM105 - contextlib may not be loaded yet
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
         pass
@@ -213,7 +219,7 @@ def set_dumpable(value: int) -> None:
 def prepare(job: Message) -> Program | Message:
     """The modules imported, or what came of it."""
     # CPU time is bounded for each call: this process lives on.
-    unbounded = driver.resource.getrlimit(driver.resource.RLIMIT_CPU)[1]
+    unbounded = resource.getrlimit(resource.RLIMIT_CPU)[1]
     driver.confine({**job["limits"], "cpu_s": unbounded})
     try:
         driver.settle({**job, "file": job["files"][0]})
