@@ -50,6 +50,7 @@ class _Known:
     key: _Key
     until: float
     tools: dict[str, FoundTool] = field(default_factory=dict)
+    secrets: tuple[str, ...] | None = None  # once they were needed
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,7 +79,7 @@ class LiveHops:
     async def carry(self, call: LiveCall) -> LiveReply:
         """The reply to a run's call. Raises AskFailed."""
         if call.mode in (REPLAY, REPLAY_OR_LIVE):
-            replayed = await self._cassettes.replay(call)
+            replayed = await self._cassettes.replay(call, await self._secrets(call))
             if replayed is not None:
                 return replayed
         return await self.ask(call)
@@ -89,18 +90,18 @@ class LiveHops:
         tool = await self._tool(known, call.tool_name)
         opened = await self._opened(known)
         opened.users += 1
-        secrets = tuple(opened.redaction.secrets.values())
+        secrets, name = tuple(opened.redaction.secrets.values()), known.stored.name
         try:
             reply = await _hidden(await opened.endpoint.call(tool, call.arguments), opened.redaction)
         except HopFailed as failed:
             failed = _hidden_failure(failed, opened.redaction)
             if call.mode == RECORD:
-                await self._cassettes.record(call, failed, secrets)
+                await self._cassettes.record(call, failed, secrets, name)
             raise failed from None
         finally:
             self._let_go(opened)
-        if call.mode in (RECORD, REPLAY_OR_LIVE):
-            await self._cassettes.record(call, reply, secrets)
+        if call.mode == RECORD:
+            await self._cassettes.record(call, reply, secrets, name)
         return reply
 
     async def close(self) -> None:
@@ -126,13 +127,11 @@ class LiveHops:
         if stored is None:
             self._known.pop(endpoint_id, None)
             raise HopFailed("The tool endpoint that this tool is bound to is gone.")
-        tools = known.tools if known is not None and known.stored.version == stored.version else {}
-        known = _Known(
-            stored=stored,
-            key=_Key(stored.id, stored.version, credentials_set),
-            until=self._steady() + KNOWN_S,
-            tools=tools,
-        )
+        key, until = _Key(stored.id, stored.version, credentials_set), self._steady() + KNOWN_S
+        if known is not None and known.key == key:
+            known.stored, known.until = stored, until
+            return known
+        known = _Known(stored=stored, key=key, until=until)
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[endpoint_id] = known
@@ -149,6 +148,17 @@ class LiveHops:
                 raise HopFailed(f"Tool endpoint `{known.stored.name}` has no tool `{name}`.")
             known.tools[name] = tool
         return tool
+
+    async def _secrets(self, call: LiveCall) -> tuple[str, ...]:
+        """What was masked when the call was recorded. A cassette also answers where the endpoint is gone."""
+        try:
+            known = await self._read(call.org_id, call.endpoint_id)
+            if known.secrets is None:
+                opened = await open_endpoint(self._platform, known.stored)
+                known.secrets = tuple(opened.redaction.secrets.values())
+        except HopFailed:
+            return ()
+        return known.secrets
 
     # -- what is open
 

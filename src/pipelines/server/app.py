@@ -10,10 +10,13 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.core.live_tools import LiveCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
+from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
+from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.open_batch import read_batch
 from pipelines.engine.plan_readers import PlanReaders
@@ -117,9 +120,6 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
-    answerer = ToolCallAnswerer(
-        database=database, live_runs=live_runs, now=now, carry_out=CarryOut(), node=worker
-    )
     platform = Platform(
         database=database,
         secrets=SecretBox(secret_key),
@@ -133,7 +133,16 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         helpers=helpers,
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
-        endpoint_makers=endpoint_makers(policy),
+        endpoint_makers=endpoint_makers(policy, helpers, code_mode),
+    )
+    cassettes = Cassettes(database, now=now)
+    live_hops = LiveHops(platform, cassettes=cassettes)
+    answerer = ToolCallAnswerer(
+        database=database,
+        live_runs=live_runs,
+        now=now,
+        carry_out=CarryOut({LiveCall: live_hops.carry}),
+        node=worker,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
@@ -179,6 +188,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await runner.stop()
         await reports.close()
         await answerer.close()
+        await live_hops.close()
+        await cassettes.close()
         await code_mode.close()
         plan_readers.close()
         await helpers.close()

@@ -3,10 +3,52 @@
 A type that is not in the mapping is refused when an endpoint of it is registered: "this server cannot ask…".
 """
 
-from pipelines.core.live_tools import EndpointMaker
+from collections.abc import Mapping
+
+from pipelines.core.live_tools import EndpointMaker, EndpointValues, LiveEndpoint
+from pipelines.engine.code_endpoint import code_endpoint
+from pipelines.engine.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.outbound.http_openapi import http_openapi_endpoint
+from pipelines.outbound.mcp_server import mcp_server_endpoint
+from pipelines.processes.pool import HelperProcesses
 
 
-def endpoint_makers(policy: AddressPolicy) -> dict[str, EndpointMaker]:
+def endpoint_makers(
+    policy: AddressPolicy, helpers: HelperProcesses, code_mode: CodeMode
+) -> dict[str, EndpointMaker]:
     """By type; `policy` says where the platform may connect to."""
-    return {}
+
+    def http_openapi(values: EndpointValues) -> LiveEndpoint:
+        return http_openapi_endpoint(
+            config=values.config,
+            auth_headers=values.auth_headers,
+            policy=policy,
+            helpers=helpers,
+            org_id=values.org_id,
+        )
+
+    def mcp_server(values: EndpointValues) -> LiveEndpoint:
+        return mcp_server_endpoint(
+            config=values.config,
+            auth_headers=values.auth_headers,
+            policy=policy,
+            variables=values.secrets,
+        )
+
+    def code(values: EndpointValues) -> LiveEndpoint:
+        return code_endpoint(
+            config=values.config,
+            secrets=_by_credential(values),
+            org_id=values.org_id,
+            code_mode=code_mode,
+            policy=policy,
+        )
+
+    return {"http_openapi": http_openapi, "mcp_server": mcp_server, "code": code}
+
+
+def _by_credential(values: EndpointValues) -> Mapping[str, str]:
+    variables = values.config.get("env_vars")
+    named = variables if isinstance(variables, dict) else {}
+    return {str(credential): values.secrets[variable] for variable, credential in named.items()}
