@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from pipelines.core.fair_slots import FairSlots
+from pipelines.core.live_tools import LiveCall, LiveReply
+from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.plan_readers import PlanReaders
@@ -54,6 +56,9 @@ class Platform:
     database: Database
     secrets: SecretBox
     live_runs: LiveRuns
+    cassettes: Cassettes
+    #: Puts a call to its endpoint, past every cassette; None where live tools are not served.
+    ask_live: Callable[[LiveCall], Awaitable[LiveReply]] | None = None
     manual_run_ttl_s: int
     now: Callable[[], str] = field(default_factory=WallClock)
     #: Why the platform may not call an endpoint; None when it may.

@@ -12,6 +12,7 @@ from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
+from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_runs import LiveRuns
@@ -31,6 +32,7 @@ from pipelines.server.access_log import logged
 from pipelines.server.api import (
     agents,
     batches,
+    cassettes,
     credentials,
     datasets,
     eval_drafts,
@@ -115,6 +117,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
+    cassettes = Cassettes(database, now=now)
     answerer = ToolCallAnswerer(
         database=database, live_runs=live_runs, now=now, carry_out=CarryOut(), node=worker
     )
@@ -122,6 +125,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         database=database,
         secrets=SecretBox(secret_key),
         live_runs=live_runs,
+        cassettes=cassettes,
         now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
         endpoint_refusal=client.refusal,
@@ -176,6 +180,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await runner.stop()
         await reports.close()
         await answerer.close()
+        await cassettes.close()
         await code_mode.close()
         plan_readers.close()
         await helpers.close()
@@ -206,7 +211,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, runs, batches, credentials, keys),
+        *(agents, datasets, runs, batches, cassettes, credentials, keys),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
         *(eval_drafts, telemetry, whoami),
     ):
