@@ -3,7 +3,7 @@
     python bench/passthrough.py [--json] [--calls 300] [--rounds 5]
 
 One server of ours, one service of each type on loopback, one caller with one connection. In each round every
-way is asked `calls` times, so that a difference compares neighbours in time; told are medians over the rounds.
+way is asked `calls` times, so that neighbours in time are compared; told are medians over the rounds.
 The last part has 32 runs at once call a service that takes 200 ms.
 """
 
@@ -23,11 +23,11 @@ from typing import Any
 
 import httpx2
 
-TESTS = Path(__file__).parent.parent / "tests"
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from nodes import Api, house_in
 
+THINGS = [sys.executable, str(Path(__file__).parent / "live_things.py")]
 PROXY = "/api/odyssey-proxy/tools"
 SLOW_S, AT_ONCE, SLOW_CALLS = 0.2, 32, 10
 GOALS = {
@@ -54,33 +54,6 @@ SPEC = {
     },
 }
 FUNCTION = "def thing(id: str) -> dict:\n    return {'id': id, 'status': 'there'}\n"
-# Both services in a process of their own, as they would be.
-SERVICE = f"""
-import asyncio, sys
-from mcp.server.lowlevel import Server
-from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
-
-ANSWER = b'{{"id":"1","status":"there"}}'
-HEAD = b"HTTP/1.1 200 OK\\r\\ncontent-type: application/json\\r\\ncontent-length: %d\\r\\n\\r\\n"
-
-async def serve(reader, writer):
-    try:
-        while True:
-            head = await reader.readuntil(b"\\r\\n\\r\\n")
-            if b" /late/" in head:
-                await asyncio.sleep({SLOW_S})
-            writer.write(HEAD % len(ANSWER) + ANSWER)
-            await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
-        writer.close()
-
-async def main():
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-asyncio.run(main())
-"""
 
 
 async def timed(ask: Callable[[], Awaitable[Any]], calls: int) -> float:
@@ -117,9 +90,7 @@ class Bench:
             ("mcp", "mcp_server", {"url": self.mcp_url}),
             ("code", "code", {"source": FUNCTION, "functions": ["thing"]}),
         ):
-            made = self.api.post(
-                "/api/tool-endpoints", {"name": name, "type": type, "config": config}, 201
-            )
+            made = self.api.post("/api/tool-endpoints", {"name": name, "type": type, "config": config}, 201)
             if not made["tools"]:
                 print(f"{name}: {made['discovery_error']}", file=sys.stderr)
         self.agent = self.api.post(
@@ -232,10 +203,8 @@ def main() -> None:
     options = parser.parse_args()
     environment = {"PIPELINES_PROXY_RATE_LIMIT": "0"}
     with tempfile.TemporaryDirectory() as folder, house_in(Path(folder) / "house", environment) as house:
-        service = subprocess.Popen([sys.executable, "-c", SERVICE], stdout=subprocess.PIPE, text=True)
-        mcp = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "mcp_thing.py")], stdout=subprocess.PIPE, text=True
-        )
+        service = subprocess.Popen([*THINGS, "http", str(SLOW_S)], stdout=subprocess.PIPE, text=True)
+        mcp = subprocess.Popen([*THINGS, "mcp"], stdout=subprocess.PIPE, text=True)
         try:
             assert service.stdout is not None
             assert mcp.stdout is not None

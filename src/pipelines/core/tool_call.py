@@ -29,6 +29,7 @@ from pipelines.wire.errors import (
     ActorIdInvalid,
     AskFailed,
     BodyTooLarge,
+    CassetteMiss,
     IdempotencyKeyReused,
     IdempotencyKeysFull,
     InvalidArguments,
@@ -479,6 +480,8 @@ def _kept_error(row: TraceRow) -> AskFailed:
     if row.error_code == OUTCOME_UNKNOWN:
         return OutcomeUnknown()
     told = orjson.loads(row.response or "{}")["error"]
+    if row.error_code == CassetteMiss.code:
+        return CassetteMiss(told["message"], details=told.get("details"))
     return AskFailed(told["message"], details=told.get("details"))
 
 

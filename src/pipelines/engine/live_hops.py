@@ -22,7 +22,6 @@ from pipelines.core.live_tools import (
     LiveReply,
 )
 from pipelines.core.redaction import Redaction
-from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.make_endpoint import made_endpoint, open_endpoint
 from pipelines.engine.platform import Platform
 from pipelines.storage.connection import Connection
@@ -64,11 +63,9 @@ class _Open:
 class LiveHops:
     """Every endpoint that this process has open."""
 
-    def __init__(
-        self, platform: Platform, *, cassettes: Cassettes, steady: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, platform: Platform, *, steady: Callable[[], float] = time.monotonic) -> None:
         self._platform = platform
-        self._cassettes = cassettes
+        self._cassettes = platform.cassettes
         self._steady = steady
         self._known: dict[str, _Known] = {}
         self._open: dict[_Key, _Open] = {}

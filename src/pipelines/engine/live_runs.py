@@ -438,7 +438,11 @@ def _over_live_tools(
 ) -> Simulator:
     """What answers this one run: its passthrough tools by the endpoints they are bound to."""
     passing = Passing(
-        org_id=run.org_id, run_id=run.id, endpoint_ids=_endpoint_ids(connection, run.org_id, toolbox.tools)
+        org_id=run.org_id,
+        run_id=run.id,
+        endpoint_ids=_endpoint_ids(connection, run.org_id, toolbox.tools),
+        mode=run.passthrough,
+        cassette=run.cassette,
     )
     live = with_live_tools(simulator, toolbox.tools, toolbox.ledger_schema, passing)
     return with_added_text(live, toolbox.tools, run.seed.tool_result_addition)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from pipelines.core.fair_slots import FairSlots
 from pipelines.core.live_tools import EndpointMaker
+from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.plan_readers import PlanReaders
@@ -56,6 +57,7 @@ class Platform:
     database: Database
     secrets: SecretBox
     live_runs: LiveRuns
+    cassettes: Cassettes
     manual_run_ttl_s: int
     now: Callable[[], str] = field(default_factory=WallClock)
     #: Why the platform may not call an endpoint; None when it may.

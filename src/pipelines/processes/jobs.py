@@ -160,12 +160,35 @@ def openapi_tools(data: bytes) -> Iterator[bytes]:
         gc.enable()
 
 
+def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterator[bytes]:
+    """A cassette's lines, checked whole and masked, in slices of [key, occurrence, line]; then, last, how
+    many calls and bytes they are."""
+    from pipelines.core.cassette import read_lines
+    from pipelines.core.cassette_masking import masked
+
+    read = read_lines(data.split(b"\n"))
+    if read.problems:
+        raise Refused(list(read.problems), "the cassette")
+    calls = size = held = 0
+    some: list[JsonObject | list[Any]] = []
+    for recorded in read.calls:
+        call = masked(recorded)
+        some.append([call.key, call.occurrence, call.as_line()])
+        calls += 1
+        held += len(call.as_line().encode())
+        if len(some) >= slice_calls or held >= slice_bytes:
+            yield dumps(some)
+            size, held, some = size + held, 0, []
+    if some:
+        yield dumps(some)
+    yield dumps({"calls": calls, "bytes": size + held})
+
+
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
         *(read_json, upload_head, upload_rows, canonical_hash, agent_reply, entry_file),
         *(matrix_report, heatmap, compare_matrices, report_flags),
-        *(skill_spans, scenario_drafts),
-        openapi_tools,
+        *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
     )
 }

@@ -34,6 +34,7 @@ from pipelines.server.access_log import logged
 from pipelines.server.api import (
     agents,
     batches,
+    cassettes,
     credentials,
     datasets,
     eval_drafts,
@@ -120,10 +121,12 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
+    recordings = Cassettes(database, now=now)
     platform = Platform(
         database=database,
         secrets=SecretBox(secret_key),
         live_runs=live_runs,
+        cassettes=recordings,
         now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
         endpoint_refusal=client.refusal,
@@ -135,8 +138,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         span_helpers=span_helpers,
         endpoint_makers=endpoint_makers(policy, helpers, code_mode),
     )
-    cassettes = Cassettes(database, now=now)
-    live_hops = LiveHops(platform, cassettes=cassettes)
+    live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
         database=database,
         live_runs=live_runs,
@@ -169,6 +171,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         yield {
             "platform": platform,
             "agent_client": client,
+            "live_hops": live_hops,
             "tokens": tokens_of(settings, database, secret_key, policy),
             "runner": runner,
             "code_runner": code_runner,
@@ -189,7 +192,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await reports.close()
         await answerer.close()
         await live_hops.close()
-        await cassettes.close()
+        await recordings.close()
         await code_mode.close()
         plan_readers.close()
         await helpers.close()
@@ -220,7 +223,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, runs, batches, credentials, keys, tool_endpoints),
+        *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
         *(eval_drafts, telemetry, whoami),
     ):
