@@ -3,10 +3,22 @@
 A type that is not in the mapping is refused when an endpoint of it is registered: "this server cannot ask…".
 """
 
-from pipelines.core.live_tools import EndpointMaker
+from pipelines.core.live_tools import EndpointMaker, EndpointValues, LiveEndpoint
 from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.outbound.http_openapi import http_openapi_endpoint
+from pipelines.processes.pool import HelperProcesses
 
 
-def endpoint_makers(policy: AddressPolicy) -> dict[str, EndpointMaker]:
-    """By type; `policy` says where the platform may connect to."""
-    return {}
+def endpoint_makers(*, policy: AddressPolicy, helpers: HelperProcesses) -> dict[str, EndpointMaker]:
+    """By type. `policy` says where the platform may connect to; `helpers` read what is large."""
+
+    def http_openapi(given: EndpointValues) -> LiveEndpoint:
+        return http_openapi_endpoint(
+            config=given.config,
+            auth_headers=given.auth_headers,
+            policy=policy,
+            helpers=helpers,
+            org_id=given.org_id,
+        )
+
+    return {"http_openapi": http_openapi}
