@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pipelines.core.authored import Fields, as_object
 from pipelines.core.endpoint_code import CODE_FIELDS, read_code_config, read_env_vars
 from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.openapi.base_url import base_url_complaint
 from pipelines.core.passthrough_binding import ENDPOINT_TYPES
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.wanted_credential import WantedCredential, read_credential
@@ -156,9 +157,7 @@ def _read_url(fields: Fields, key: str, *, is_base: bool = False) -> str | None:
     url = fields.text(key, longest=LONGEST_URL)
     if url is None:
         return None
-    complaint = url_complaint(url)
-    if complaint is None and is_base and ("?" in url or "#" in url):
-        complaint = "must end before `?` and `#`: paths of the document are appended to it"
+    complaint = url_complaint(url) or (base_url_complaint(url) if is_base else None)
     if complaint is None and "#" in url:
         complaint = "has a fragment (#), which is never sent"
     if complaint is not None:

@@ -136,7 +136,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         helpers=helpers,
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
-        endpoint_makers=endpoint_makers(policy, helpers, code_mode),
+        endpoint_makers=endpoint_makers(policy, upload_helpers, code_mode),
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
