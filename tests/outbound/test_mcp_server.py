@@ -13,8 +13,9 @@ from raw_agents import raw_agent
 
 from pipelines.core.live_tools import FoundTool, HopFailed
 from pipelines.core.mcp_answers import IS_ERROR_NOTE
+from pipelines.outbound import mcp_server
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.outbound.mcp_server import STALE_NOTE, mcp_server_endpoint
+from pipelines.outbound.mcp_server import CHANGED_NOTE, GONE_NOTE, mcp_server_endpoint
 
 pytestmark = pytest.mark.anyio
 
@@ -149,19 +150,23 @@ async def test_a_restarted_server_is_found_again():
         await called.close()
 
 
-async def test_changed_tools_are_noticed_and_told_until_they_are_discovered_again(desk):
+async def test_changed_tools_are_noticed_and_noted_with_the_calls_that_they_concern(desk, monkeypatch):
     changed = asyncio.Event()
+    monkeypatch.setattr(mcp_server, "RELISTED_AFTER_S", 0.01)
     async with endpoint(desk.url, tools_changed=changed.set) as called:
-        await called.discover()
-        assert not called.is_stale
-        desk.tools = [tool("echo_2")]
+        echo, waits = [each for each in (await called.discover()).tools if each.name in ("echo", "waits")]
+        assert (await called.call(echo, {})).notes == ()
+        desk.tools = [tool("echo", title="Echo", schema={"type": "object", "required": ["text"]})]
         while not changed.is_set():  # until the server has taken the subscription
             await desk.bus.publish(ToolsListChanged())
             await asyncio.sleep(0.02)
-        assert called.is_stale
-        assert STALE_NOTE in (await called.call(ECHO, {"text": "x"})).notes
-        assert [tool.name for tool in (await called.discover()).tools] == ["echo_2"]
-        assert not called.is_stale
+        while not (await called.call(echo, {})).notes:
+            pass
+        assert (await called.call(echo, {})).notes == (CHANGED_NOTE,)
+        desk.go_on.set()
+        assert (await called.call(waits, {})).notes == (GONE_NOTE,)
+        (echo,) = (await called.discover()).tools
+        assert (await called.call(echo, {})).notes == ()
 
 
 async def test_names_that_are_not_allowed_here_are_mapped_and_called_by_their_own():
@@ -284,7 +289,6 @@ async def test_an_earlier_server_tells_of_changed_tools_on_a_stream_of_its_own()
     async with raw_agent(raw.serve) as server, endpoint(server.url(), tools_changed=changed.set) as called:
         await called.call(ECHO, {})
         await asyncio.wait_for(changed.wait(), 10)
-        assert called.is_stale
 
 
 async def test_a_secret_that_the_server_repeats_is_masked():

@@ -7,6 +7,7 @@ did not know its session any more. Of any other that failed nobody knows, and th
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject
@@ -27,7 +28,10 @@ MOST_TOOLS = 2_000
 #: Servers send a structured result once more as text.
 MOST_ANSWER_BYTES = 2 * MAX_RESPONSE_BYTES + 64 * 1024
 MOST_LISTED_BYTES = 8 * 1024 * 1024
-STALE_NOTE = "the MCP server has said that its tools changed since they were discovered"
+#: After a server said that its tools are others they are listed again: soon, then no more often than so.
+RELISTED_AFTER_S, RELISTED_EVERY_S = 0.5, 10.0
+CHANGED_NOTE = "the MCP server describes this tool otherwise than when it was discovered: discover again"
+GONE_NOTE = "the MCP server does not list this tool any more: discover again"
 MAYBE = "the call may have been carried out"
 
 _Ask: TypeAlias = "Callable[[McpSession, Exchange], Awaitable[JsonObject]]"
@@ -78,7 +82,9 @@ class McpServerEndpoint:
         self._longest_s = longest_s
         self._idle_s = idle_s
         self._told = tools_changed
-        self.is_stale = False  # the tools may be others than at the last discovery
+        self._is_stale = False  # the server said that its tools are others than those it listed last
+        self._listed_now: dict[str, str] | None = None  # their fingerprints
+        self._relisting: asyncio.Task[None] | None = None
 
     async def discover(self) -> Discovery:
         try:
@@ -87,7 +93,9 @@ class McpServerEndpoint:
                 session = await self._pool.session()
         except TimeoutError:
             raise HopFailed(f"the MCP server did not list its tools within {self._longest_s:g} s") from None
-        return await self._masking.discovery(discovery_of(listed, notes, session.complaint_of_schema))
+        found = await self._masking.discovery(discovery_of(listed, notes, session.complaint_of_schema))
+        self._listed_now = {tool.name: tool.fingerprint for tool in found.tools}
+        return found
 
     async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
         name = tool.call.get("name", tool.name)
@@ -107,12 +115,14 @@ class McpServerEndpoint:
 
         try:
             async with asyncio.timeout_at(ends) as limit:
-                result = await self._asked(ask)
+                result = await self._asked(ask, tool)
         except TimeoutError:
             raise self._late(exchange, is_all=clock.time() >= ends) from None
-        return await self._reply(result, exchange.took)
+        return await self._reply(result, exchange.took, tool)
 
     async def close(self) -> None:
+        if self._relisting is not None:
+            self._relisting.cancel()
         await self._pool.close()
 
     def _exchange(self) -> Exchange:
@@ -126,16 +136,16 @@ class McpServerEndpoint:
         )
         return HopFailed(f"the MCP server did not answer {waited}; {MAYBE}")
 
-    async def _reply(self, result: JsonObject, size: int) -> LiveReply:
+    async def _reply(self, result: JsonObject, size: int, tool: FoundTool) -> LiveReply:
         if result.get("resultType") == "input_required":
             raise HopFailed("the MCP server asks for input of a person or a model, which a call cannot give")
         try:
-            reply = await aside(size, reply_of, result, [STALE_NOTE] if self.is_stale else [])
+            reply = await aside(size, reply_of, result, self._drift(tool))
         except UnusableResult as error:
             raise self._masking.failed(f"the MCP server {error}") from None
         return await self._masking.reply(reply)
 
-    async def _asked(self, ask: _Ask) -> JsonObject:
+    async def _asked(self, ask: _Ask, tool: FoundTool | None = None) -> JsonObject:
         for is_last in (False, True):
             session = await self._pool.session()
             exchange = self._exchange()
@@ -145,8 +155,16 @@ class McpServerEndpoint:
             if is_last or not asked.is_surely_unsent:
                 break
         maybe = f"; {MAYBE}" if asked.is_unknown else ""
-        notes = [STALE_NOTE] if self.is_stale else []
-        raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", notes)
+        raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", self._drift(tool))
+
+    def _drift(self, tool: FoundTool | None) -> list[str]:
+        """For the trace: whether the server lists the tool otherwise now, as far as that is known."""
+        if tool is None or self._listed_now is None:
+            return []
+        now = self._listed_now.get(tool.name)
+        if now == tool.fingerprint:
+            return []
+        return [GONE_NOTE if now is None else CHANGED_NOTE]
 
     # Discovery
 
@@ -157,7 +175,7 @@ class McpServerEndpoint:
         seen: set[str] = set()
         cursor: str | None = None
         size = 0
-        self.is_stale = False
+        self._is_stale = False
         for _ in range(MOST_PAGES):
             page, took = await self._page(cursor)
             size += took
@@ -186,6 +204,17 @@ class McpServerEndpoint:
         return await self._asked(ask), took
 
     def _hear_of_change(self) -> None:
-        self.is_stale = True
+        self._is_stale = True
         if self._told is not None:
             self._told()
+        if self._relisting is None:
+            self._relisting = asyncio.create_task(self._relist())
+
+    async def _relist(self) -> None:
+        pause_s = RELISTED_AFTER_S  # more words of the same change may come
+        while self._is_stale:
+            await asyncio.sleep(pause_s)
+            with suppress(HopFailed):
+                await self.discover()
+            pause_s = RELISTED_EVERY_S
+        self._relisting = None
