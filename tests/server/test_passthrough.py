@@ -180,3 +180,65 @@ async def test_a_tool_is_flipped_to_the_sandbox_and_back_without_the_agent(
 
         again = await org.run(agent={"id": agent_id}, state=STATE)
         assert answered(await again.call("get_order", {"order_id": "1"}))["source"] == source
+
+
+REFUND = {"endpoint_name": "orders-api", "tool_name": "refund_order"}
+CALLS: list[tuple[str, Row]] = [
+    ("get_order", {"order_id": "1"}),
+    ("get_order", {"order_id": "404"}),
+    ("refund", {"order_id": "1", "amount": 5}),
+    ("get_order", {"order_id": "1"}),  # another answer than the first time
+    ("page", {}),
+    ("list_orders", {}),
+]
+VARYING = ("latency_ms", "occurred_at", "replayed", "validation")
+
+
+async def all_answered(run: DrivenRun) -> list[Any]:
+    replies = [await run.call(name, arguments) for name, arguments in CALLS]
+    bodies = [reply.json() for reply in replies]
+    for body in bodies:
+        body.pop("latency_ms")
+    return [(reply.status_code, body) for reply, body in zip(replies, bodies, strict=True)]
+
+
+def steady(rows: list[Row]) -> list[Row]:
+    return [{key: value for key, value in row.items() if key not in VARYING} for row in rows]
+
+
+async def test_a_recorded_run_repeats_with_the_service_gone_and_a_call_more_is_a_miss(org: Org) -> None:
+    with orders_service() as service:
+        await endpoint_of(org, service)
+        tools = [*TOOLS, passed_through("refund", ORDER) | {"passthrough_binding": REFUND}]
+        agent = await org.agent(tools_schema=tools, ledger_schema=LEDGER_SCHEMA)
+        dataset = await org.dataset({"user": "Refund it.", "state": STATE}, agent_id=agent["id"])
+        task_id = dataset["task_ids"][0]
+        recorded = await org.open_run(agent["id"], task_id, passthrough="record", cassette="spring")
+        live = await all_answered(recorded)
+    again = await org.open_run(agent["id"], task_id, passthrough="replay", cassette="spring")
+    assert await all_answered(again) == live
+    trace, first = await again.trace(), await recorded.trace()
+    assert steady(trace) == steady(first)
+    assert [row["replayed"] for row in trace] == [True] * 5 + [False]
+    assert not any(row["replayed"] for row in first)
+    assert await again.ledger() | {"run_id": 0} == await recorded.ledger() | {"run_id": 0}
+    missed = await again.call("get_order", {"order_id": "1"})
+    assert missed.status_code == 502
+    assert (missed.json()["source"], missed.json()["error"]["code"]) == ("transport_error", "cassette_miss")
+
+
+async def test_a_cassette_is_asked_again_and_says_what_the_service_answers_otherwise(
+    org: Org, service: OrdersService
+) -> None:
+    await endpoint_of(org, service)
+    agent = await org.agent(tools_schema=TOOLS, ledger_schema=LEDGER_SCHEMA)
+    dataset = await org.dataset({"user": "Look.", "state": STATE}, agent_id=agent["id"])
+    run = await org.open_run(agent["id"], dataset["task_ids"][0], passthrough="record", cassette="spring")
+    answered(await run.call("get_order", {"order_id": "1"}))
+    answered(await run.call("get_order", {"order_id": "2"}))
+    verified = answered(await org.client.post("/api/cassettes/spring/verify"))
+    assert (verified["same"], verified["differ"]) == (2, 0)
+    service.orders["2"]["status"] = "lost"
+    verified = answered(await org.client.post("/api/cassettes/spring/verify"))
+    assert (verified["same"], verified["differ"]) == (1, 1)
+    assert "status" in str(verified["differences"])
