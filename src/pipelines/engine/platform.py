@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pipelines.core.fair_slots import FairSlots
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.model_gateway import ModelGateway
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.outbound.address_guard import AddressRefused
@@ -66,4 +67,5 @@ class Platform:
     span_helpers: HelperProcesses  # apart, since telemetry comes all the time
     dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
+    model_gateway: ModelGateway = field(default_factory=ModelGateway)
     review_leases: ReviewLeases = field(default_factory=ReviewLeases)

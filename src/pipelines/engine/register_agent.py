@@ -14,6 +14,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.language import parse_plan
 from pipelines.engine import upload_code
 from pipelines.engine.manage_credentials import unknown_credentials
+from pipelines.engine.model_access import gateway_problems
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_code import CheckedCode
 from pipelines.storage import agents
@@ -24,7 +25,7 @@ from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"
 CODE = "code"
-CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements"}
+CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements", "model_gateways"}
 
 
 class _Read(NamedTuple):
@@ -171,7 +172,9 @@ async def _checked(
     try:
         read = await asyncio.to_thread(_read, body)  # a large definition takes seconds
         await _check_endpoint(platform, read.definition)
-        problems += await unknown_credentials(platform, org_id, read.definition.secrets)
+        named = read.definition.secrets
+        problems += await unknown_credentials(platform, org_id, named)
+        problems += await gateway_problems(platform, org_id, read.definition.model_gateways, named)
     except Refused as refused:
         problems += refused.problems
     checked = None
@@ -304,11 +307,12 @@ class _Version(NamedTuple):
 
 
 def _is_as(before: Agent, version: _Version) -> bool:
-    definition = replace(version.definition, code=version.code)
+    stored = dumps(replace(version.definition, code=version.code).as_stored()).decode()
+    # As it was stored, or as it would be now: a field that came later is no change.
     return (
         before.status == version.status
         and before.sealed_auth_header == version.sealed_auth_header
-        and before.definition_text == dumps(definition.as_stored()).decode()
+        and stored in (before.definition_text, dumps(before.definition.as_stored()).decode())
     )
 
 

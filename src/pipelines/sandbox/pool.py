@@ -164,7 +164,9 @@ class SandboxPool:
         environment = None
         if job.environment is not None:
             environment = str(job.environment) if held.folder else recipe.ENVIRONMENT
-        proxy_url = f"http://127.0.0.1:{held.sandbox.port}{job.proxy_path}"
+        door = f"http://127.0.0.1:{held.sandbox.port}"
+        proxy_url = f"{door}{job.proxy_path}"
+        urls = {name: f"{door}{path}" for name, path in job.urls.items()}
         version = f"python{self.python.version}"
         return {
             "folder": folder,
@@ -176,7 +178,7 @@ class SandboxPool:
             "task_input": job.task_input,
             "proxy_url": proxy_url,
             "run_token": job.run_token,
-            "env": _variables(folder, environment) | dict(job.env) | _contract(job, proxy_url),
+            "env": _variables(folder, environment) | dict(job.env) | urls | _contract(job, proxy_url),
             "limits": self._limits(job),
             "result_bytes": job.limits.result_bytes,
         }
