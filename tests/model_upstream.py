@@ -178,7 +178,9 @@ async def _question(reader: asyncio.StreamReader) -> Question:
 
 async def _reply(writer: asyncio.StreamWriter, status: int, body: Row, more: str = "") -> None:
     raw = json.dumps(body).encode()
-    head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(raw)}\r\n{more}\r\n"
+    head = (
+        f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(raw)}\r\n{more}\r\n"
+    )
     writer.write(head.encode() + raw)
     await writer.drain()
 

@@ -58,7 +58,9 @@ class ModelDoor:
         await asyncio.wait({call, connection.lost()}, return_when=asyncio.FIRST_COMPLETED)
         call.cancel()
         await asyncio.wait({call})
-        if not call.cancelled() and (error := call.exception()) is not None:
+        if call.cancelled():
+            connection.reset()
+        elif (error := call.exception()) is not None:
             raise error
 
     async def _answer(self, target: Target, scope: Scope, receive: Receive, send: Send) -> None:
