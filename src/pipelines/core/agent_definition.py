@@ -88,8 +88,9 @@ class AgentDefinition:
             "entrypoint": self.entrypoint,
             "requirements": self.requirements,
             "secrets": [*self.secrets],
-            "model_gateways": [*self.model_gateways],
         }
+        # Left out where there are none: rows of before it was known stay as they are, and so do versions.
+        own |= {"model_gateways": [*self.model_gateways]} if self.model_gateways else {}
         return self._shared_json() | (own if self.is_code else {})
 
     def as_stored(self) -> JsonObject:
@@ -132,7 +133,7 @@ class AgentDefinition:
 
 
 CODE_FIELDS = ("entrypoint", "requirements", "secrets", "model_gateways")
-_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "auth_header_value")
+_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "model_gateways", "auth_header_value")
 
 
 def parse_agent_definition(
