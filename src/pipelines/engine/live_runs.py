@@ -32,6 +32,7 @@ from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
 from pipelines.engine.call_turns import CallTurns
+from pipelines.engine.model_tallies import ModelTallies
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.slowed_runs import SlowedRuns
 from pipelines.engine.time_limit import has_time
@@ -131,6 +132,7 @@ class LiveRuns:
         self.steady = steady
         self.turns = CallTurns()
         self.slowed = SlowedRuns()
+        self.models = ModelTallies()
         self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
@@ -331,6 +333,7 @@ class LiveRuns:
         """It has ended and its row says so: what is read from now on is right, what is being read is not."""
         self._deadlines.pop(run_id, None)
         self.slowed.forget(run_id)
+        self.models.forget(run_id)
         self.deactivate(run_id)
         self._drop(run_id)
         if run_id in self._unstored.values():  # no call will be decided on it any more

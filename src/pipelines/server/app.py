@@ -18,6 +18,7 @@ from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.model_gateway import ModelGateway, ModelLimits
 from pipelines.engine.open_batch import read_batch
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
@@ -28,6 +29,7 @@ from pipelines.engine.score_matrix import MatrixReports
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.outbound.stream_once import ModelClient
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
@@ -56,6 +58,7 @@ from pipelines.server.housekeeping import Housekeeping
 from pipelines.server.live_endpoints import endpoint_makers
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
+from pipelines.server.model_door import ModelDoor
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
@@ -72,7 +75,8 @@ from pipelines.wire.names import PROXY_BASE
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
 SPAN_PROCESSES = 3  # an org holds all but one of them
-UPLOAD_MEMORY_BYTES = 1536 * 1024 * 1024  # an upload of 64 MiB takes up to a gigabyte to check
+MEBIBYTE = 1024 * 1024
+UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # an upload of 64 MiB takes up to a gigabyte to check
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
 
@@ -137,6 +141,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
         endpoint_makers=endpoint_makers(policy, upload_helpers, code_mode),
+        model_gateway=_model_gateway(settings),
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
@@ -148,7 +153,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
-    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy))
+    models = ModelDoor(ModelClient(GuardedBackend(policy)))
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     reports = MatrixReports(platform)
     runner = BatchRunner(
@@ -199,6 +205,19 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await upload_helpers.close()
         await span_helpers.close()
         await database.close()
+
+
+def _model_gateway(settings: Settings) -> ModelGateway:
+    return ModelGateway(
+        upstreams={upstream.name: upstream for upstream in settings.model_upstreams},
+        limits=ModelLimits(
+            calls=settings.model_calls,
+            at_once=settings.model_calls_at_once,
+            timeout_s=float(settings.model_timeout_s),
+            request_bytes=settings.model_request_mb * MEBIBYTE,
+            answer_bytes=settings.model_answer_mb * MEBIBYTE,
+        ),
+    )
 
 
 def _build_api(settings: Settings, whole: App) -> FastAPI:
@@ -254,8 +273,9 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
 
     @api.get("/api/code-mode", tags=["server"])
     async def code_mode(platform: Ours, key: Viewer) -> Response:
-        """Whether this server runs uploaded code, how it is isolated, and if not, why."""
-        return answer(await platform.code_mode.as_json())
+        """Whether this server runs uploaded code, how it is isolated, and if not, why; its model gateways."""
+        known = await platform.code_mode.as_json()
+        return answer(known | {"model_gateways": platform.model_gateway.as_json()})
 
     @api.get("/schemas/agent-response.json", tags=["server"])
     async def agent_response_schema() -> Response:

@@ -79,6 +79,7 @@ _AGENT_FIELDS: JsonObject = {
     "entrypoint": {"type": "string", "description": "agent.py, or bots/refund.py:run"},
     "requirements": {"type": "string", "description": "lines of a requirements.txt"},
     "secrets": {"type": "array", "items": _TEXT, "description": "credentials to set as variables"},
+    "model_gateways": {"type": "array", "items": _TEXT, "description": "models that its runs may ask"},
     "status": {"enum": ["draft", "published"], "default": "published"},
 }
 AGENT: JsonObject = {

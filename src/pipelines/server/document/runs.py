@@ -22,7 +22,7 @@ from pipelines.server.document.parts import (
     told,
 )
 from pipelines.wire.envelope import ErrorClass
-from pipelines.wire.names import RunStatus, Source, TraceEventType
+from pipelines.wire.names import MODEL_CALL, RunStatus, Source, TraceEventType
 
 VERDICT = one_of(Outcome)
 RUN_STATUS = one_of(RunStatus)
@@ -202,7 +202,7 @@ SCHEMAS: Schemas = {
         "One thing that happened in a run.",
         {
             "sequence": WHOLE,
-            "kind": one_of(("tool_call", *TraceEventType)),
+            "kind": one_of(("tool_call", *TraceEventType, MODEL_CALL)),
             "tool_name": or_null(TEXT),
             "arguments": told(ANY, "of a tool call"),
             "response": told(ANY, "of a tool call"),
