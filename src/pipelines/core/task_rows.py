@@ -79,7 +79,7 @@ def _given(
         elif value is not None:
             given[column.name] = (name, value)
             if name != column.name:
-                notes.say(read_as(name, column.name))
+                notes.say(read_as((name, column.name)))
     return given
 
 
@@ -141,8 +141,12 @@ def _place(label: str, written: str, inside: str, *, is_table: bool) -> str:
     return f"{label}{pointer([written])}{inside}"
 
 
-def read_as(name: str, column: str) -> str:
-    return f"The column `{name}` is read as `{column}`."
+def read_as(*pairs: tuple[str, str]) -> str:
+    if len(pairs) == 1:
+        ((name, column),) = pairs
+        return f"The column `{name}` is read as `{column}`."
+    listed = ", ".join(f"`{name}` as `{column}`" for name, column in pairs)
+    return f"{len(pairs)} columns are read by their names here: {listed}."
 
 
 def clash(path: str, column: str, names: Iterable[str], row: int | None = None) -> Problem:

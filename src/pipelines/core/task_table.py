@@ -73,8 +73,10 @@ def _rows(
 
 
 def _renamed(header: tuple[str, ...], columns: list[Column | None]) -> list[str]:
+    """One note, however many there are: a spreadsheet's header has capitals in all of them."""
     named = zip(header, columns, strict=True)
-    return [read_as(name, column.name) for name, column in named if column and name != column.name]
+    pairs = [(name, column.name) for name, column in named if column and name != column.name]
+    return [read_as(*pairs)] if pairs else []
 
 
 def _header_problems(header: tuple[str, ...], columns: list[Column | None]) -> Iterator[Problem]:
