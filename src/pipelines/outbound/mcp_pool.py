@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import HopFailed
+from pipelines.core.mcp_answers import quoted
 from pipelines.outbound.mcp_exchange import Exchange
 from pipelines.outbound.mcp_target import McpTarget
 
@@ -67,12 +68,17 @@ class PooledSession:
         try:
             return Asked(result=await request(session, exchange))
         except SessionGone:
-            asked = _gone(exchange)
+            asked = _gone(exchange, await self._why())
+            self._let_go(session)
+            return asked
         except Refused as error:
             asked = _refused(exchange, str(error))
         if asked.is_surely_unsent or not session.is_alive:
             self._let_go(session)
         return asked
+
+    async def _why(self) -> str:
+        return "" if self._way is None else await self._way.why()
 
     async def close(self) -> None:
         self._is_closed = True
@@ -111,7 +117,8 @@ class PooledSession:
             if session is not None:
                 return session
         self._way = self._before = None
-        raise HopFailed(f"the MCP server {_joined(reasons)}")
+        words = await ways[0].why()
+        raise HopFailed(f"the MCP server {_joined(reasons)}", notes=(words,) if words else ())
 
     async def _opened(self, way: "Way", reasons: list[str]) -> "McpSession | None":
         from pipelines.outbound.mcp_session import McpSession, NotOpened
@@ -119,11 +126,12 @@ class PooledSession:
         befores = [self._before, None] if self._way is way and self._before else [None]
         reason = ""
         for before in befores:
-            session = McpSession(way.transport(), before, self._tools_changed)
+            session = McpSession(way.transport(), before, self._tools_changed, way.opens_within_s)
             try:
                 self._before = await session.open()
             except NotOpened as error:
-                reason = str(error)
+                words = await way.why()
+                reason = f"did not begin: {quoted(words)}" if words else str(error)
                 continue
             self._way = way
             return session
@@ -138,8 +146,9 @@ def _ways(target: McpTarget) -> "list[Way]":
     return mcp_transports.ways_to(target)
 
 
-def _gone(exchange: Exchange) -> Asked:
+def _gone(exchange: Exchange, words: str) -> Asked:
     reason = exchange.fault or "ended the session before there was an answer"
+    reason = f"{reason}: {quoted(words)}" if words else reason
     return Asked(reason=reason, is_surely_unsent=not exchange.is_sent, is_unknown=exchange.is_sent)
 
 

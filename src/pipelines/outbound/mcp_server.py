@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
+from pipelines.core.held_commands import OpenPipes
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.core.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
@@ -17,7 +18,7 @@ from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_res
 from pipelines.outbound.mcp_exchange import Exchange, aside
 from pipelines.outbound.mcp_pool import PooledSession
 from pipelines.outbound.mcp_secrets import Masking
-from pipelines.outbound.mcp_target import McpTarget, OpenPipes, command_of, urls_of
+from pipelines.outbound.mcp_target import McpTarget, command_of, urls_of
 
 if TYPE_CHECKING:
     from pipelines.outbound.mcp_session import McpSession
@@ -118,7 +119,7 @@ class McpServerEndpoint:
                 result = await self._asked(ask, tool)
         except TimeoutError:
             raise self._late(exchange, is_all=clock.time() >= ends) from None
-        return await self._reply(result, exchange.took, tool)
+        return await self._reply(result, exchange.took or MOST_ANSWER_BYTES, tool)  # 0: it came over pipes
 
     async def close(self) -> None:
         if self._relisting is not None:
@@ -147,7 +148,10 @@ class McpServerEndpoint:
 
     async def _asked(self, ask: _Ask, tool: FoundTool | None = None) -> JsonObject:
         for is_last in (False, True):
-            session = await self._pool.session()
+            try:
+                session = await self._pool.session()
+            except HopFailed as failed:  # in words of the server's
+                raise self._masking.failed(str(failed), failed.notes) from None
             exchange = self._exchange()
             asked = await self._pool.ask(session, exchange, ask)
             if asked.result is not None:

@@ -23,7 +23,6 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.mcp_answers import quoted
 from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange
 
-OPENS_WITHIN_S = 20.0
 CLOSES_WITHIN_S = 10.0
 MOST_OPENING_BYTES = 256 * 1024
 MOST_EVENT_BYTES = 1024 * 1024  # of one event of a stream; the package reads no more
@@ -61,7 +60,13 @@ class Negotiated(NamedTuple):
 class McpSession:
     """Used by many calls at once; `open`, then `close`."""
 
-    def __init__(self, transport: Transport, before: Negotiated | None, tools_changed: Callable[[], None]):
+    def __init__(
+        self,
+        transport: Transport,
+        before: Negotiated | None,
+        tools_changed: Callable[[], None],
+        opens_within_s: float,
+    ) -> None:
         self._client = Client(
             transport,
             mode="auto" if before is None else before.mode,
@@ -71,7 +76,8 @@ class McpSession:
             cache=None,
         )
         self._tools_changed = tools_changed
-        self._opening = Exchange(most_bytes=MOST_OPENING_BYTES, read_s=OPENS_WITHIN_S)
+        self._opening = Exchange(most_bytes=MOST_OPENING_BYTES, read_s=opens_within_s)
+        self._opens_within_s = opens_within_s
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[None] = loop.create_future()
         self._closing = asyncio.Event()
@@ -84,11 +90,13 @@ class McpSession:
         """Raises NotOpened. Cancelled, it leaves nothing behind."""
         self._holder = asyncio.create_task(self._hold())
         try:
-            async with asyncio.timeout(OPENS_WITHIN_S):
+            async with asyncio.timeout(self._opens_within_s):
                 await asyncio.shield(self._opened)
         except TimeoutError:
             await self._end()
-            raise NotOpened(self._opening.fault or f"did not begin within {OPENS_WITHIN_S:g} s") from None
+            raise NotOpened(
+                self._opening.fault or f"did not begin within {self._opens_within_s:g} s"
+            ) from None
         except BaseException:
             await self._end()
             raise
@@ -150,8 +158,8 @@ class McpSession:
             sent = self._client.session.send_request(request, _AS_SENT, progress_callback=heard)
             return cast("JsonObject", await sent)
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED and not self.is_alive:
-                raise SessionGone from None
+            if error.code == types.CONNECTION_CLOSED and exchange.status is None:
+                raise SessionGone from None  # else only the answer ended
             exchange.fault = exchange.fault or _own_fault(error, exchange)
             raise Refused(quoted(f"{error.message} (code {error.code})")) from None
         except ValidationError as error:

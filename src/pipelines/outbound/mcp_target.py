@@ -2,42 +2,17 @@
 
 import re
 import ssl
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
 
 from httpx2 import URL, InvalidURL
 
+from pipelines.core.held_commands import Command, OpenPipes
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import HopFailed
 from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.1
-
-
-class Pipes(Protocol):
-    """A started process: what it prints, and what it reads."""
-
-    async def read(self) -> bytes:
-        """Some bytes; none at its end."""
-
-    async def write(self, data: bytes) -> None: ...
-
-    def why(self) -> str:
-        """How it ended, in words for people; "" while nothing is known."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
-    """A server that is a process."""
-
-    argv: Sequence[str]
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)  # with secrets among them
-
-
-#: Starts the process where other people's code runs here, and ends it with the context.
-OpenPipes: TypeAlias = Callable[[Command], AbstractAsyncContextManager[Pipes]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,8 +29,8 @@ class McpTarget:
         """Raises HopFailed for what cannot be tried at all."""
         if self.command is not None and self.open_pipes is None:
             raise HopFailed(
-                "this server starts no MCP servers of its own (command): register one that runs, by its url,"
-                " or set PIPELINES_MCP_STDIO"
+                "this server starts no MCP servers (PIPELINES_MCP_STDIO is not set):"
+                " start it yourself, with HTTP, and register its url"
             )
         for url in self.urls:
             try:

@@ -1,6 +1,6 @@
 """The ways to an MCP server, as the `mcp` package wants them: streams of messages over HTTP or pipes."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
@@ -10,20 +10,39 @@ from mcp.client._transport import Transport, TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
 from pipelines.outbound.mcp_http import GuardedTransport
+from pipelines.outbound.mcp_pipes import PipeWay
 from pipelines.outbound.mcp_target import McpTarget
+
+OPENS_WITHIN_S = 20.0
+STARTS_WITHIN_S = 60.0  # a program, with everything that it loads
 
 
 class Way(NamedTuple):
     name: str  # what can be told of it: a path, or "its command"
     is_only: bool
     transport: Callable[[], Transport]  # a new one each time
+    why: Callable[[], Awaitable[str]]  # how the program ended, where there is one
+    opens_within_s: float
 
 
 def ways_to(target: McpTarget) -> list[Way]:
+    if target.command is not None and target.open_pipes is not None:
+        program = PipeWay(target.command, target.open_pipes)
+        return [Way("its program", True, program.transport, program.why, STARTS_WITHIN_S)]
     return [
-        Way(httpx2.URL(url).path, len(target.urls) == 1, partial(_over_http, url, target))
+        Way(
+            httpx2.URL(url).path,
+            len(target.urls) == 1,
+            partial(_over_http, url, target),
+            _nothing,
+            OPENS_WITHIN_S,
+        )
         for url in target.urls
     ]
+
+
+async def _nothing() -> str:
+    return ""
 
 
 @asynccontextmanager
