@@ -164,7 +164,8 @@ def _reason(data: bytes, error: orjson.JSONDecodeError) -> str:
     if not data.strip():
         return "the body is empty"
     try:
-        json.loads(data, parse_constant=_refuse_constant)
+        if b"NaN" in data or b"Infinity" in data:  # reading it again takes many times its size
+            json.loads(data, parse_constant=_refuse_constant)
     except InvalidJson as found:
         return str(found)
     except (ValueError, RecursionError):
