@@ -100,6 +100,9 @@ def _print_head(console: Console, run: Any) -> None:
     time = f", took {seconds_text(took)}" if took is not None else ""
     agent = f"agent {run['agent_id']} version {run['agent_version']}, {run['mode']}, {run['status']}{time}"
     print_block(console, "", agent, indent=0, rest="dim")
+    if run["cassette"] is not None:
+        said = f"passthrough tools: {run['passthrough']}, cassette {run['cassette']}"
+        print_block(console, "", said, indent=0, rest="dim")
     for line in usage_lines([run])[1:]:
         print_block(console, "", line, indent=0, rest="dim")
 

@@ -46,6 +46,12 @@ class _Report:
     failed: list[JsonObject] = field(default_factory=list)
     skipped: dict[tuple[str, str], int] = field(default_factory=dict)  # tool and reason
 
+    def add(self, told: JsonObject | None) -> None:
+        if told is None:
+            self.same += 1
+        else:
+            (self.differ if "differences" in told else self.failed).append(told)
+
     def as_json(self, name: str, calls: int) -> JsonObject:
         skipped: list[Json] = [
             {"tool": tool, "reason": reason, "calls": count} for (tool, reason), count in self.skipped.items()
@@ -91,7 +97,7 @@ def _read(body: JsonObject) -> tuple[bool, int]:
 
 class _Verifying:
     def __init__(
-        self, platform: Platform, org_id: int, ask: AskLive, *, include_writes: bool, limit: int
+        self, platform: Platform, org_id: int, ask: AskLive | None, *, include_writes: bool, limit: int
     ) -> None:
         self.report = _Report()
         self._platform = platform
@@ -106,11 +112,16 @@ class _Verifying:
         """In the order of the recording, a few at a time."""
         wanted = [(call, target) async for call, target in self._wanted(calls)]
         for start in range(0, len(wanted), AT_ONCE):
-            await asyncio.gather(*(self._compare(*each) for each in wanted[start : start + AT_ONCE]))
+            for found in await asyncio.gather(
+                *(self._compared(*each) for each in wanted[start : start + AT_ONCE])
+            ):
+                self.report.add(found)
 
     async def _wanted(self, calls: list[RecordedCall]) -> AsyncIterator[tuple[RecordedCall, _Target]]:
         for call in calls:
             target = await self._target(call)
+            if isinstance(target, _Target) and self._ask is None:
+                target = "this server does not ask live endpoints"
             if isinstance(target, _Target) and not self._include_writes:
                 target = why_skipped(target.tool) or target
             if isinstance(target, _Target) and has_placeholder(call.arguments):
@@ -131,7 +142,9 @@ class _Verifying:
             self._targets[place] = await self._platform.database.read(find)
         return self._targets[place]
 
-    async def _compare(self, call: RecordedCall, target: _Target) -> None:
+    async def _compared(self, call: RecordedCall, target: _Target) -> JsonObject | None:
+        """What is to be told of a call; None: it is answered as it was."""
+        assert self._ask is not None
         asked = LiveCall(
             org_id=self._org_id,
             run_id=0,
@@ -148,15 +161,10 @@ class _Verifying:
             told_why = error.message if isinstance(error, AskFailed) else "No answer came in time."
             message = masked_response(told_why, self.secrets)
             if call.failure is not None and isinstance(error, HopFailed):
-                self.report.same += 1
-            else:
-                self.report.failed.append(told | {"message": message})
-            return
+                return None
+            return told | {"message": message}
         found = await asyncio.to_thread(_differences, call, reply, self.secrets)
-        if found:
-            self.report.differ.append(told | {"differences": found})
-        else:
-            self.report.same += 1
+        return told | {"differences": found} if found else None
 
 
 def why_skipped(tool: FoundTool) -> str | None:

@@ -1,5 +1,6 @@
 """Runs: verdicts, traces and ledgers, as they are answered."""
 
+from pipelines.core.live_tools import PASSTHROUGH_MODES
 from pipelines.core.verdict.verdict import FailureMode, Outcome, ScoreName, Status
 from pipelines.server.document.parts import (
     ANY,
@@ -42,6 +43,8 @@ _SHORT = {
     "run_token_jti": told(TEXT, "the public name of its token"),
     "simulated_now": told(or_null(MOMENT), "its today; null until it starts"),
     "fault_seed": WHOLE,
+    "passthrough": told(one_of(PASSTHROUGH_MODES), "how calls of passthrough tools are answered"),
+    "cassette": told(or_null(TEXT), "what they are recorded on or replayed from"),
     "final_response": or_null(TEXT),
     "error_class": or_null(ERROR_CLASS),
     "verdict": or_null(VERDICT),
