@@ -180,8 +180,10 @@ def test_what_is_sent_for_code() -> None:
     }
     assert endpoint.path == "/api/tool-endpoints"
     assert "org_id" not in endpoint.body
-    assert endpoint.body["functions"].startswith(
-        "async def async_refunds(envelope: Envelope) -> str:\n    await"
+    assert endpoint.body["functions"] == ["test_sdk_server.py:async_refunds"]
+    assert (
+        "async def async_refunds(envelope: Envelope) -> str:\n"
+        in endpoint.body["files"]["test_sdk_server.py"]
     )
     assert (endpoint.body["type"], endpoint.body["env_vars"]) == ("code", {"KEY": "a-credential"})
 
