@@ -5,6 +5,7 @@ import importlib
 import json
 import math
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -125,8 +126,6 @@ def test_what_is_shipped_can_be_imported_elsewhere(project: Import, tmp_path_fac
         (elsewhere / name).parent.mkdir(parents=True, exist_ok=True)
         (elsewhere / name).write_text(text)
     code = "from research_agent import tools_network as t; print(t.search_wikipedia(' a '))"
-    import subprocess
-
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=elsewhere, capture_output=True, text=True, check=False
     )
@@ -151,7 +150,7 @@ def test_everything_that_cannot_be_shipped_is_named_with_what_to_do(project: Imp
         "Client.made is a method bound to Client: write it with def": tools.Client.made,
         "Client.plain is a function of a class: write it with def": tools.Client.plain,
         "Client is a class: write a function of your own": tools.Client,
-        "hidden was made by a decorator, which calls it renamed.<locals>.call: use functools.wraps": tools.hidden,
+        "hidden was made by a decorator, which calls it renamed.<locals>.call: use func": tools.hidden,
         "len is no function written in Python: write a function of your own": len,
         "sqrt is no function written in Python": math.sqrt,
         "dumps is part of json, which is installed: write a function of your own": json.dumps,
