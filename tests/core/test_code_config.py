@@ -19,6 +19,7 @@ def entries(config: CodeConfig) -> list[str]:
 
 GOOD: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a source, every function": ({"source": "def f(): ..."}, ["functions.py:None"]),
+    "a source, none named": ({"source": "def f(): ...", "functions": []}, ["functions.py:None"]),
     "a source, by name": ({"source": "x", "functions": ["f", "g"]}, ["functions.py:f", "functions.py:g"]),
     "files": ({"files": FILES, "functions": ["shop/prices.py:price"]}, ["shop/prices.py:price"]),
     "files, the only one at the top": ({"files": FILES, "functions": ["a"]}, ["tools.py:a"]),
@@ -67,7 +68,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "two codes": ({"source": "x", "zip": ZIP}, "/config", "has `source` and `zip`"),
     "an unknown field": ({"source": "x", "packages": []}, "/config/packages", "unknown field"),
     "no functions of several files": ({"files": {"a.py": "", "b.py": ""}}, "/config/functions", "missing"),
-    "no functions": ({"source": "x", "functions": []}, "/config/functions", "is empty"),
+    "no functions": ({"files": {"a.py": "", "b.py": ""}, "functions": []}, "/config/functions", "missing"),
     "no name": ({"source": "x", "functions": ["a b"]}, "/config/functions/0", "names no function"),
     "which file": (
         {"files": {"a.py": "", "b.py": ""}, "functions": ["f"]},
