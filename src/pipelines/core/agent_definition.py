@@ -1,9 +1,7 @@
 """An agent as its author registers it: where it runs, what tools it declares, how it is made up."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from pipelines.core.agent_config import AgentConfig, read_config
 from pipelines.core.authored import Fields, as_object
@@ -16,11 +14,11 @@ from pipelines.core.passthrough_binding import EndpointFacts
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool, read_tools_schema, tools_from_stored
+from pipelines.core.web_address import LONGEST_URL, header_complaint, url_complaint
 
 MODES = ("external_http", "code")
 LONGEST_NAME = 255
 LONGEST_DESCRIPTION = 5_000
-LONGEST_URL = 2_048
 LONGEST_ENTRYPOINT = 300
 LONGEST_REQUIREMENTS = 20_000
 LONGEST_HEADER_VALUE = 8_192  # what common servers take for one header
@@ -28,28 +26,6 @@ DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 300, 1_800
 DEFAULT_CONCURRENCY, MAX_CONCURRENCY = 8, 1_000
 
 RESPONSE_CONTRACT: JsonObject = {"response_mode": "rich", "strictness": "strict"}
-
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}")  # RFC 9110, 5.6.2
-_RESERVED_PREFIX = "x-pipelines-"
-# Ours to set, or the connection's own: with one of these in an agent's hands a dispatch breaks or is misread.
-_RESERVED_HEADERS = frozenset(
-    {
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,7 +110,10 @@ _FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "auth_header_value"
 def parse_agent_definition(
     body: JsonObject, *, endpoints: Mapping[str, EndpointFacts] | None = None, draft: bool = False
 ) -> AgentDefinition:
-    """The agent, or Refused with everything wrong with it. `endpoints` are the org's tool endpoints by id."""
+    """The agent, or Refused with everything wrong with it.
+
+    `endpoints` are the org's tool endpoints by id; without them bindings are not looked up.
+    """
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(_FIELDS)
@@ -143,7 +122,7 @@ def parse_agent_definition(
     ledger_schema = read_ledger_schema(
         fields.get("ledger_schema"), path=fields.at("ledger_schema"), problems=problems
     )
-    tools = _read_tools(fields, ledger_schema, endpoints or {})
+    tools = _read_tools(fields, ledger_schema, endpoints)
     if mode == "external_http":
         _refuse_code_fields(fields)
     header_name = _read_header_name(fields)
@@ -192,7 +171,9 @@ def _read_secrets(fields: Fields) -> tuple[str, ...]:
 
 
 def _read_tools(
-    fields: Fields, ledger_schema: LedgerSchema | None, endpoints: Mapping[str, EndpointFacts]
+    fields: Fields,
+    ledger_schema: LedgerSchema | None,
+    endpoints: Mapping[str, EndpointFacts] | None,
 ) -> tuple[Tool, ...]:
     if not fields.has("tools_schema"):
         return ()
@@ -223,30 +204,10 @@ def _read_url(fields: Fields, *, is_required: bool) -> str | None:
     url = fields.text(key, longest=LONGEST_URL)
     if url is None:
         return None
-    complaint = _url_complaint(url)
+    complaint = url_complaint(url)
     if complaint is not None:
         fields.refuse(key, f"`{key}` {complaint}", "such as https://agents.example.com/dispatch")
     return url
-
-
-def _url_complaint(url: str) -> str | None:
-    """Which addresses may be reached is decided when they are: here only whether it is an address at all."""
-    if any(character.isspace() or not character.isprintable() for character in url):
-        return "contains spaces or control characters"
-    try:
-        parts = urlsplit(url)
-        has_host, _ = bool(parts.hostname), parts.port
-    except ValueError as error:
-        return f"is not a URL: {error}"
-    if parts.scheme not in ("http", "https"):
-        return "must start with http:// or https://"
-    if not has_host:
-        return "names no host"
-    if parts.username is not None or parts.password is not None:
-        return "contains credentials; use the auth header instead"
-    if "%" in parts.netloc or "\\" in parts.netloc:  # other programs read more than one host out of it
-        return "names a host with characters that no host name has"
-    return None
 
 
 def _read_header_name(fields: Fields) -> str | None:
@@ -254,12 +215,9 @@ def _read_header_name(fields: Fields) -> str | None:
     name = fields.text(key)
     if name is None:
         return None
-    if _TOKEN.fullmatch(name) is None:
-        fields.refuse(key, f"`{name[:80]}` is no HTTP header name", "such as Authorization or X-API-Key")
-    elif name.lower().startswith(_RESERVED_PREFIX) or name.lower() in _RESERVED_HEADERS:
-        fields.refuse(
-            key, f"the header `{name}` is set by the platform", "such as Authorization or X-API-Key"
-        )
+    complaint = header_complaint(name)
+    if complaint is not None:
+        fields.refuse(key, complaint, "such as Authorization or X-API-Key")
     return name
 
 

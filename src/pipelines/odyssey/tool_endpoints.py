@@ -7,6 +7,10 @@ from typing import Any
 from .api import Api, Row
 from .collected_source import CannotShip as CannotShip
 from .collected_source import collect
+from .endpoint_calls import call as call
+from .endpoint_calls import create_mcp as create_mcp
+from .endpoint_calls import create_openapi as create_openapi
+from .endpoint_calls import discover as discover
 from .errors import ApiFailed
 
 

@@ -586,6 +586,52 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE trace_rows ADD COLUMN client TEXT;
         """,
     ),
+    (
+        "0012_tool_endpoints",
+        """
+        -- What is large of a config (a spec, source) is a text of its own, by its hash: calls read the rest.
+        CREATE TABLE tool_endpoints (
+            id INTEGER PRIMARY KEY,
+            endpoint_id TEXT NOT NULL UNIQUE,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            type TEXT NOT NULL,
+            config TEXT NOT NULL,
+            content_hash TEXT,
+            auth TEXT,
+            version INTEGER NOT NULL,
+            discovered_at TEXT,
+            discovery_error TEXT,
+            discovery_notes TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        CREATE INDEX tool_endpoints_of_org ON tool_endpoints (org_id, id);
+        -- `body` is the tool as it was accepted. `drift` says that it is otherwise by now: 'changed', and
+        -- `found` has what it has become, or 'gone'.
+        CREATE TABLE endpoint_tools (
+            id INTEGER PRIMARY KEY,
+            endpoint_id TEXT NOT NULL REFERENCES tool_endpoints (endpoint_id),
+            name TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            body TEXT NOT NULL,
+            drift TEXT,
+            found TEXT,
+            UNIQUE (endpoint_id, name)
+        );
+        -- The passthrough bindings of every agent's current version.
+        CREATE TABLE endpoint_bindings (
+            agent_id INTEGER NOT NULL REFERENCES agents (id),
+            declared_name TEXT NOT NULL,
+            endpoint_id TEXT NOT NULL REFERENCES tool_endpoints (endpoint_id),
+            tool_name TEXT NOT NULL,
+            is_by_name INTEGER NOT NULL,
+            PRIMARY KEY (agent_id, declared_name)
+        );
+        CREATE INDEX endpoint_bindings_of_endpoint ON endpoint_bindings (endpoint_id, agent_id);
+        """,
+    ),
 )
 
 
