@@ -115,7 +115,10 @@ _FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "model_gateways", "
 def parse_agent_definition(
     body: JsonObject, *, endpoints: Mapping[str, EndpointFacts] | None = None, draft: bool = False
 ) -> AgentDefinition:
-    """The agent, or Refused with everything wrong with it. `endpoints` are the org's tool endpoints by id."""
+    """The agent, or Refused with everything wrong with it.
+
+    `endpoints` are the org's tool endpoints by id; without them bindings are not looked up.
+    """
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(_FIELDS)
@@ -124,7 +127,7 @@ def parse_agent_definition(
     ledger_schema = read_ledger_schema(
         fields.get("ledger_schema"), path=fields.at("ledger_schema"), problems=problems
     )
-    tools = _read_tools(fields, ledger_schema, endpoints or {})
+    tools = _read_tools(fields, ledger_schema, endpoints)
     if mode == "external_http":
         _refuse_code_fields(fields)
     header_name = _read_header_name(fields)
@@ -183,7 +186,9 @@ def _read_gateways(fields: Fields) -> tuple[str, ...]:
 
 
 def _read_tools(
-    fields: Fields, ledger_schema: LedgerSchema | None, endpoints: Mapping[str, EndpointFacts]
+    fields: Fields,
+    ledger_schema: LedgerSchema | None,
+    endpoints: Mapping[str, EndpointFacts] | None,
 ) -> tuple[Tool, ...]:
     if not fields.has("tools_schema"):
         return ()

@@ -149,7 +149,7 @@ def _read_zip(fields: Fields) -> tuple[bytes, tuple[str, ...]]:
 
 def _read_functions(fields: Fields, names: tuple[str, ...]) -> tuple[FunctionEntry, ...]:
     alone = [name for name in names if "/" not in name and name.endswith(".py")]
-    if not fields.has("functions"):
+    if not fields.get("functions"):
         if len(alone) == 1:
             return (FunctionEntry(file=alone[0], function=None),)
         if names:
@@ -159,8 +159,6 @@ def _read_functions(fields: Fields, names: tuple[str, ...]) -> tuple[FunctionEnt
     if len(listed) > MOST_FUNCTIONS:
         fields.refuse("functions", f"`functions` names more than {MOST_FUNCTIONS}")
         return ()
-    if not listed and fields.get("functions") == []:
-        fields.refuse("functions", "`functions` is empty", _HOW)
     found: dict[str, FunctionEntry] = {}
     for index, text in enumerate(listed):
         entry = _entry(text, names, alone)

@@ -33,7 +33,8 @@ async def open_endpoint(platform: Platform, endpoint: ToolEndpoint) -> OpenedEnd
         version=endpoint.version,
         config=config,
         auth_headers=auth_headers(endpoint.auth, opened),
-        secrets={variable: opened[credential] for variable, credential in variables.items()},
+        secrets={credential: opened[credential] for credential in variables.values()},
+        variables={variable: opened[credential] for variable, credential in variables.items()},
     )
     return OpenedEndpoint(values, Redaction(opened))
 

@@ -78,6 +78,7 @@ class FunctionBox:
         self._pool = pool
         self._held = held
         self.forks = False  # whether calls leave it as it was
+        self._has_answered = False
         self.is_reusable = False
         self.expiry: asyncio.TimerHandle | None = None
 
@@ -113,19 +114,24 @@ class FunctionBox:
         }
         self.is_reusable = False
         answered = await self._answered(whole, limits, serve)
-        if self.forks and self.is_alive:
+        if self.forks and self._has_answered and self.is_alive:
             self.is_reusable = await self._is_clean()
         return answered
 
     async def _answered(self, message: dict[str, Any], limits: Limits, serve: Serve) -> Answered:
         sandbox = self._held.sandbox
-        ended = await sandbox.ask(message, limits, serve, read=_read)
+        self._has_answered = False
+        ended = await sandbox.ask(message, limits, serve, read=self._read)
         return Answered(
             value=ended.value,
             error=self._error(ended, limits),
             stdout=sandbox.stdout.taken(),
             stderr=sandbox.stderr.taken(),
         )
+
+    def _read(self, frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
+        self._has_answered = True
+        return _read(frame, limits)
 
     def _error(self, ended: Ended, limits: Limits) -> CodeError | None:
         error, group = ended.error, self._held.group

@@ -33,6 +33,8 @@ class FunctionBoxes:
         self._gone: set[Program] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
+        #: Calls that are at their sandbox now.
+        self.busy = 0
 
     async def ask(
         self, program: Program, message: JsonObject, serve: Serve, *, wall_s: float | None = None
@@ -47,9 +49,11 @@ class FunctionBoxes:
                 return error.answered
             except StartFailed as error:
                 return Answered(value=None, error=_not_started(str(error)))
+            self.busy += 1
             try:
                 return await box.ask(message, serve, wall_s)
             finally:
+                self.busy -= 1
                 self._give_back(box)
 
     def forget(self, program: Program) -> None:

@@ -140,7 +140,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         helpers=helpers,
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
-        endpoint_makers=endpoint_makers(policy, upload_helpers, code_mode),
+        endpoint_makers=endpoint_makers(policy=policy, helpers=upload_helpers, code_mode=code_mode),
         model_gateway=_model_gateway(settings),
     )
     live_hops = LiveHops(platform)

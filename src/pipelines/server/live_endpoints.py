@@ -3,8 +3,6 @@
 A type that is not in the mapping is refused when an endpoint of it is registered: "this server cannot ask…".
 """
 
-from collections.abc import Mapping
-
 from pipelines.core.live_tools import EndpointMaker, EndpointValues, LiveEndpoint
 from pipelines.engine.code_endpoint import code_endpoint
 from pipelines.engine.code_mode import CodeMode
@@ -15,40 +13,35 @@ from pipelines.processes.pool import HelperProcesses
 
 
 def endpoint_makers(
-    policy: AddressPolicy, helpers: HelperProcesses, code_mode: CodeMode
+    *, policy: AddressPolicy, helpers: HelperProcesses, code_mode: CodeMode
 ) -> dict[str, EndpointMaker]:
-    """By type; `policy` says where the platform may connect to."""
+    """By type. `policy` says where the platform may connect to; `helpers` read what is large; `code_mode` has
+    the sandboxes."""
 
-    def http_openapi(values: EndpointValues) -> LiveEndpoint:
+    def http_openapi(given: EndpointValues) -> LiveEndpoint:
         return http_openapi_endpoint(
-            config=values.config,
-            auth_headers=values.auth_headers,
+            config=given.config,
+            auth_headers=given.auth_headers,
             policy=policy,
             helpers=helpers,
-            org_id=values.org_id,
+            org_id=given.org_id,
         )
 
-    def mcp_server(values: EndpointValues) -> LiveEndpoint:
+    def mcp_server(given: EndpointValues) -> LiveEndpoint:
         return mcp_server_endpoint(
-            config=values.config,
-            auth_headers=values.auth_headers,
+            config=given.config,
+            auth_headers=given.auth_headers,
             policy=policy,
-            variables=values.secrets,
+            variables=given.secrets,
         )
 
-    def code(values: EndpointValues) -> LiveEndpoint:
+    def code(given: EndpointValues) -> LiveEndpoint:
         return code_endpoint(
-            config=values.config,
-            secrets=_by_credential(values),
-            org_id=values.org_id,
+            config=given.config,
+            secrets=given.secrets,
+            org_id=given.org_id,
             code_mode=code_mode,
             policy=policy,
         )
 
     return {"http_openapi": http_openapi, "mcp_server": mcp_server, "code": code}
-
-
-def _by_credential(values: EndpointValues) -> Mapping[str, str]:
-    variables = values.config.get("env_vars")
-    named = variables if isinstance(variables, dict) else {}
-    return {str(credential): values.secrets[variable] for variable, credential in named.items()}
