@@ -304,7 +304,7 @@ NEVER: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         {"X-API-Key": "a\r\nHost: b"},
         "cannot be sent as a header",
     ),
-    "a command": ({"command": "uvx", "args": []}, {}, "starts no MCP servers of its own"),
+    "a command": ({"command": "uvx", "args": []}, {}, "this server starts no MCP servers"),
 }
 
 
@@ -333,7 +333,7 @@ async def found(raw: RawMcp, **more: Any) -> Any:
 
 def pages(of: Any) -> Step:
     async def step(caller: Any, request: Any, message: Any) -> None:
-        cursor = message["params"].get("cursor", "0")
+        cursor = message.get("params", {}).get("cursor", "0")
         await answer(caller, message, of(int(cursor)))
 
     return step

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -131,10 +133,10 @@ async def test_silence_ends_a_call_and_leaves_the_session_usable(desk):
 
 
 async def test_progress_holds_a_call_open_but_not_for_ever(desk):
-    async with endpoint(desk.url, idle_s=0.6, longest_s=20) as called:
-        steps = {"steps": 8, "each_s": 0.1}
+    async with endpoint(desk.url, idle_s=1.5, longest_s=20) as called:
+        steps = {"steps": 5, "each_s": 0.4}
         assert (await called.call(named("progresses"), steps)).response == "done"
-    async with endpoint(desk.url, idle_s=0.6, longest_s=0.7) as called:
+    async with endpoint(desk.url, idle_s=5, longest_s=0.7) as called:
         with pytest.raises(HopFailed, match=r"did not answer within 0\.7 s"):
             await called.call(named("progresses"), {"steps": 40, "each_s": 0.1})
 
@@ -310,3 +312,24 @@ async def test_a_secret_that_the_server_repeats_is_masked():
         with pytest.raises(HopFailed) as failed:
             await called.call(ECHO, {"a": 1})
         assert SECRET not in str(failed.value)
+
+
+WITHOUT_THE_PACKAGE = """
+import asyncio, sys
+from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.outbound.mcp_server import mcp_server_endpoint
+assert "mcp" not in sys.modules and "mcp_types" not in sys.modules
+sys.modules["mcp"] = sys.modules["mcp_types"] = None
+made = mcp_server_endpoint(config={"url": "http://127.0.0.1:9/"}, auth_headers={}, policy=AddressPolicy())
+try:
+    asyncio.run(made.discover())
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_without_the_package_it_says_what_to_install():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_PACKAGE], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("HopFailed MCP servers are called with the package mcp: pip install")

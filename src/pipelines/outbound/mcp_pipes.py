@@ -4,15 +4,18 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import anyio
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from pipelines.core.held_commands import CannotStart, Command, OpenPipes, Pipes
 from pipelines.outbound.mcp_exchange import EXCHANGE
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams  # only for reading: no name that stays
 
 MOST_LINE_BYTES = 2 * 1024 * 1024 + 64 * 1024
 MOST_LINES = 2_000  # in a second; also those that are no messages, which some print by mistake
@@ -25,26 +28,24 @@ class PipeWay:
         self._command = command
         self._open_pipes = open_pipes
         self._why = ""
-        self._pipes: Pipes | None = None
+        self._lines: _Lines | None = None  # of the last one
 
     async def why(self) -> str:
-        if not self._why and self._pipes is not None:
-            self._why = await self._pipes.why()
+        if not self._why and self._lines is not None:
+            self._why = await self._lines.why()
         return self._why
 
     @asynccontextmanager
-    async def transport(self) -> AsyncIterator[TransportStreams]:
-        self._why, self._pipes = "", None
+    async def transport(self) -> AsyncIterator["TransportStreams"]:
+        self._why, self._lines = "", None
         try:
             async with self._open_pipes(self._command) as pipes:
-                self._pipes = pipes
-                lines = _Lines(pipes)
+                self._lines = lines = _Lines(pipes)
                 try:
                     yield lines, _Writer(pipes)
                 finally:
-                    if self._pipes is pipes:  # else there is a later one
-                        self._why = lines.complaint
-                        await self.why() if lines.has_ended else None
+                    if lines is self._lines and lines.has_ended:  # while it can still be asked
+                        await self.why()
         except CannotStart as error:
             self._why = str(error)
             raise
@@ -69,8 +70,11 @@ class _Lines(_Closing):
         self._waiting: list[bytes] = []
         self._begun = b""
         self._second, self._count = 0, 0
-        self.complaint = ""
+        self._complaint = ""
         self.has_ended = False
+
+    async def why(self) -> str:
+        return self._complaint or await self._pipes.why()
 
     async def __aenter__(self) -> "_Lines":
         return self
@@ -84,7 +88,7 @@ class _Lines(_Closing):
                 message = self._message(self._waiting.pop())
                 if message is not None:
                     return message
-            if self.complaint or not await self._read():
+            if self._complaint or not await self._read():
                 self.has_ended = True
                 raise StopAsyncIteration
 
@@ -99,13 +103,13 @@ class _Lines(_Closing):
         *whole, self._begun = (self._begun + data).split(b"\n") if b"\n" in data else (self._begun + data,)
         self._waiting = whole[::-1]
         if len(self._begun) > MOST_LINE_BYTES:
-            self.complaint = f"it printed a line of more than {MOST_LINE_BYTES:,} bytes"
+            self._complaint = f"it printed a line of more than {MOST_LINE_BYTES:,} bytes"
         second = int(time.monotonic())
         self._count = len(whole) + (self._count if second == self._second else 0)
         self._second = second
         if self._count > MOST_LINES:
-            self.complaint = f"it printed more than {MOST_LINES:,} lines in a second"
-        return bool(data) and not self.complaint
+            self._complaint = f"it printed more than {MOST_LINES:,} lines in a second"
+        return bool(data) and not self._complaint
 
     def _message(self, line: bytes) -> SessionMessage | None:
         try:
@@ -123,8 +127,10 @@ class _Writer(_Closing):
 
     async def send(self, item: SessionMessage, /) -> None:
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-        EXCHANGE.get().is_sent = True
+        exchange = EXCHANGE.get()
+        exchange.is_sent = True
         try:
             await self._pipes.write(line)
         except OSError:
+            exchange.is_sent = False  # the line did not get to its end, so nobody has read it
             raise anyio.BrokenResourceError from None

@@ -107,7 +107,9 @@ class PooledSession:
         self._target.check()
         try:
             ways = await asyncio.to_thread(_ways, self._target)
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+                raise
             raise HopFailed(MISSING) from None
         if self._way is not None:
             ways = [self._way, *(way for way in ways if way.name != self._way.name)]

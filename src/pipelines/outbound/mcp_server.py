@@ -118,7 +118,7 @@ class McpServerEndpoint:
             async with asyncio.timeout_at(ends) as limit:
                 result = await self._asked(ask, tool)
         except TimeoutError:
-            raise self._late(exchange, is_all=clock.time() >= ends) from None
+            raise self._late(exchange, is_all=limit.when() == ends) from None
         return await self._reply(result, exchange.took or MOST_ANSWER_BYTES, tool)  # 0: it came over pipes
 
     async def close(self) -> None:
@@ -158,7 +158,7 @@ class McpServerEndpoint:
                 return asked.result
             if is_last or not asked.is_surely_unsent:
                 break
-        maybe = f"; {MAYBE}" if asked.is_unknown else ""
+        maybe = f"; {MAYBE}" if asked.is_unknown and tool is not None else ""
         raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", self._drift(tool))
 
     def _drift(self, tool: FoundTool | None) -> list[str]:

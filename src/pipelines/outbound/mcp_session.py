@@ -10,8 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 import mcp_types as types
-from mcp.client import Client
-from mcp.client._transport import Transport
+from mcp.client import Client, Transport
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError

@@ -3,15 +3,18 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
-from mcp.client._transport import Transport, TransportStreams
+from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
 from pipelines.outbound.mcp_http import GuardedTransport
 from pipelines.outbound.mcp_pipes import PipeWay
 from pipelines.outbound.mcp_target import McpTarget
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams  # only for reading: no name that stays
 
 OPENS_WITHIN_S = 20.0
 STARTS_WITHIN_S = 60.0  # a program, with everything that it loads
@@ -46,7 +49,7 @@ async def _nothing() -> str:
 
 
 @asynccontextmanager
-async def _over_http(url: str, target: McpTarget) -> AsyncIterator[TransportStreams]:
+async def _over_http(url: str, target: McpTarget) -> AsyncIterator["TransportStreams"]:
     guarded = GuardedTransport(target.policy, resolver=target.resolver, tls=target.tls)
     client = httpx2.AsyncClient(
         transport=guarded,

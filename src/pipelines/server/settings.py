@@ -91,6 +91,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 600, "a model call takes no longer"),
     Setting("PIPELINES_MODEL_REQUEST_MB", "model_request_mb", 8, "largest request to a model"),
     Setting("PIPELINES_MODEL_ANSWER_MB", "model_answer_mb", 16, "largest answer of a model"),
+    Setting("PIPELINES_MCP_STDIO", "mcp_stdio", "", "folder of MCP servers to start here; empty: none"),
     Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
     Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
     Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
@@ -135,6 +136,7 @@ class Settings:
     model_timeout_s: int
     model_request_mb: int
     model_answer_mb: int
+    mcp_stdio: str
     cache_days: int
     cache_limit_mb: int
     telemetry_days: int
