@@ -76,7 +76,7 @@ from pipelines.wire.names import PROXY_BASE
 SWITCH_INTERVAL_S = 0.0005
 SPAN_PROCESSES = 3  # an org holds all but one of them
 MEBIBYTE = 1024 * 1024
-UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # an upload of 64 MiB takes up to a gigabyte to check
+UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # what the report of a large matrix takes; uploads have half of it
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
 
