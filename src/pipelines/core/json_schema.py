@@ -265,6 +265,8 @@ def _subschemas(schema: JsonObject, path: str) -> Iterator[tuple[JsonObject, str
         elif isinstance(node, dict):
             yield node, place
             for key, below in node.items():
+                if not isinstance(below, (dict, list)):
+                    continue
                 here = place + pointer([key])
                 if key in _BY_NAME and isinstance(below, dict):
                     pending.extend((each, here + pointer([name])) for name, each in below.items())

@@ -1,10 +1,12 @@
 """Live tools: what an endpoint was found to offer, one call passed on to it, and what came back."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject, canonical
+from pipelines.core.stored import known_fields
 from pipelines.wire.errors import AskFailed
 
 #: How a run's calls of passthrough tools are answered; all but the first name a cassette.
@@ -34,6 +36,20 @@ class FoundTool:
             "output_schema": self.output_schema,
         }
         return sha256(canonical(told)).hexdigest()
+
+    def as_json(self) -> JsonObject:
+        """What is stored of it, and shown."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": self.input_schema,
+            "output_schema": self.output_schema,
+            "call": self.call,
+        }
+
+    @classmethod
+    def from_stored(cls, body: Json) -> "FoundTool":
+        return cls(**known_fields(cls, body))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +89,24 @@ class LiveEndpoint(Protocol):
         """Raises HopFailed. Cancelling ends it at the endpoint too, as far as its protocol can."""
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndpointValues:
+    """All that a live endpoint is made of: nothing of it is read from a database any more."""
+
+    endpoint_id: str
+    org_id: int
+    version: int
+    config: JsonObject  # whole, with what is large of it
+    auth_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: What the config's `env_vars` name: values by the credentials' names, and by the variables'.
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+#: Makes the endpoints of one type. Raises HopFailed where this server cannot.
+EndpointMaker: TypeAlias = Callable[[EndpointValues], LiveEndpoint]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -96,6 +96,8 @@ class CodeJob:
     #: Environment variables: ids of the run, secrets by name. The pool adds the proxy's URL, the token and
     #: the task input under their contract names. They travel over a socket, never in an argument list.
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: More URLs of its door, by the variable that holds one: a path each, as above.
+    urls: Mapping[str, str] = field(default_factory=dict)
     #: What `environments.prepare` made of the code's requirements.
     environment: Path | None = None
     limits: Limits = field(default_factory=Limits)

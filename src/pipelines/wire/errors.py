@@ -38,6 +38,8 @@ OdysseyError
     IdempotencyKeysFull
     SecretUnreadable
     ReviewClaimed
+    EndpointBound
+    EndpointDrift
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
@@ -45,6 +47,7 @@ OdysseyError
   SimulationError                 the simulated backend could not answer
   AskFailed                       what a tool call had to be passed on to could not answer
     OutcomeUnknown
+    CassetteMiss
   StorageUnavailable              worth a retry
   IssuerUnavailable               worth a retry
   InternalError                   our fault
@@ -306,6 +309,18 @@ class ReviewClaimed(Conflict):
     code = "review_claimed"
 
 
+class EndpointBound(Conflict):
+    """Agents pass tools through to this endpoint; details list them."""
+
+    code = "endpoint_bound"
+
+
+class EndpointDrift(Conflict):
+    """A tool that this agent passes through is not what was accepted; details say how it differs."""
+
+    code = "endpoint_drift"
+
+
 class Invalid(OdysseyError):
     """The content is wrong; details list every problem."""
 
@@ -348,6 +363,12 @@ class OutcomeUnknown(AskFailed):
     it took effect is not known; it is not made again."""
 
     code = "outcome_unknown"
+
+
+class CassetteMiss(AskFailed):
+    """The run replays a cassette, and this call was not recorded on it."""
+
+    code = "cassette_miss"
 
 
 class StorageUnavailable(OdysseyError):
