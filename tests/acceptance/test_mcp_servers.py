@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from pipelines.core.held_commands import CannotStart, Command
-from pipelines.core.live_tools import FoundTool, HopFailed
-from pipelines.core.mcp_answers import IS_ERROR_NOTE
+from pipelines.core.live_tools import ERROR_NOTE, FoundTool, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp_server import McpServerEndpoint, mcp_server_endpoint
 from pipelines.sandbox.held_commands import HeldCommands
@@ -114,7 +113,7 @@ async def test_the_reference_server_over_http(everything: str) -> None:
         assert [type(block) for block in image.response] == [str, dict, str]
         wrong = await endpoint.call(tools["echo"], {})
         assert wrong.is_error
-        assert IS_ERROR_NOTE in wrong.notes
+        assert ERROR_NOTE in wrong.notes
 
 
 async def test_the_reference_server_reports_progress_and_serves_many_calls_at_once(everything: str) -> None:

@@ -10,7 +10,7 @@ from pipelines.core.called_run import CalledRun
 from pipelines.core.failure_rules import RuleProgress, parse_failure_rules
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.live_tools import REPLAY, HopFailed, LiveCall, LiveReply
+from pipelines.core.live_tools import ERROR_NOTE, REPLAY, HopFailed, LiveCall, LiveReply
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
 from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
@@ -192,10 +192,12 @@ def test_the_trace_says_which_policy_a_live_result_came_under(tool: str, policy:
     assert bool(row.updates) is (policy == "adapter")
 
 
-@pytest.mark.parametrize("status", [404, 500])
-def test_an_error_of_the_endpoint_is_an_answer_and_changes_nothing(status: int) -> None:
+@pytest.mark.parametrize(("status", "notes"), [(404, ()), (500, ()), (200, (ERROR_NOTE,))])
+def test_an_error_of_the_endpoint_is_an_answer_and_changes_nothing(
+    status: int, notes: tuple[str, ...]
+) -> None:
     run = run_of()
-    row = answered(run, LiveReply(status, {"order_id": "1", "status": "lost"}))
+    row = answered(run, LiveReply(status, {"order_id": "1", "status": "lost"}, notes))
     assert (row.source, row.http_status, row.updates) == ("passthrough", status, None)
     assert run.ledger.as_state()["order"]["1"]["status"] == "new"
 

@@ -13,8 +13,7 @@ from mcp.shared.subscriptions import ToolsListChanged
 from mcp_servers import RawMcp, answer, begin_events, event, made_desk, package_server, text_result, tool
 from raw_agents import raw_agent
 
-from pipelines.core.live_tools import FoundTool, HopFailed
-from pipelines.core.mcp_answers import IS_ERROR_NOTE
+from pipelines.core.live_tools import ERROR_NOTE, FoundTool, HopFailed
 from pipelines.outbound import mcp_server
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp_server import CHANGED_NOTE, GONE_NOTE, mcp_server_endpoint
@@ -62,7 +61,6 @@ async def test_tools_are_found_and_called_with_our_credential(desk):
             "hello",
             (),
             False,
-            False,
         )
     assert desk.calls == [("echo", {"text": "hello", "nothing": None})]
     assert desk.headers[0]["authorization"] == f"Bearer {SECRET}"
@@ -87,7 +85,8 @@ async def test_answers_come_as_an_agent_would_see_them(json_response):
 async def test_an_error_of_the_tool_is_an_answer_and_an_error_of_the_protocol_is_none(desk):
     async with endpoint(desk.url) as called:
         reply = await called.call(named("fails"), {})
-        assert reply == (200, {"reason": "no such order"}, (IS_ERROR_NOTE,), False, True)
+        assert reply == (200, {"reason": "no such order"}, (ERROR_NOTE,), False)
+        assert reply.is_error
         with pytest.raises(HopFailed, match="refused the call: sold out \\(code -32602\\)"):
             await called.call(named("raises"), {})
         assert (await called.call(ECHO, {"text": "still there"})).response == "still there"

@@ -13,6 +13,8 @@ from pipelines.wire.errors import AskFailed
 LIVE, RECORD, REPLAY, REPLAY_OR_LIVE = "live", "record", "replay", "replay_or_live"
 PASSTHROUGH_MODES = (LIVE, RECORD, REPLAY, REPLAY_OR_LIVE)
 LONGEST_HOP_S = 60.0
+#: What the trace says of an answer that its endpoint calls an error, where no status does.
+ERROR_NOTE = "the endpoint marked this answer as an error (isError)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,8 +69,11 @@ class LiveReply(NamedTuple):
     response: Json  # decoded; text stays text
     notes: tuple[str, ...] = ()  # for the trace
     is_replayed: bool = False
-    #: The endpoint itself calls its answer an error where its status cannot say so (MCP's isError).
-    is_error: bool = False
+
+    @property
+    def is_error(self) -> bool:
+        """By its status or, where that cannot say so, by the note that a cassette keeps with it."""
+        return self.status >= 400 or ERROR_NOTE in self.notes
 
 
 class HopFailed(AskFailed):

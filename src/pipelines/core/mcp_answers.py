@@ -16,14 +16,13 @@ from pipelines.core.json_text import (
     loads_own,
     text_depth,
 )
-from pipelines.core.live_tools import Discovery, FoundTool, LiveReply
+from pipelines.core.live_tools import ERROR_NOTE, Discovery, FoundTool, LiveReply
 from pipelines.core.tools_schema import NAME_RULE
 
 MAX_RESPONSE_BYTES = 1024 * 1024  # of a live response, as the contract says
 MOST_TOOL_BYTES = 256 * 1024  # of one tool's description and schemas
 LONGEST_NAME = 128
 LONGEST_QUOTE = 300  # characters of a server's own words in a sentence of ours
-IS_ERROR_NOTE = "the MCP server marked this answer as an error (isError)"
 
 _OURS = re.compile(NAME_RULE.rstrip("$"))
 _NOT_OURS = re.compile(r"[^A-Za-z0-9_\-]+")
@@ -153,9 +152,8 @@ def reply_of(result: JsonObject, notes: Sequence[str] = ()) -> LiveReply:
         raise UnusableResult(f"answered with a value nested deeper than {MAX_DEPTH} levels")
     if loads_own(text) != response:  # NaN and infinities are written as null
         raise UnusableResult("answered with a number that is not JSON")
-    is_error = result.get("isError") is True
-    told = (*([IS_ERROR_NOTE] if is_error else []), *notes)
-    return LiveReply(status=200, response=response, notes=told, is_error=is_error)
+    told = (*([ERROR_NOTE] if result.get("isError") is True else []), *notes)
+    return LiveReply(status=200, response=response, notes=told)
 
 
 def response_of(result: JsonObject) -> Json:

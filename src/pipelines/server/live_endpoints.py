@@ -38,7 +38,7 @@ def endpoint_makers(
             config=given.config,
             auth_headers=given.auth_headers,
             policy=policy,
-            variables=given.secrets,
+            variables=given.variables,
             open_pipes=open_pipes,
         )
 

@@ -104,7 +104,7 @@ class LiveSimulator:
         """What of the reply enters the world."""
         tool = self._tools[call.declared_name]
         policy = (f"ledger_write_policy: {tool.ledger_write_policy}",)
-        if tool.ledger_adapter is None or reply.status >= 400:
+        if tool.ledger_adapter is None or reply.is_error:
             return (), policy
         updates, notes = adapted(
             tool.ledger_adapter, call.arguments, reply.response, ledger, self._ledger_schema

@@ -1,0 +1,45 @@
+"""What endpoints of each type are made with."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from pipelines.core.held_commands import CannotStart, Command, Pipes
+from pipelines.core.live_tools import EndpointValues, HopFailed
+from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.server.live_endpoints import endpoint_makers
+
+
+async def _given(variables: dict[str, str]) -> Any:
+    """What a program is started with, by the variables and credentials of its endpoint."""
+    started: list[Command] = []
+
+    class Commands:
+        @asynccontextmanager
+        async def open(self, command: Command) -> AsyncIterator[Pipes]:
+            started.append(command)
+            raise CannotStart("seen")
+            yield
+
+    secrets = {f"THE_{name}": value for name, value in variables.items()}
+    makers = endpoint_makers(
+        policy=AddressPolicy(),
+        helpers=cast(Any, None),
+        code_mode=cast(Any, None),
+        commands=cast(Any, Commands()),
+    )
+    values = EndpointValues(
+        endpoint_id="x", org_id=1, version=1, config={"command": "x"}, secrets=secrets, variables=variables
+    )
+    made = makers["mcp_server"](values)
+    with pytest.raises(HopFailed, match="did not begin: seen"):
+        await made.discover()
+    await made.close()
+    return dict(started[0].variables)
+
+
+def test_a_program_gets_its_variables_by_their_own_names() -> None:
+    assert asyncio.run(_given({"TOKEN": "value-4711"})) == {"TOKEN": "value-4711"}
