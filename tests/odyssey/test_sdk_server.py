@@ -156,7 +156,7 @@ def test_tool_endpoints_that_the_server_does_not_have_are_told() -> None:
     nothing = Reply(404, {"error": {"code": "not_found", "message": "There is nothing here."}})
     told = "This server has no tool endpoints"
     with scripted(nothing) as server, pytest.raises(ApiFailed, match=told) as raised:
-        tool_endpoints.create_code(name="prices", functions=[async_refunds], base_url=server.url, api_key="k")
+        tool_endpoints.create_code(name="prices", functions="def f(): ...", base_url=server.url, api_key="k")
     assert raised.value.status == 404
 
 
@@ -231,7 +231,7 @@ def test_what_is_sent_for_code() -> None:
         tool_endpoints.create_code(
             org_id=1,  # as the product's page writes it; the key says which org it is
             name="prices",
-            functions=[async_refunds],
+            functions="def get_price(sku: str) -> dict: ...",
             env_vars={"KEY": "a-credential"},
             base_url=server.url,
             api_key="k",
@@ -246,10 +246,8 @@ def test_what_is_sent_for_code() -> None:
     }
     assert endpoint.path == "/api/tool-endpoints"
     assert "org_id" not in endpoint.body
-    assert endpoint.body["functions"].startswith(
-        "async def async_refunds(envelope: Envelope) -> str:\n    await"
-    )
-    assert (endpoint.body["type"], endpoint.body["env_vars"]) == ("code", {"KEY": "a-credential"})
+    assert endpoint.body["source"] == "def get_price(sku: str) -> dict: ..."
+    assert endpoint.body["env_vars"] == {"KEY": "a-credential"}
 
 
 def test_a_server_that_does_not_answer_is_told_and_asked_once() -> None:

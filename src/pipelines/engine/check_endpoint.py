@@ -3,7 +3,8 @@
 import asyncio
 from dataclasses import replace
 
-from pipelines.core.endpoint_config import EndpointDefinition, read_endpoint
+from pipelines.core.code_config import read_code_config
+from pipelines.core.endpoint_config import CODE, EndpointDefinition, read_endpoint
 from pipelines.core.json_text import JsonObject, dumps, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.wanted_credential import missing_credentials
@@ -30,6 +31,7 @@ async def checked_endpoint(
         problems += await _org_problems(platform, org_id, definition, before)
         problems += _requirement_problems(definition, place)
         problems += await _address_problems(platform, definition, place) if not problems else []
+        problems += await _code_problems(definition, place) if not problems else []
     if problems or definition is None:
         raise Refused(problems, WHAT)
     large = definition.split_config().large
@@ -73,6 +75,17 @@ def _requirement_problems(definition: EndpointDefinition, place: str) -> list[Pr
             path = f"{place}/requirements" + pointer([index])
             problems += [replace(problem, path=path) for problem in refused.problems]
     return problems
+
+
+async def _code_problems(definition: EndpointDefinition, place: str) -> list[Problem]:
+    """Files, functions and hosts, as they are read when the endpoint is first asked."""
+    if definition.type != CODE:
+        return []
+    try:
+        await asyncio.to_thread(read_code_config, definition.config, place)
+    except Refused as refused:
+        return refused.problems
+    return []
 
 
 async def _address_problems(platform: Platform, definition: EndpointDefinition, place: str) -> list[Problem]:

@@ -133,7 +133,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         helpers=helpers,
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
-        endpoint_makers=endpoint_makers(policy=policy, helpers=upload_helpers),
+        endpoint_makers=endpoint_makers(policy=policy, helpers=upload_helpers, code_mode=code_mode),
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))

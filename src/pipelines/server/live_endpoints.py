@@ -4,13 +4,18 @@ A type that is not in the mapping is refused when an endpoint of it is registere
 """
 
 from pipelines.core.live_tools import EndpointMaker, EndpointValues, LiveEndpoint
+from pipelines.engine.code_endpoint import code_endpoint
+from pipelines.engine.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
 from pipelines.processes.pool import HelperProcesses
 
 
-def endpoint_makers(*, policy: AddressPolicy, helpers: HelperProcesses) -> dict[str, EndpointMaker]:
-    """By type. `policy` says where the platform may connect to; `helpers` read what is large."""
+def endpoint_makers(
+    *, policy: AddressPolicy, helpers: HelperProcesses, code_mode: CodeMode
+) -> dict[str, EndpointMaker]:
+    """By type. `policy` says where the platform may connect to; `helpers` read what is large; `code_mode` has
+    the sandboxes."""
 
     def http_openapi(given: EndpointValues) -> LiveEndpoint:
         return http_openapi_endpoint(
@@ -21,4 +26,13 @@ def endpoint_makers(*, policy: AddressPolicy, helpers: HelperProcesses) -> dict[
             org_id=given.org_id,
         )
 
-    return {"http_openapi": http_openapi}
+    def code(given: EndpointValues) -> LiveEndpoint:
+        return code_endpoint(
+            config=given.config,
+            secrets=given.secrets,
+            org_id=given.org_id,
+            code_mode=code_mode,
+            policy=policy,
+        )
+
+    return {"http_openapi": http_openapi, "code": code}

@@ -52,4 +52,5 @@ def code_mode(settings: Settings, groups: cgroups.Groups | None) -> CodeMode:
             hidden=hidden_folders(settings),
         ),
         lambda pool: Environments(environments_folder(settings), python=pool.python.executable),
+        folder=code_folder(settings),
     )
