@@ -57,6 +57,9 @@ class Server:
     def put_zip(self, path: str, raw: bytes) -> Any:
         return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
 
+    def put_lines(self, path: str, raw: bytes) -> Any:
+        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
+
     def delete(self, path: str) -> Any:
         return self._ask("DELETE", path)
 
@@ -127,7 +130,8 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
         stop(f"{path}: {response.status_code} {response.text[:300]}", code)
-    details = error.get("details") or []
+    found = error.get("details")
+    details = found if isinstance(found, list) else []  # an object is for programs: the message says it too
     lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
     for detail in details[:50]:
         if isinstance(detail, dict):

@@ -1,9 +1,7 @@
 """An agent as its author registers it: where it runs, what tools it declares, how it is made up."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from pipelines.core.agent_config import AgentConfig, read_config
 from pipelines.core.authored import Fields, as_object
@@ -16,40 +14,19 @@ from pipelines.core.passthrough_binding import EndpointFacts
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool, read_tools_schema, tools_from_stored
+from pipelines.core.web_address import LONGEST_URL, header_complaint, url_complaint
 
 MODES = ("external_http", "code")
 LONGEST_NAME = 255
 LONGEST_DESCRIPTION = 5_000
-LONGEST_URL = 2_048
 LONGEST_ENTRYPOINT = 300
 LONGEST_REQUIREMENTS = 20_000
 LONGEST_HEADER_VALUE = 8_192  # what common servers take for one header
+MOST_GATEWAYS = 100
 DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 300, 1_800
 DEFAULT_CONCURRENCY, MAX_CONCURRENCY = 8, 1_000
 
 RESPONSE_CONTRACT: JsonObject = {"response_mode": "rich", "strictness": "strict"}
-
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}")  # RFC 9110, 5.6.2
-_RESERVED_PREFIX = "x-pipelines-"
-# Ours to set, or the connection's own: with one of these in an agent's hands a dispatch breaks or is misread.
-_RESERVED_HEADERS = frozenset(
-    {
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +47,7 @@ class AgentDefinition:
     entrypoint: str | None = None  # code mode: what is called; None is found in the files
     requirements: str | None = None  # code mode: None is the tree's requirements.txt, if it has one
     secrets: tuple[str, ...] = ()  # code mode: the org's credentials that become environment variables
+    model_gateways: tuple[str, ...] = ()  # code mode: the models that its runs may ask
     code: CodeRecord | None = None  # code mode: what is stored of it; authors send a source instead
 
     @property
@@ -87,6 +65,8 @@ class AgentDefinition:
             "requirements": self.requirements,
             "secrets": [*self.secrets],
         }
+        # Left out where there are none: rows of before it was known stay as they are, and so do versions.
+        own |= {"model_gateways": [*self.model_gateways]} if self.model_gateways else {}
         return self._shared_json() | (own if self.is_code else {})
 
     def as_stored(self) -> JsonObject:
@@ -106,6 +86,7 @@ class AgentDefinition:
                 "requires_rich_response": body.get("response_contract") is not None,
                 "config": AgentConfig.from_stored(body.get("config")),
                 "secrets": tuple(stored_list(body.get("secrets"))),
+                "model_gateways": tuple(stored_list(body.get("model_gateways"))),
                 "code": CodeRecord.from_stored(code) if code is not None else None,
             }
         )
@@ -127,14 +108,17 @@ class AgentDefinition:
         }
 
 
-CODE_FIELDS = ("entrypoint", "requirements", "secrets")
-_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "auth_header_value")
+CODE_FIELDS = ("entrypoint", "requirements", "secrets", "model_gateways")
+_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "model_gateways", "auth_header_value")
 
 
 def parse_agent_definition(
     body: JsonObject, *, endpoints: Mapping[str, EndpointFacts] | None = None, draft: bool = False
 ) -> AgentDefinition:
-    """The agent, or Refused with everything wrong with it. `endpoints` are the org's tool endpoints by id."""
+    """The agent, or Refused with everything wrong with it.
+
+    `endpoints` are the org's tool endpoints by id; without them bindings are not looked up.
+    """
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(_FIELDS)
@@ -143,7 +127,7 @@ def parse_agent_definition(
     ledger_schema = read_ledger_schema(
         fields.get("ledger_schema"), path=fields.at("ledger_schema"), problems=problems
     )
-    tools = _read_tools(fields, ledger_schema, endpoints or {})
+    tools = _read_tools(fields, ledger_schema, endpoints)
     if mode == "external_http":
         _refuse_code_fields(fields)
     header_name = _read_header_name(fields)
@@ -166,6 +150,7 @@ def parse_agent_definition(
         entrypoint=fields.text("entrypoint", longest=LONGEST_ENTRYPOINT),
         requirements=fields.text("requirements", longest=LONGEST_REQUIREMENTS, may_be_blank=True),
         secrets=_read_secrets(fields),
+        model_gateways=_read_gateways(fields),
     )
     if problems:
         raise Refused(problems, "the agent")
@@ -191,8 +176,19 @@ def _read_secrets(fields: Fields) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def _read_gateways(fields: Fields) -> tuple[str, ...]:
+    """Names only; which there are is for whoever knows the server."""
+    key = "model_gateways"
+    names = fields.texts(key)
+    if len(names) > MOST_GATEWAYS:
+        fields.refuse(key, f"`{key}` has {len(names)} names; at most {MOST_GATEWAYS} are allowed")
+    return tuple(dict.fromkeys(names))
+
+
 def _read_tools(
-    fields: Fields, ledger_schema: LedgerSchema | None, endpoints: Mapping[str, EndpointFacts]
+    fields: Fields,
+    ledger_schema: LedgerSchema | None,
+    endpoints: Mapping[str, EndpointFacts] | None,
 ) -> tuple[Tool, ...]:
     if not fields.has("tools_schema"):
         return ()
@@ -223,30 +219,10 @@ def _read_url(fields: Fields, *, is_required: bool) -> str | None:
     url = fields.text(key, longest=LONGEST_URL)
     if url is None:
         return None
-    complaint = _url_complaint(url)
+    complaint = url_complaint(url)
     if complaint is not None:
         fields.refuse(key, f"`{key}` {complaint}", "such as https://agents.example.com/dispatch")
     return url
-
-
-def _url_complaint(url: str) -> str | None:
-    """Which addresses may be reached is decided when they are: here only whether it is an address at all."""
-    if any(character.isspace() or not character.isprintable() for character in url):
-        return "contains spaces or control characters"
-    try:
-        parts = urlsplit(url)
-        has_host, _ = bool(parts.hostname), parts.port
-    except ValueError as error:
-        return f"is not a URL: {error}"
-    if parts.scheme not in ("http", "https"):
-        return "must start with http:// or https://"
-    if not has_host:
-        return "names no host"
-    if parts.username is not None or parts.password is not None:
-        return "contains credentials; use the auth header instead"
-    if "%" in parts.netloc or "\\" in parts.netloc:  # other programs read more than one host out of it
-        return "names a host with characters that no host name has"
-    return None
 
 
 def _read_header_name(fields: Fields) -> str | None:
@@ -254,12 +230,9 @@ def _read_header_name(fields: Fields) -> str | None:
     name = fields.text(key)
     if name is None:
         return None
-    if _TOKEN.fullmatch(name) is None:
-        fields.refuse(key, f"`{name[:80]}` is no HTTP header name", "such as Authorization or X-API-Key")
-    elif name.lower().startswith(_RESERVED_PREFIX) or name.lower() in _RESERVED_HEADERS:
-        fields.refuse(
-            key, f"the header `{name}` is set by the platform", "such as Authorization or X-API-Key"
-        )
+    complaint = header_complaint(name)
+    if complaint is not None:
+        fields.refuse(key, complaint, "such as Authorization or X-API-Key")
     return name
 
 

@@ -586,6 +586,88 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE trace_rows ADD COLUMN client TEXT;
         """,
     ),
+    (
+        "0012_tool_endpoints",
+        """
+        -- What is large of a config (a spec, source) is a text of its own, by its hash: calls read the rest.
+        CREATE TABLE tool_endpoints (
+            id INTEGER PRIMARY KEY,
+            endpoint_id TEXT NOT NULL UNIQUE,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            type TEXT NOT NULL,
+            config TEXT NOT NULL,
+            content_hash TEXT,
+            auth TEXT,
+            version INTEGER NOT NULL,
+            discovered_at TEXT,
+            discovery_error TEXT,
+            discovery_notes TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        CREATE INDEX tool_endpoints_of_org ON tool_endpoints (org_id, id);
+        -- `body` is the tool as it was accepted. `drift` says that it is otherwise by now: 'changed', and
+        -- `found` has what it has become, or 'gone'.
+        CREATE TABLE endpoint_tools (
+            id INTEGER PRIMARY KEY,
+            endpoint_id TEXT NOT NULL REFERENCES tool_endpoints (endpoint_id),
+            name TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            body TEXT NOT NULL,
+            drift TEXT,
+            found TEXT,
+            UNIQUE (endpoint_id, name)
+        );
+        -- The passthrough bindings of every agent's current version.
+        CREATE TABLE endpoint_bindings (
+            agent_id INTEGER NOT NULL REFERENCES agents (id),
+            declared_name TEXT NOT NULL,
+            endpoint_id TEXT NOT NULL REFERENCES tool_endpoints (endpoint_id),
+            tool_name TEXT NOT NULL,
+            is_by_name INTEGER NOT NULL,
+            PRIMARY KEY (agent_id, declared_name)
+        );
+        CREATE INDEX endpoint_bindings_of_endpoint ON endpoint_bindings (endpoint_id, agent_id);
+        """,
+    ),
+    (
+        "0013_cassettes",
+        """
+        -- `calls` and `bytes` are of what it holds, `dropped` counts what it had no room for. `revision` goes
+        -- up with every change: what is held in memory is of one revision. Without a name: not stored whole
+        -- yet, or being removed.
+        CREATE TABLE cassettes (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT,
+            calls INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            dropped INTEGER NOT NULL,
+            revision INTEGER NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        CREATE INDEX cassettes_of_org ON cassettes (org_id, id);
+        -- What is asked, by its hash, and the how-manieth time; `line` is the whole call, masked.
+        CREATE TABLE cassette_calls (
+            id INTEGER PRIMARY KEY,
+            cassette_id INTEGER NOT NULL REFERENCES cassettes (id),
+            call_key TEXT NOT NULL,
+            occurrence INTEGER NOT NULL,
+            line TEXT NOT NULL,
+            UNIQUE (cassette_id, call_key, occurrence)
+        );
+        CREATE INDEX cassette_calls_in_order ON cassette_calls (cassette_id, id);
+        -- How calls of passthrough tools are answered; NULL: live.
+        ALTER TABLE runs ADD COLUMN passthrough TEXT;
+        ALTER TABLE runs ADD COLUMN cassette TEXT;
+        ALTER TABLE batches ADD COLUMN passthrough TEXT;
+        ALTER TABLE batches ADD COLUMN cassette TEXT;
+        """,
+    ),
 )
 
 

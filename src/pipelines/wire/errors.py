@@ -38,6 +38,8 @@ OdysseyError
     IdempotencyKeysFull
     SecretUnreadable
     ReviewClaimed
+    EndpointBound
+    EndpointDrift
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
@@ -45,6 +47,7 @@ OdysseyError
   SimulationError                 the simulated backend could not answer
   AskFailed                       what a tool call had to be passed on to could not answer
     OutcomeUnknown
+    CassetteMiss
   StorageUnavailable              worth a retry
   IssuerUnavailable               worth a retry
   InternalError                   our fault
@@ -306,6 +309,18 @@ class ReviewClaimed(Conflict):
     code = "review_claimed"
 
 
+class EndpointBound(Conflict):
+    """Agents pass tools through to this endpoint; details list them."""
+
+    code = "endpoint_bound"
+
+
+class EndpointDrift(Conflict):
+    """A tool that this agent passes through is not what was accepted; details say how it differs."""
+
+    code = "endpoint_drift"
+
+
 class Invalid(OdysseyError):
     """The content is wrong; details list every problem."""
 
@@ -350,6 +365,12 @@ class OutcomeUnknown(AskFailed):
     code = "outcome_unknown"
 
 
+class CassetteMiss(AskFailed):
+    """The run replays a cassette, and this call was not recorded on it."""
+
+    code = "cassette_miss"
+
+
 class StorageUnavailable(OdysseyError):
     """The call could not be stored, so it did not happen; try again."""
 
@@ -371,11 +392,11 @@ class InternalError(OdysseyError):
 
 
 def every_error() -> list[type[OdysseyError]]:
-    """All error classes, for the documentation and its test."""
+    """All error classes with a code of their own, for the documentation and its test."""
     found: list[type[OdysseyError]] = []
     pending: list[type[OdysseyError]] = [OdysseyError]
     while pending:
         for kind in pending.pop(0).__subclasses__():
-            found.append(kind)
+            found += [kind] if "code" in vars(kind) else []
             pending.append(kind)
     return found
