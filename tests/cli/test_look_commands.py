@@ -17,6 +17,7 @@ from nodes import REFUND_TASK, Api
 from pipelines.cli.batch_report import print_batch
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.main import app
+from pipelines.cli.show import row_lines
 from pipelines.cli.usage import usage_json, usage_lines
 from played_agents import Dispatch, does_nothing, refunds
 
@@ -373,6 +374,34 @@ def test_what_nobody_reported_is_said_to_be_so_and_not_nothing():
     assert usage_lines([zero])[1:] == ["tokens: 0 in, 0 out", "cost: 0.0000 USD"]
     assert usage_json([one])["total_cost_usd"] is None
     assert "no run was sent" in usage_lines([run_of(4, dispatched_at=None, started_at=None)])[0]
+
+
+def test_tokens_that_only_the_model_gateway_counted_are_said_to_be_so():
+    counted = {"calls": 2, "failed": 0, "uncounted": 0, "input_tokens": 18, "output_tokens": 7, "models": []}
+    one = run_of(1, metadata={"model_gateway": counted})
+    assert usage_lines([one])[1] == "tokens: 18 in, 7 out (counted by the model gateway)"
+    told = run_of(2, metadata={"total_input_tokens": 2, "total_output_tokens": 1, "model_gateway": counted})
+    assert usage_lines([told])[1] == "tokens: 2 in, 1 out"
+    partly = run_of(3, metadata={"model_gateway": counted | {"uncounted": 1}})
+    assert usage_lines([told, partly])[1] == (
+        "tokens: 20 in, 8 out (counted by the model gateway for 1 run; at least: 1 model call did not tell)"
+    )
+    assert usage_json([one])["total_input_tokens"] == 18
+
+
+def test_a_model_call_is_shown_with_what_is_known_of_it():
+    call = {"gateway": "local", "model": "gpt", "call": "POST /chat/completions", "error": None}
+    row = {"sequence": 3, "actor_id": None, "kind": "model_call", "http_status": 200, "latency_ms": 12}
+    told = row | {"payload": call | {"input_tokens": 1_200, "output_tokens": 7}}
+    assert row_lines(told, 80) == [
+        (2, "3 gpt of gateway local: POST /chat/completions"),
+        (6, "→ 200, 12 ms, tokens in 1,200, out 7"),
+    ]
+    cut = call | {"model": None, "input_tokens": None, "output_tokens": None, "error": "it broke off"}
+    assert row_lines(row | {"payload": cut, "http_status": None}, 80) == [
+        (2, "3 a model of gateway local: POST /chat/completions"),
+        (6, "→ no answer, 12 ms: it broke off"),
+    ]
 
 
 def test_changes_of_the_world_are_told_from_its_beginning_to_its_end():

@@ -84,7 +84,8 @@ def why(run: Any) -> str:
 
 def _head(batch: Any, runs: list[Any]) -> str:
     agent = f"agent {batch['agent_id']} version {batch['agent_version']}"
-    return f"Batch {batch['id']}: {agent}, {plural(len(runs), 'run')}, {batch['status']}"
+    tape = f", {batch['passthrough']} {batch['cassette']}" if batch.get("cassette") else ""
+    return f"Batch {batch['id']}: {agent}, {plural(len(runs), 'run')}, {batch['status']}{tape}"
 
 
 def _by_label(runs: list[Any]) -> dict[str, list[Any]]:

@@ -57,6 +57,9 @@ class Server:
     def put_zip(self, path: str, raw: bytes) -> Any:
         return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
 
+    def put_lines(self, path: str, raw: bytes) -> Any:
+        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
+
     def delete(self, path: str) -> Any:
         return self._ask("DELETE", path)
 

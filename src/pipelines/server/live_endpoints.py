@@ -8,6 +8,7 @@ from pipelines.engine.code_endpoint import code_endpoint
 from pipelines.engine.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
+from pipelines.outbound.mcp_server import mcp_server_endpoint
 from pipelines.processes.pool import HelperProcesses
 
 
@@ -26,6 +27,14 @@ def endpoint_makers(
             org_id=given.org_id,
         )
 
+    def mcp_server(given: EndpointValues) -> LiveEndpoint:
+        return mcp_server_endpoint(
+            config=given.config,
+            auth_headers=given.auth_headers,
+            policy=policy,
+            variables=given.secrets,
+        )
+
     def code(given: EndpointValues) -> LiveEndpoint:
         return code_endpoint(
             config=given.config,
@@ -35,4 +44,4 @@ def endpoint_makers(
             policy=policy,
         )
 
-    return {"http_openapi": http_openapi, "code": code}
+    return {"http_openapi": http_openapi, "mcp_server": mcp_server, "code": code}
