@@ -304,6 +304,7 @@ NEVER: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         {"X-API-Key": "a\r\nHost: b"},
         "cannot be sent as a header",
     ),
+    "nothing": ({}, {}, "neither a url nor a command"),
     "a command": ({"command": "uvx", "args": []}, {}, "this server starts no MCP servers"),
 }
 

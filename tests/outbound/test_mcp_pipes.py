@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +182,22 @@ async def test_a_program_runs_in_a_sandbox_without_network_and_with_its_variable
     with pytest.raises(HopFailed, match="it ended with exit code 7; it said: ready the disk is full"):
         await called.call(named("dies"), {})
     assert (await called.call(named("echo"), {"text": "again"})).response == "again"
+    waiting = asyncio.create_task(called.call(named("never_ends"), {}))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert running() != []
     await called.close()
+    assert running() == []
+
+
+def running() -> list[str]:
+    """The servers that are left of this test."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            found += [process.name] if b"/env/server.py" in (process / "cmdline").read_bytes() else []
+    return found
 
 
 async def test_a_program_that_is_not_there_is_told(held):

@@ -189,6 +189,12 @@ async def test_names_that_are_not_allowed_here_are_mapped_and_called_by_their_ow
 async def test_a_url_that_ends_in_sse_is_tried_at_mcp_too(desk):
     async with endpoint(desk.url.removesuffix("/mcp") + "/sse") as called:
         assert (await called.call(ECHO, {"text": "here"})).response == "here"
+    async with endpoint(desk.url.removesuffix("/mcp") + "/token-77/sse") as called:
+        with pytest.raises(HopFailed) as failed:
+            await called.call(ECHO, {})
+        assert str(failed.value).count("status 404") == 2
+        assert str(failed.value).endswith("(at /mcp)")
+        assert "token-77" not in str(failed.value)
     async with endpoint(desk.url.removesuffix("/mcp") + "/else") as called:
         with pytest.raises(HopFailed, match="status 404: there seems to be no MCP server at this path"):
             await called.call(ECHO, {})

@@ -25,15 +25,18 @@ class Masking:
         return HopFailed(self.text(message), notes=tuple(map(self.text, notes)))
 
     async def reply(self, reply: LiveReply) -> LiveReply:
-        response = await self._json(reply.response)
+        """The same unless there is a secret in it; a large one is then walked on a thread."""
+        response = reply.response
+        if self._has_secret(response):
+            response = await asyncio.to_thread(self._json, response)
         return reply._replace(response=response, notes=tuple(map(self.text, reply.notes)))
 
-    async def discovery(self, found: Discovery) -> Discovery:
-        tools = [await self._tool(tool) for tool in found.tools]
-        return Discovery(tools=tuple(tools), notes=tuple(map(self.text, found.notes)))
+    def discovery(self, found: Discovery) -> Discovery:
+        tools = tuple(map(self._tool, found.tools))
+        return Discovery(tools=tools, notes=tuple(map(self.text, found.notes)))
 
-    async def _tool(self, tool: FoundTool) -> FoundTool:
-        schemas = await self._json([tool.input_schema, tool.output_schema])
+    def _tool(self, tool: FoundTool) -> FoundTool:
+        schemas = self._json([tool.input_schema, tool.output_schema])
         assert isinstance(schemas, list)
         given, output = schemas
         return FoundTool(
@@ -44,9 +47,11 @@ class Masking:
             call=tool.call,
         )
 
-    async def _json(self, value: Json) -> Json:
-        """The same value unless there is a secret in it. A large one is then walked on a thread."""
+    def _has_secret(self, value: Json) -> bool:
+        if not self._redaction:
+            return False
         text = dumps(value)
-        if not self._redaction or self._redaction.bytes(text) == text:
-            return value
-        return loads_own(await asyncio.to_thread(self._redaction.json_bytes, text))
+        return self._redaction.bytes(text) != text
+
+    def _json(self, value: Json) -> Json:
+        return loads_own(self._redaction.json_bytes(dumps(value))) if self._has_secret(value) else value

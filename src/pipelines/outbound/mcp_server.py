@@ -8,6 +8,7 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from pipelines.core.held_commands import OpenPipes
@@ -94,8 +95,12 @@ class McpServerEndpoint:
                 session = await self._pool.session()
         except TimeoutError:
             raise HopFailed(f"the MCP server did not list its tools within {self._longest_s:g} s") from None
-        found = await self._masking.discovery(discovery_of(listed, notes, session.complaint_of_schema))
-        self._listed_now = {tool.name: tool.fingerprint for tool in found.tools}
+        # On a thread: schemas may have megabytes.
+        read = partial(discovery_of, listed, notes, session.complaint_of_schema)
+        found = await asyncio.to_thread(lambda: self._masking.discovery(read()))
+        self._listed_now = await asyncio.to_thread(
+            lambda: {tool.name: tool.fingerprint for tool in found.tools}
+        )
         return found
 
     async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:

@@ -32,6 +32,8 @@ class McpTarget:
                 "this server starts no MCP servers (PIPELINES_MCP_STDIO is not set):"
                 " start it yourself, with HTTP, and register its url"
             )
+        if self.command is None and not self.urls:
+            raise HopFailed("the endpoint's config has neither a url nor a command")
         for url in self.urls:
             try:
                 is_usable = URL(url).scheme in ("http", "https") and bool(URL(url).host)

@@ -21,7 +21,7 @@ STARTS_WITHIN_S = 60.0  # a program, with everything that it loads
 
 
 class Way(NamedTuple):
-    name: str  # what can be told of it: a path, or "its command"
+    name: str  # what can be told of it: the end of a path (the rest may hold a token)
     is_only: bool
     transport: Callable[[], Transport]  # a new one each time
     why: Callable[[], Awaitable[str]]  # how the program ended, where there is one
@@ -34,7 +34,7 @@ def ways_to(target: McpTarget) -> list[Way]:
         return [Way("its program", True, program.transport, program.why, STARTS_WITHIN_S)]
     return [
         Way(
-            httpx2.URL(url).path,
+            "/" + httpx2.URL(url).path.rpartition("/")[2],
             len(target.urls) == 1,
             partial(_over_http, url, target),
             _nothing,
