@@ -32,7 +32,7 @@ def endpoint_makers(
             config=given.config,
             auth_headers=given.auth_headers,
             policy=policy,
-            variables=given.secrets,
+            variables=given.variables,
         )
 
     def code(given: EndpointValues) -> LiveEndpoint:
