@@ -161,9 +161,12 @@ def _next_message(body: Row) -> Row:
     names = [tool["function"]["name"] for tool in body.get("tools") or ()]
     if "refund_order" not in names:
         return {"content": f"you said: {messages[-1]['content']}"}
-    if messages[-1]["role"] == "tool":
+    is_done = messages[-1]["role"] == "tool" or "Observation" in str(messages[-1]["content"])
+    if is_done and "final_answer" not in names:
         return {"content": "I have refunded order 4521."}
     function = {"name": "refund_order", "arguments": '{"order_id": "4521"}'}
+    if is_done:  # smolagents end by a tool of their own
+        function = {"name": "final_answer", "arguments": '{"answer": "I have refunded order 4521."}'}
     return {"content": None, "tool_calls": [{"id": "call-1", "type": "function", "function": function}]}
 
 

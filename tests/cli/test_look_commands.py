@@ -347,6 +347,20 @@ def test_a_rare_failure_is_shown_among_many_of_a_common_one():
     assert "incomplete 499, false_claim 1" in words_of(out)
 
 
+def test_repeats_that_ended_for_the_same_reason_are_told_once():
+    fails = [run_of(n, "FAIL", task_id=1, row_number=1, repeat_number=n) for n in (1, 2, 3)]
+    other = run_of(4, "FAIL", task_id=1, row_number=1, repeat_number=4, judgement={"reasoning": "Other."})
+    passes = [run_of(n, task_id=2, row_number=2, repeat_number=n - 4) for n in range(5, 25)]
+    out = printed([*fails, other, *passes], 80, repeats=20)
+    lines = [line.partition(":")[0] for line in out.splitlines() if line.startswith(("FAIL", "PASS"))]
+    assert lines == [
+        "FAIL runs 1, 2, 3, task 1",
+        "FAIL run 4, task 1, repeat 4",
+        "PASS runs 5, 6, 7, 8, 9, … (20 in all), task 2",
+    ]
+    assert "4 FAIL" in out  # counted each
+
+
 def test_of_many_repeats_the_first_and_the_last_pass_k_are_told():
     out = printed([run_of(1)], 80, repeats=50, pass_hat_k={str(k): 0.5 for k in range(2, 51)})
     assert [line.split(":")[0] for line in out.splitlines() if line.startswith("pass^")] == [

@@ -68,8 +68,15 @@ def opened(house: House) -> Api:
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory, model: PlayedModel) -> Iterator[Api]:
-    with house_in(tmp_path_factory.mktemp("models") / "house", settings_for(model)) as house:
+    """Whatever the tests do, the operator's key is neither in the server's log nor in its files."""
+    directory = tmp_path_factory.mktemp("models") / "house"
+    with house_in(directory, settings_for(model)) as house:
         yield opened(house)
+        _, said = house.stop()
+    assert KEY not in said
+    on_disk = [path for path in directory.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".db" for path in on_disk)
+    assert not [path for path in on_disk if KEY.encode() in path.read_bytes()]
 
 
 def model_rows(api: Api, run: Row) -> list[Row]:
@@ -157,8 +164,8 @@ def test_a_run_that_ends_badly_says_what_it_asked_too(api):
     assert len(model_rows(api, run)) == 1
 
 
-def test_the_operators_key_is_nowhere_but_at_the_model(tmp_path, model):
-    """Not in what code can print, return or be answered, not on disk and not in a log."""
+def test_the_operators_key_is_nowhere_but_at_the_model(api, model):
+    """Not in what code can print, return or be answered; nor, by the fixture, on disk and in a log."""
     body = asking(
         """
 everything = [dict(os.environ), chat("echo"), ask("/files")]
@@ -172,21 +179,12 @@ print(everything)
 return {"final_response": repr(everything), "metadata": {"all": everything}}
 """
     )
-    loud = {"PIPELINES_LOG_LEVEL": "info", "PIPELINES_ACCESS_LOG": "yes"}
-    with house_in(tmp_path / "house", settings_for(model) | loud) as house:
-        api = opened(house)
-        run = run_code(api, body, model_gateways=["local", "away"])
-        output = api.get(f"/api/runs/{run['id']}/output")
-        assert run["status"] == "completed"
-        assert "*" * len(KEY) in run["final_response"]
-        assert any(question.header("authorization") == f"Bearer {KEY}" for question in model.asked)
-        assert KEY not in json.dumps([run, output, api.trace(run["id"])])
-        _, said = house.stop()
-    assert "gave no answer" in said  # the log is not empty
-    assert KEY not in said
-    on_disk = [path for path in (tmp_path / "house").rglob("*") if path.is_file()]
-    assert on_disk
-    assert not [path for path in on_disk if KEY.encode() in path.read_bytes()]
+    run = run_code(api, body, model_gateways=["local", "away"])
+    output = api.get(f"/api/runs/{run['id']}/output")
+    assert run["status"] == "completed"
+    assert "*" * len(KEY) in run["final_response"]
+    assert any(question.header("authorization") == f"Bearer {KEY}" for question in model.asked)
+    assert KEY not in json.dumps([run, output, api.trace(run["id"])])
 
 
 # -- what it cannot reach
@@ -375,6 +373,28 @@ def refund_order(order_id: str) -> str:
 async def run(task_input, *, proxy_url, run_token):
     return (await agent.run(task_input["user_instruction"])).output
 """
+SMOLAGENTS = '''
+import json, os
+from urllib.request import Request, urlopen
+from smolagents import OpenAIServerModel, ToolCallingAgent, tool
+
+@tool
+def refund_order(order_id: str) -> str:
+    """Refund an order.
+
+    Args:
+        order_id: its id
+    """
+    request = Request(f"{os.environ['PIPELINES_ODYSSEY_PROXY_URL']}/tools/refund_order",
+                      json.dumps({"order_id": order_id}).encode(),
+                      {"Authorization": f"Bearer {os.environ['PIPELINES_RUN_TOKEN']}"})
+    with urlopen(request) as answer:
+        return json.dumps(json.load(answer)["response"])
+
+def run(task_input, *, proxy_url, run_token):
+    agent = ToolCallingAgent(tools=[refund_order], model=OpenAIServerModel("gpt-test"), max_steps=3)
+    return str(agent.run(task_input["user_instruction"]))
+'''
 ANTHROPIC_SDK = """
 import json
 from anthropic import Anthropic
@@ -390,6 +410,7 @@ def run(task_input, *, proxy_url, run_token):
 FRAMEWORKS = {
     "openai": (OPENAI_SDK, "openai", ["gpt-test", "gpt-test", "quick-stream"]),
     "pydantic-ai": (PYDANTIC_AI, "pydantic-ai-slim[openai]", ["gpt-test", "gpt-test"]),
+    "smolagents": (SMOLAGENTS, "smolagents[openai]", ["gpt-test", "gpt-test"]),
     "anthropic": (ANTHROPIC_SDK, "anthropic", ["claude-z"]),
 }
 

@@ -1,19 +1,21 @@
 """A key kept out of bytes that go by: each of its letters becomes `*`, so that lengths stay as announced."""
 
 import json
+import re
 from urllib.parse import quote
 
 
 class KeyMask:
     """For one answer. Nothing is held back but what may be the beginning of the key."""
 
-    __slots__ = ("_held", "_longest", "_spellings")
+    __slots__ = ("_first", "_held", "_longest", "_spellings")
 
     def __init__(self, key: str | None) -> None:
         spelled = {key, json.dumps(key)[1:-1], quote(key, safe="")} if key else set()
         longest_first = sorted(spelled, key=len, reverse=True)
         self._spellings = [spelling.encode() for spelling in longest_first]
         self._longest = len(self._spellings[0]) if self._spellings else 0
+        self._first = re.compile(b"|".join({re.escape(spelling[:1]) for spelling in self._spellings}))
         self._held = b""
 
     def masked(self, part: bytes) -> bytes:
@@ -44,8 +46,8 @@ class KeyMask:
 
     def _may_begin(self, data: bytes) -> int:
         """How many of the last bytes are the beginning of a spelling."""
-        for size in range(min(self._longest - 1, len(data)), 0, -1):
-            tail = data[len(data) - size :]
+        for place in self._first.finditer(data, max(0, len(data) - self._longest + 1)):
+            tail = data[place.start() :]
             if any(spelling.startswith(tail) for spelling in self._spellings):
-                return size
+                return len(tail)
         return 0

@@ -76,7 +76,7 @@ from pipelines.wire.names import PROXY_BASE
 SWITCH_INTERVAL_S = 0.0005
 SPAN_PROCESSES = 3  # an org holds all but one of them
 MEBIBYTE = 1024 * 1024
-UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # an upload of 64 MiB takes up to a gigabyte to check
+UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # what the report of a large matrix takes; uploads have half of it
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
 
@@ -121,6 +121,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     span_helpers = HelperProcesses(processes=SPAN_PROCESSES)
     client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
+    commands = sandboxes.mcp_commands(settings, whole.groups)
     secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
@@ -140,7 +141,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         helpers=helpers,
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
-        endpoint_makers=endpoint_makers(policy=policy, helpers=upload_helpers, code_mode=code_mode),
+        endpoint_makers=endpoint_makers(
+            policy=policy, helpers=upload_helpers, code_mode=code_mode, commands=commands
+        ),
         model_gateway=_model_gateway(settings),
     )
     live_hops = LiveHops(platform)
@@ -200,6 +203,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await live_hops.close()
         await recordings.close()
         await code_mode.close()
+        if commands is not None:
+            await commands.close()
         plan_readers.close()
         await helpers.close()
         await upload_helpers.close()
