@@ -1,12 +1,14 @@
 """Tool endpoints over the API: registered, discovered, drifted, called, bound, and refused."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from desk import TASK, TOOLS, House, Org, Row, answered, every_item, refused
+from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
 from live_service import Service, ServiceEndpoint, listed, served
+from loop_watch import MOST_LAG_S, least_lag
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"
@@ -361,3 +363,31 @@ async def test_names_and_ids_that_no_endpoint_can_have_are_not_there(org: Org) -
     refused(await org.client.get(f"{ENDPOINTS}/%00"), 404, "not_found")
     refused(await org.client.delete(f"{ENDPOINTS}/%00"), 404, "not_found")
     refused(await org.client.get(ENDPOINTS, params={"name": "\0"}), 422, "invalid_request")
+
+
+async def test_a_large_document_leaves_the_loop_free(org: Org, service: Service) -> None:
+    text = "x: é" * (4 * MEBIBYTE)  # 20 MiB, and the translator is not asked here
+
+    async def registered() -> Row:
+        config = {"base_url": service.url, "spec": text}
+        name = f"large-{len(ServiceEndpoint.opened)}"
+        body = json.dumps({"name": name, "type": "http_openapi", "config": config}, ensure_ascii=False)
+        sent = await org.client.post(
+            ENDPOINTS, content=body.encode(), headers={"Content-Type": "application/json"}
+        )
+        row: Row = answered(sent, 201)
+        return row
+
+    made_row, lag_s = await least_lag(registered)
+    assert lag_s < MOST_LAG_S
+    assert made_row["tools"] == 2
+    assert ServiceEndpoint.opened[-1].values.config["spec"] == text
+
+
+async def test_a_document_with_too_many_values_is_to_be_sent_as_text(org: Org, service: Service) -> None:
+    body = body_of(service)
+    body["config"]["spec"] = {"x": [0] * 300_000}
+    error = refused(await org.client.post(ENDPOINTS, json=body), 422, "invalid_request")
+    assert "as text" in error["details"][0]["hint"]
+    body["config"]["spec"] = "y" * (33 * MEBIBYTE)
+    refused(await org.client.post(ENDPOINTS, json=body), 413, "body_too_large")
