@@ -374,6 +374,22 @@ REFUSALS = {
     "adapter with an unknown field": (adapter(fields={}), "/ledger_adapter/fields", "unknown field"),
     "id_from is no JSONPath": (adapter(id_from="order_id"), "/ledger_adapter/id_from", "JSONPath"),
     "id_from is too long": (adapter(id_from="$." + "a" * 511), "/ledger_adapter/id_from", "512"),
+    "id_from may lead to several places": (
+        adapter(id_from="$.orders[*].id"),
+        "/ledger_adapter/id_from",
+        "must lead to one place",
+    ),
+    "id_from ends too soon": (adapter(id_from="$.order_id["), "/ledger_adapter/id_from", "(character 12)"),
+    "field_map with a pattern": (
+        adapter(field_map={"status": "$[?match(@.a, '(a|aa)+b')]"}),
+        "/ledger_adapter/field_map/status",
+        "'match' is not defined",
+    ),
+    "field_map with a descent in a filter": (
+        adapter(field_map={"status": "$..[?count($..*) > 2]"}),
+        "/ledger_adapter/field_map/status",
+        "`..` inside a filter",
+    ),
     "field_map to an undeclared field": (
         adapter(field_map={"statsu": "$.status"}),
         "/ledger_adapter/field_map/statsu",

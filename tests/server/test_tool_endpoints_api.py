@@ -298,6 +298,8 @@ async def test_a_change_is_asked_for_its_tools_anew(org: Org, service: Service) 
     changed = answered(await org.client.put(path, json={"config": config}))
     assert (changed["drifted"], changed["version"]) == (1, endpoint["version"] + 1)
     assert changed["content_hash"] != endpoint["content_hash"]
+    error = refused(await org.client.put(path, json={"colour": "red"}), 422, "invalid_request")
+    assert [problem["path"] for problem in error["details"]] == ["/colour"]
     error = refused(await org.client.put(path, json={"type": "mcp_server"}), 422, "invalid_request")
     assert any("type cannot be changed" in problem["message"] for problem in error["details"])
 
@@ -352,3 +354,10 @@ async def test_a_tool_that_is_gone_and_was_accepted_so_still_holds_up_its_agent(
     manual = {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"]}
     error = refused(await org.client.post("/api/runs", json=manual), 409, "endpoint_drift")
     assert error["details"]["tools"][0]["drift"] == "gone"
+    assert "Bind the tool elsewhere" in error["message"]
+
+
+async def test_names_and_ids_that_no_endpoint_can_have_are_not_there(org: Org) -> None:
+    refused(await org.client.get(f"{ENDPOINTS}/%00"), 404, "not_found")
+    refused(await org.client.delete(f"{ENDPOINTS}/%00"), 404, "not_found")
+    refused(await org.client.get(ENDPOINTS, params={"name": "\0"}), 422, "invalid_request")

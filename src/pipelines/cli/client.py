@@ -51,11 +51,14 @@ class Server:
             else self._ask("POST", path, **options)
         )
 
-    def put(self, path: str, body: Any) -> Any:
-        return self._ask("PUT", path, json=body)
+    def put(self, path: str, body: Any, **options: Any) -> Any:
+        return self._ask("PUT", path, json=body, **options)
 
     def put_zip(self, path: str, raw: bytes) -> Any:
         return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
+
+    def put_lines(self, path: str, raw: bytes) -> Any:
+        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
 
     def delete(self, path: str) -> Any:
         return self._ask("DELETE", path)

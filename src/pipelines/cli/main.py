@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from pipelines.cli import cassette as cassettes
 from pipelines.cli import ci, endpoints, odyssey
 from pipelines.cli.eval.commands import app as eval_app
 from pipelines.cli.look_commands import app as look_app
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.add_typer(odyssey.app, name="odyssey")
 app.add_typer(eval_app, name="eval")
 app.add_typer(ci.app, name="ci")
+app.add_typer(cassettes.app, name="cassette")
 app.add_typer(endpoints.app, name="endpoints")
 app.add_typer(look_app)  # its commands are the app's own
 stderr = Console(stderr=True, highlight=False)
@@ -115,6 +117,16 @@ def run_command(
         str | None,
         typer.Option(help='Other draws for random failure rules: a number, or "repeat".'),
     ] = None,
+    passthrough: Annotated[
+        str | None,
+        typer.Option(
+            help="Answer passthrough tools: live, record, replay or replay_or_live. [default: live]"
+        ),
+    ] = None,
+    cassette: Annotated[str | None, typer.Option(help="What is recorded on, or replayed.")] = None,
+    overwrite_cassette: Annotated[
+        bool, typer.Option("--overwrite-cassette", help="Empty it before recording.")
+    ] = False,
     task: Annotated[
         list[str] | None,
         typer.Option(help="Only this task: its row, or its key or how that begins. Repeatable."),
@@ -150,6 +162,9 @@ def run_command(
         repeats=repeats,
         concurrency=concurrency,
         fault_seed=fault_seed,
+        passthrough=passthrough,
+        cassette=cassette,
+        overwrite_cassette=overwrite_cassette,
         resume=resume,
         fail_under=fail_under,
         junit=junit,

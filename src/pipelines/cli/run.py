@@ -38,6 +38,9 @@ class Wanted:
     as_json: bool
     tasks: tuple[str, ...] = ()  # rows, or keys
     tags: tuple[str, ...] = ()
+    passthrough: str | None = None
+    cassette: str | None = None
+    overwrite_cassette: bool = False
 
 
 class Ran(NamedTuple):
@@ -95,7 +98,9 @@ def _asked(server: Server, wanted: Wanted) -> Any:
     if wanted.fault_seed is not None:
         seed = wanted.fault_seed
         body |= {"fault_seed": int(seed) if is_number(seed) else seed}
-    return body
+    body |= {"passthrough": wanted.passthrough} if wanted.passthrough is not None else {}
+    body |= {"cassette": wanted.cassette} if wanted.cassette is not None else {}
+    return body | ({"overwrite_cassette": True} if wanted.overwrite_cassette else {})
 
 
 def find_agent(server: Server, name: str) -> Any:

@@ -1,6 +1,7 @@
 """`pipelines show`: one run from what was asked to why it was judged so, or a batch as `run` printed it."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import typer
@@ -21,6 +22,7 @@ from pipelines.cli.files import stop
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.run import is_number, standing
 from pipelines.cli.usage import seconds_of, seconds_text, usage_json, usage_lines
+from pipelines.wire.names import MODEL_CALL
 
 LONGEST = 400  # characters of one value; --full has all of it
 MOST_ROWS = 60  # of a trace
@@ -98,6 +100,9 @@ def _print_head(console: Console, run: Any) -> None:
     time = f", took {seconds_text(took)}" if took is not None else ""
     agent = f"agent {run['agent_id']} version {run['agent_version']}, {run['mode']}, {run['status']}{time}"
     print_block(console, "", agent, indent=0, rest="dim")
+    if run["cassette"] is not None:
+        said = f"passthrough tools: {run['passthrough']}, cassette {run['cassette']}"
+        print_block(console, "", said, indent=0, rest="dim")
     for line in usage_lines([run])[1:]:
         print_block(console, "", line, indent=0, rest="dim")
 
@@ -120,9 +125,11 @@ def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
 
 
 def _print_trace(console: Console, trace: list[Any], longest: int, most: int) -> None:
-    calls = [row for row in trace if row["kind"] == "tool_call"]
+    kinds = Counter(row["kind"] for row in trace)
+    calls, asked = kinds["tool_call"], kinds[MODEL_CALL]
+    models = f", {asked} model calls" if asked else ""
     console.print()
-    print_title(console, f"What happened ({len(calls)} tool calls, {len(trace) - len(calls)} events)")
+    print_title(console, f"What happened ({calls} tool calls{models}, {len(trace) - calls - asked} events)")
     for row in trace[:most]:
         for indent, line in row_lines(row, longest):
             print_block(console, "", line, indent=indent)
@@ -135,10 +142,26 @@ def _print_trace(console: Console, trace: list[Any], longest: int, most: int) ->
 def row_lines(row: Any, longest: int) -> list[tuple[int, str]]:
     """A call and its reply, or an event; each with how far in it stands."""
     actor = f" [{row['actor_id']}]" if row["actor_id"] else ""
+    if row["kind"] == MODEL_CALL:
+        return _model_lines(row)
     if row["kind"] != "tool_call":
         return [(2, f"{row['sequence']}{actor} {row['kind']}: {value_text(row['payload'], longest)}")]
     called = f"{row['sequence']}{actor} {row['tool_name']} {arguments_text(row['arguments'], longest)}"
     return [(2, called.rstrip()), (6, f"{reply_head(row)}: {value_text(row['response'], longest)}")]
+
+
+def _model_lines(row: Any) -> list[tuple[int, str]]:
+    """Which model was asked, and how it went; what was said is nowhere."""
+    call = row["payload"]
+    named = call["model"] or "a model"
+    asked = f"{row['sequence']} {named} of gateway {call['gateway']}: {call['call']}"
+    status = row["http_status"] if row["http_status"] is not None else "no answer"
+    told = [call["input_tokens"], call["output_tokens"]]
+    tokens = ["not told" if count is None else f"{count:,}" for count in told]
+    counts = "" if told == [None, None] else f", tokens in {tokens[0]}, out {tokens[1]}"
+    time = "" if row["latency_ms"] is None else f", {row['latency_ms']} ms"
+    error = f": {call['error']}" if call["error"] else ""
+    return [(2, asked), (6, f"→ {status}{time}{counts}{error}")]
 
 
 def reply_head(row: Any) -> str:

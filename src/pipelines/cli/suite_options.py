@@ -7,7 +7,10 @@ import typer
 from pipelines.cli.files import stop
 
 #: What a suite says for itself.
-OF_SUITES = ("agent", "dataset", "resume", "repeats", "concurrency", "fault_seed", "fail_under")
+OF_SUITES = (
+    *("agent", "dataset", "resume", "repeats", "concurrency", "fault_seed", "fail_under"),
+    *("passthrough", "cassette", "overwrite_cassette"),
+)
 
 
 def run_chosen(

@@ -182,6 +182,8 @@ class _Round:
             junit=None,
             as_json=False,
             tags=suite.tags,
+            passthrough=suite.passthrough.mode if suite.passthrough.cassette is not None else None,
+            cassette=suite.passthrough.cassette,
         )
         with self._shown(suite.name):
             return task_run.run_once(self._server, wanted)

@@ -15,6 +15,7 @@ import orjson
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, "Json"]
 
+MOST_EXACT = 2**53  # above it a float is no certain whole number
 MAX_DEPTH = 64  # far past any real tool call, well before a recursive reader runs out of stack
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -67,6 +68,25 @@ def dumps(value: object) -> bytes:
 def canonical(value: object) -> bytes:
     """As `dumps`, the keys of every object in order: equal for objects that differ only in that."""
     return orjson.dumps(value, default=_plain, option=orjson.OPT_SORT_KEYS)
+
+
+def canonical_by_value(value: Json) -> bytes:
+    """As `canonical`, and equal for equal numbers: 1 and 1.0 are one."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    if b"." not in text and b"e" not in text:  # then no number is a float
+        return text
+    return orjson.dumps(_in_whole_numbers(value), option=orjson.OPT_SORT_KEYS)
+
+
+def _in_whole_numbers(value: Json) -> Json:
+    """The same with every 1.0 as 1, as far as a whole number is exact."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= MOST_EXACT else value
+    if isinstance(value, list):
+        return [_in_whole_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _in_whole_numbers(item) for key, item in value.items()}
+    return value
 
 
 def written(text: str) -> Json:
@@ -144,7 +164,8 @@ def _reason(data: bytes, error: orjson.JSONDecodeError) -> str:
     if not data.strip():
         return "the body is empty"
     try:
-        json.loads(data, parse_constant=_refuse_constant)
+        if b"NaN" in data or b"Infinity" in data:  # reading it again takes many times its size
+            json.loads(data, parse_constant=_refuse_constant)
     except InvalidJson as found:
         return str(found)
     except (ValueError, RecursionError):

@@ -13,7 +13,6 @@ from pipelines.core.stored import known_fields, stored_list
 WRITE_POLICIES = ("record_only", "adapter", "none")
 DEFAULT_WRITE_POLICY = "record_only"
 OPERATIONS = ("add", "update", "remove", "set_flag")
-LONGEST_PATH = 512  # characters of a JSONPath
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,11 +126,21 @@ def _read_field_map(
 
 
 def _read_json_path(fields: Fields, name: str, value: Json, path: str) -> str | None:
+    from pipelines.core.json_path import InvalidPath, compiled  # most programs never read one
+
     if value is None and name == "id_from":
         return None  # already noted as missing
-    if isinstance(value, str) and value.startswith("$") and len(value) <= LONGEST_PATH:
-        return value
-    found = kind(value) if not isinstance(value, str) else f"`{value[:40]}`"
-    message = f"{fields.subject}`{name}` must be a JSONPath of at most {LONGEST_PATH} characters, not {found}"
+    message = f"{fields.subject}`{name}` must be a JSONPath, not {kind(value)}"
+    if isinstance(value, str):
+        try:
+            read = compiled(value)
+        except InvalidPath as error:
+            message = f"{fields.subject}`{name}` {error}"
+        else:
+            if name != "id_from" or read.is_singular:
+                return value
+            message = (
+                f"{fields.subject}`id_from` must lead to one place: it may name members and indexes only"
+            )
     fields.problems.append(Problem(path=path, message=message, hint="it starts with `$`, as in `$.order_id`"))
     return None

@@ -67,6 +67,8 @@ class LiveReply(NamedTuple):
     response: Json  # decoded; text stays text
     notes: tuple[str, ...] = ()  # for the trace
     is_replayed: bool = False
+    #: The endpoint itself calls its answer an error where its status cannot say so (MCP's isError).
+    is_error: bool = False
 
 
 class HopFailed(AskFailed):

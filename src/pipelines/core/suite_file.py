@@ -7,10 +7,11 @@ suites:
   pressure: {agent: desk, scenarios: scenarios.yaml, fail_on: critical}
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.core.authored import Fields, as_object, did_you_mean, quoted
 from pipelines.core.json_text import Json
+from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.yaml_text import read_yaml
 
@@ -20,7 +21,8 @@ GATES = ("critical", "susceptible", "inconclusive", "never")
 TOP = ("agents", "suites", "server")
 AGENT = ("folder", "id", "name", "url", "serve", "token_env")
 BOTH = ("agent", "repeats")
-TASKS = (*BOTH, "dataset", "min_pass", "fail_under", "tags", "concurrency", "fault_seed")
+PASSTHROUGH = ("passthrough", "cassette")
+TASKS = (*BOTH, "dataset", "min_pass", "fail_under", "tags", "concurrency", "fault_seed", *PASSTHROUGH)
 EVALS = (*BOTH, "scenarios", "variations", "baseline_repeats", "intensity", "fail_on")
 TOKEN_ENV = "AGENT_TOKEN"
 
@@ -48,6 +50,7 @@ class TaskSuite:
     tags: tuple[str, ...] = ()
     concurrency: int | None = None
     fault_seed: str | None = None
+    passthrough: Passthrough = field(default_factory=Passthrough)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,6 +166,7 @@ def _task_suite(name: str, fields: Fields, agent: SuiteAgent) -> TaskSuite:
         tags=_one_or_more(fields, "tags"),
         concurrency=fields.whole_number("concurrency", 1, least=1) if fields.has("concurrency") else None,
         fault_seed=_fault_seed(fields),
+        passthrough=read_passthrough(fields),
     )
 
 

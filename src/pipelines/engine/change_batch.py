@@ -7,11 +7,12 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.failure_rules import FaultSeed
+from pipelines.core.passthrough_choice import Passthrough
 from pipelines.engine.platform import Platform
 from pipelines.storage import batches, datasets, evals, runs
 from pipelines.storage.agents import Agent
@@ -49,6 +50,7 @@ class NewBatch:
     repeats: int  # as it is shown: how often each task is tried
     concurrency: int
     fault_seed: FaultSeed
+    passthrough: Passthrough = field(default_factory=Passthrough)
     #: Stored with the batch's row, in the same write; what it raises leaves nothing of the batch behind.
     with_its_row: Callable[[Connection, int], None] = _nothing_more
 
@@ -165,6 +167,8 @@ def _store_first(
         repeats=new.repeats,
         concurrency=new.concurrency,
         fault_seed=new.fault_seed,
+        passthrough=new.passthrough.mode,
+        cassette=new.passthrough.cassette,
         status="running" if is_whole else "opening",
         now=now,
     )

@@ -88,4 +88,10 @@ def _warnings(first: Batch, second: Batch) -> list[str]:
         found.append(f"they are of different agents: {first.agent_id} and {second.agent_id}")
     if first.fault_seed != second.fault_seed:
         found.append(f"fault_seed was {first.fault_seed}, and is {second.fault_seed}")
+    if _answered_by(first) != _answered_by(second):
+        found.append(f"passthrough was {_answered_by(first)}, and is {_answered_by(second)}")
     return found
+
+
+def _answered_by(batch: Batch) -> str:
+    return batch.passthrough if batch.cassette is None else f"{batch.passthrough} ({batch.cassette})"

@@ -8,8 +8,9 @@ from functools import partial
 
 from pipelines.engine.change_batch import cancel_runs, remove_batch
 from pipelines.engine.platform import Platform, timestamp
+from pipelines.engine.ready_cassette import remove_cassette
 from pipelines.engine.store_matrix import remove_half_stored
-from pipelines.storage import batches, texts
+from pipelines.storage import batches, cassettes, texts
 from pipelines.storage.runs import NEVER
 from pipelines.storage.texts import SLICE_ROWS
 
@@ -28,6 +29,8 @@ async def finish_changes(platform: Platform, *, at_start: bool) -> None:
     for batch_id in await platform.database.read(partial(batches.half_stored_batches, before=before)):
         await remove_batch(platform, batch_id, before=before)
     await remove_half_stored(platform, before=before)
+    for cassette_id in await platform.database.read(partial(cassettes.nameless_cassettes, before=before)):
+        await remove_cassette(platform, cassette_id)
     if at_start:
         await _remove_texts(platform, NEVER if alone else _ago(platform, TEXTS_SILENT_S))
         for batch_id in await platform.database.read(batches.half_cancelled_batches):

@@ -1,6 +1,7 @@
 """Credentials of an org: set, deleted, and opened for a run. Their values leave only into a sandbox."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from pipelines.core.authored import Fields
@@ -83,6 +84,18 @@ async def open_credentials(platform: Platform, org_id: int, names: Sequence[str]
     if wrong:
         raise CredentialMissing("; ".join(wrong))
     return opened
+
+
+async def known_values(platform: Platform, org_id: int) -> list[str]:
+    """Of every credential that this node can open: what must not be told."""
+    known = await platform.database.read(
+        lambda connection: credentials.credentials_by_name(connection, org_id)
+    )
+    values: list[str] = []
+    for name, credential in known.items():
+        with suppress(UnreadableSecret):
+            values.append(platform.secrets.open(credential.sealed_value, row=row_of(org_id, name)))
+    return values
 
 
 def _read(body: JsonObject) -> tuple[str, str]:

@@ -7,12 +7,15 @@ from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, is_id
 from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
+from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
+from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.check_rules import check_rules
 from pipelines.engine.platform import Platform
+from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.upload_tasks import find_dataset
@@ -24,7 +27,10 @@ from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound
 
 MAX_RUNS = 100_000
 MAX_REPEATS = 100
-FIELDS = ("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed")
+FIELDS = (
+    *("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed"),
+    *PASSTHROUGH_FIELDS,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +41,7 @@ class _Asked:
     repeats: int
     concurrency: int  # at most the agent's
     fault_seed: FaultSeed
+    passthrough: Passthrough
 
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
@@ -49,6 +56,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     tasks = await _tasks(platform, org_id, asked)
     _check(tasks, asked)
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
+    await check_cassette(platform, org_id, asked.passthrough, "the batch")
     new = NewBatch(
         org_id=org_id,
         agent=agent,
@@ -58,7 +66,9 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         repeats=asked.repeats,
         concurrency=min(asked.concurrency, agent.definition.max_concurrency),
         fault_seed=asked.fault_seed,
+        passthrough=asked.passthrough,
     )
+    await ready_cassette(platform, org_id, asked.passthrough)
     batch = await find_batch(platform, org_id, await store_batch(platform, new))
     await runner.enqueue(batch)
     return batch
@@ -174,6 +184,7 @@ def _read(body: JsonObject) -> _Asked:
     repeats = fields.whole_number("repeats", 1, least=1, most=MAX_REPEATS)
     concurrency = fields.whole_number("concurrency", MAX_CONCURRENCY, least=1, most=MAX_CONCURRENCY)
     fault_seed = read_fault_seed(fields, may_repeat=True)
+    passthrough = read_passthrough(fields)
     if problems or agent_id is None:
         raise Refused(problems, "the batch")
     return _Asked(
@@ -183,6 +194,7 @@ def _read(body: JsonObject) -> _Asked:
         repeats=repeats,
         concurrency=concurrency,
         fault_seed=fault_seed,
+        passthrough=passthrough,
     )
 
 

@@ -9,12 +9,15 @@ from pipelines.core.agent_reply import BadReply, read_reply_fields
 from pipelines.core.authored import Fields, is_id
 from pipelines.core.failure_rules import read_fault_seed
 from pipelines.core.json_text import JsonObject
+from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
+from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.world_time import read_now
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.check_rules import check_rules
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, later
+from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
 from pipelines.storage import datasets, runs
 from pipelines.storage.connection import Connection
@@ -42,6 +45,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
         partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=[task_id])
     )
     await check_rules(platform, agent, tasks, of_dataset=False)
+    await check_cassette(platform, org_id, asked.passthrough, "the run")
     token, jti = secrets.token_urlsafe(32), secrets.token_hex(16)
     created, began = platform.now(), platform.live_runs.steady()
 
@@ -65,6 +69,8 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             simulated_now=asked.now or task.simulated_start() or created,
             fault_seed=asked.fault_seed,
             soft_warnings=[],
+            passthrough=asked.passthrough.mode,
+            cassette=asked.passthrough.cassette,
             created_at=created,
             expires_at=later(platform.database.time(connection, created), platform.manual_run_ttl_s),
         )
@@ -73,6 +79,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     await platform.live_runs.make_ready(new)
     told = await platform.database.read(lambda connection: platform.live_runs.unenforced(connection, new))
     new = replace(new, soft_warnings=[*told])
+    await ready_cassette(platform, org_id, asked.passthrough)
     run_id = await platform.database.write(lambda connection: runs.add_run(connection, new))
     platform.live_runs.expect_end(run_id, began + platform.manual_run_ttl_s)
     return OpenedRun(run=await find_run(platform, org_id, run_id), token=token)
@@ -139,12 +146,15 @@ class _Asked(NamedTuple):
     task_id: int
     now: str | None  # in the run's world, when the caller wants another than the task's own
     fault_seed: int
+    passthrough: Passthrough
 
 
 def _read(body: JsonObject) -> _Asked:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
-    fields.refuse_unknown(("mode", "agent_id", "task_id", "task_ids", "now", "fault_seed"))
+    fields.refuse_unknown(
+        ("mode", "agent_id", "task_id", "task_ids", "now", "fault_seed", *PASSTHROUGH_FIELDS)
+    )
     tasks = body.get("task_ids", [body["task_id"]] if "task_id" in body else None)
     task_id = tasks[0] if isinstance(tasks, list) and len(tasks) == 1 and is_id(tasks[0]) else None
     if task_id is None or ("task_id" in body and "task_ids" in body):
@@ -152,9 +162,10 @@ def _read(body: JsonObject) -> _Asked:
     agent_id = fields.id("agent_id", "an agent")
     now = read_now(fields)
     fault_seed = int(read_fault_seed(fields, may_repeat=False))
+    passthrough = read_passthrough(fields)
     if problems or agent_id is None or task_id is None:
         raise Refused(problems, "the run")
-    return _Asked(agent_id, task_id, now, fault_seed)
+    return _Asked(agent_id, task_id, now, fault_seed, passthrough)
 
 
 def _existing(connection: Connection, org_id: int, run_id: int) -> Run:

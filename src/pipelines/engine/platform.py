@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from pipelines.core.fair_slots import FairSlots
 from pipelines.core.live_tools import EndpointMaker
+from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.model_gateway import ModelGateway
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.outbound.address_guard import AddressRefused
@@ -56,6 +58,7 @@ class Platform:
     database: Database
     secrets: SecretBox
     live_runs: LiveRuns
+    cassettes: Cassettes
     manual_run_ttl_s: int
     now: Callable[[], str] = field(default_factory=WallClock)
     #: Why the platform may not call an endpoint; None when it may.
@@ -71,4 +74,5 @@ class Platform:
     dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
     probing: FairSlots = field(default_factory=lambda: FairSlots(PROBES, guests=PROBE_GUESTS))
+    model_gateway: ModelGateway = field(default_factory=ModelGateway)
     review_leases: ReviewLeases = field(default_factory=ReviewLeases)

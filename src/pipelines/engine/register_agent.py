@@ -17,6 +17,7 @@ from pipelines.core.simulation.language import parse_plan
 from pipelines.engine import upload_code
 from pipelines.engine.bind_endpoints import endpoint_facts, keep_bindings
 from pipelines.engine.manage_credentials import unknown_credentials
+from pipelines.engine.model_access import gateway_problems
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_code import CheckedCode
 from pipelines.storage import agents
@@ -27,7 +28,7 @@ from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"
 CODE = "code"
-CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements"}
+CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements", "model_gateways"}
 
 
 class _Read(NamedTuple):
@@ -178,7 +179,9 @@ async def _checked(
         facts = await endpoint_facts(platform, org_id, body)
         read = await asyncio.to_thread(_read, body, facts)  # a large definition takes seconds
         await _check_endpoint(platform, read.definition)
-        problems += await unknown_credentials(platform, org_id, read.definition.secrets)
+        named = read.definition.secrets
+        problems += await unknown_credentials(platform, org_id, named)
+        problems += await gateway_problems(platform, org_id, read.definition.model_gateways, named)
     except Refused as refused:
         problems += refused.problems
     checked = None

@@ -7,6 +7,7 @@ are not followed and no proxy is taken from the environment.
 import asyncio
 import ssl
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import IO
 
 import httpcore2
@@ -78,8 +79,7 @@ class HttpOpenapiEndpoint:
         self._config = config
         self._auth_headers = dict(auth_headers)
         self._network = network
-        self._tls = httpcore2.default_ssl_context() if tls is None else tls
-        self._tls.set_alpn_protocols(["http/1.1"])
+        self._tls = _system_tls() if tls is None else tls
         self._helpers = helpers
         self._org_id = org_id
         self._timeout_s = timeout_s
@@ -187,6 +187,14 @@ class HttpOpenapiEndpoint:
             "yes": "the request was received",
         }[trouble.reached]
         return HopFailed(f"{what}: {trouble.detail}.", notes=(reached, *((hint,) if hint else ())))
+
+
+@lru_cache(maxsize=1)
+def _system_tls() -> ssl.SSLContext:
+    """One for all endpoints: reading the certificates of the machine takes some 50 ms."""
+    tls = httpcore2.default_ssl_context()
+    tls.set_alpn_protocols(["http/1.1"])
+    return tls
 
 
 def joined_headers(*parts: Mapping[str, str]) -> dict[str, str]:

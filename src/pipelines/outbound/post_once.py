@@ -211,7 +211,7 @@ def failed(url: URL, progress: Progress, error: Exception) -> NoAnswer:
         trouble = Trouble.ADDRESS_NEVER if error.is_final else Trouble.ADDRESS_REFUSED
         return NoAnswer(trouble=trouble, detail=str(error), reached="no")
     if progress.reached == "no":
-        detail = f"cannot connect to {place(url)}: {_reason(error)}"
+        detail = f"cannot connect to {place(url)}: {reason_of(error)}"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")
     if isinstance(error, TooMuchAround):
         return NoAnswer(
@@ -226,7 +226,7 @@ def failed(url: URL, progress: Progress, error: Exception) -> NoAnswer:
     return NoAnswer(trouble=Trouble.BROKEN, detail=detail, reached=progress.reached, status=progress.status)
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """The words of the deepest cause: libraries wrap "Connection refused" into their own."""
     cause: BaseException | None = error
     reason = str(error)
@@ -239,5 +239,5 @@ def _reason(error: BaseException) -> str:
             return "the name cannot be resolved"
         if isinstance(cause, OSError) and cause.errno:  # its own words may hold the address behind the name
             reason = os.strerror(cause.errno)
-        cause = cause.__cause__
+        cause = cause.__cause__ or cause.__context__  # a pool of connections drops the cause
     return reason

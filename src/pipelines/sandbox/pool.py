@@ -169,9 +169,11 @@ class SandboxPool:
 
     def _message(self, held: Held, job: CodeJob) -> dict[str, Any]:
         """What the driver is told. This is the only way in for tokens and secrets."""
-        proxy_url = f"http://127.0.0.1:{held.sandbox.port}{job.proxy_path}"
+        door = f"http://127.0.0.1:{held.sandbox.port}"
+        proxy_url = f"{door}{job.proxy_path}"
+        urls = {name: f"{door}{path}" for name, path in job.urls.items()}
         return {
-            **self.surroundings(held, job.environment, dict(job.env) | _contract(job, proxy_url)),
+            **self.surroundings(held, job.environment, dict(job.env) | urls | _contract(job, proxy_url)),
             "file": job.entrypoint.file,
             "function": job.entrypoint.function,
             "task_input": job.task_input,

@@ -8,14 +8,21 @@ from pipelines.engine.code_endpoint import code_endpoint
 from pipelines.engine.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
+from pipelines.outbound.mcp_server import mcp_server_endpoint
 from pipelines.processes.pool import HelperProcesses
+from pipelines.sandbox.held_commands import HeldCommands
 
 
 def endpoint_makers(
-    *, policy: AddressPolicy, helpers: HelperProcesses, code_mode: CodeMode
+    *,
+    policy: AddressPolicy,
+    helpers: HelperProcesses,
+    code_mode: CodeMode,
+    commands: HeldCommands | None = None,
 ) -> dict[str, EndpointMaker]:
     """By type. `policy` says where the platform may connect to; `helpers` read what is large; `code_mode` has
-    the sandboxes."""
+    the sandboxes; `commands` start MCP servers that are programs, where the operator lets them."""
+    open_pipes = commands.open if commands is not None else None
 
     def http_openapi(given: EndpointValues) -> LiveEndpoint:
         return http_openapi_endpoint(
@@ -24,6 +31,15 @@ def endpoint_makers(
             policy=policy,
             helpers=helpers,
             org_id=given.org_id,
+        )
+
+    def mcp_server(given: EndpointValues) -> LiveEndpoint:
+        return mcp_server_endpoint(
+            config=given.config,
+            auth_headers=given.auth_headers,
+            policy=policy,
+            variables=given.variables,
+            open_pipes=open_pipes,
         )
 
     def code(given: EndpointValues) -> LiveEndpoint:
@@ -35,4 +51,4 @@ def endpoint_makers(
             policy=policy,
         )
 
-    return {"http_openapi": http_openapi, "code": code}
+    return {"http_openapi": http_openapi, "mcp_server": mcp_server, "code": code}

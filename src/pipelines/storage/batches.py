@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pipelines.core.compare_batches import JudgedRun
 from pipelines.core.failure_rules import FaultSeed
 from pipelines.core.json_text import JsonObject
+from pipelines.core.live_tools import LIVE
 from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
@@ -24,6 +25,8 @@ class Batch:
     repeats: int
     concurrency: int
     fault_seed: FaultSeed  # enters the draws of random failure rules
+    passthrough: str  # of its runs: how calls of passthrough tools are answered
+    cassette: str | None
     status: str  # running, completed, cancelled; opening and discarded are not shown
     created_at: str
     ended_at: str | None
@@ -38,6 +41,8 @@ class Batch:
             "repeats": self.repeats,
             "concurrency": self.concurrency,
             "fault_seed": self.fault_seed,
+            "passthrough": self.passthrough,
+            "cassette": self.cassette,
             "status": self.status,
             "created_at": self.created_at,
             "ended_at": self.ended_at,
@@ -70,14 +75,18 @@ def add_batch(
     repeats: int,
     concurrency: int,
     fault_seed: FaultSeed = 0,
+    passthrough: str = LIVE,
+    cassette: str | None = None,
     status: str = "running",
     now: str,
 ) -> int:
-    settings = (agent_version, dataset_id, repeats, concurrency, str(fault_seed))
+    mode = passthrough if passthrough != LIVE else None
+    settings = (agent_version, dataset_id, repeats, concurrency, str(fault_seed), mode, cassette)
     return insert(
         connection,
         "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, fault_seed,"
-        " status, created_at, unqueued_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " passthrough, cassette, status, created_at, unqueued_since)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (org_id, agent_id, *settings, status, now, now),
     )
 
@@ -457,6 +466,8 @@ def _batch(row: Row) -> Batch:
         dataset_id=row["dataset_id"],
         repeats=row["repeats"],
         fault_seed="repeat" if row["fault_seed"] == "repeat" else int(row["fault_seed"]),
+        passthrough=row["passthrough"] or LIVE,
+        cassette=row["cassette"],
         concurrency=row["concurrency"],
         status=row["status"],
         created_at=row["created_at"],

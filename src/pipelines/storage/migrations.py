@@ -632,6 +632,42 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX endpoint_bindings_of_endpoint ON endpoint_bindings (endpoint_id, agent_id);
         """,
     ),
+    (
+        "0013_cassettes",
+        """
+        -- `calls` and `bytes` are of what it holds, `dropped` counts what it had no room for. `revision` goes
+        -- up with every change: what is held in memory is of one revision. Without a name: not stored whole
+        -- yet, or being removed.
+        CREATE TABLE cassettes (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT,
+            calls INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            dropped INTEGER NOT NULL,
+            revision INTEGER NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        CREATE INDEX cassettes_of_org ON cassettes (org_id, id);
+        -- What is asked, by its hash, and the how-manieth time; `line` is the whole call, masked.
+        CREATE TABLE cassette_calls (
+            id INTEGER PRIMARY KEY,
+            cassette_id INTEGER NOT NULL REFERENCES cassettes (id),
+            call_key TEXT NOT NULL,
+            occurrence INTEGER NOT NULL,
+            line TEXT NOT NULL,
+            UNIQUE (cassette_id, call_key, occurrence)
+        );
+        CREATE INDEX cassette_calls_in_order ON cassette_calls (cassette_id, id);
+        -- How calls of passthrough tools are answered; NULL: live.
+        ALTER TABLE runs ADD COLUMN passthrough TEXT;
+        ALTER TABLE runs ADD COLUMN cassette TEXT;
+        ALTER TABLE batches ADD COLUMN passthrough TEXT;
+        ALTER TABLE batches ADD COLUMN cassette TEXT;
+        """,
+    ),
 )
 
 

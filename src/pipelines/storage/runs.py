@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.live_tools import LIVE
 from pipelines.storage.connection import Connection, Row, insert, insert_many
 from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.paging import Filter, Page, page_of
@@ -32,6 +33,8 @@ class ListedRun:
     seed_hash: str
     simulated_now: str  # what time it was in the run's world when it started; empty before that
     fault_seed: int  # enters the draws of its random failure rules
+    passthrough: str  # how calls of passthrough tools are answered: one of core.live_tools.PASSTHROUGH_MODES
+    cassette: str | None  # what they are recorded on or replayed from
     final_response: str | None
     messages: Json
     metadata: Json
@@ -64,6 +67,8 @@ class ListedRun:
             "run_token_jti": self.jti,
             "simulated_now": self.simulated_now or None,
             "fault_seed": self.fault_seed,
+            "passthrough": self.passthrough,
+            "cassette": self.cassette,
             "final_response": self.final_response,
             "messages": self.messages,
             "metadata": self.metadata,
@@ -106,6 +111,8 @@ class NewRun(WithSeed):
     seed_hash: str
     simulated_now: str
     fault_seed: int = 0
+    passthrough: str = LIVE
+    cassette: str | None = None
     soft_warnings: list[Json]
     created_at: str
     expires_at: str
@@ -129,9 +136,9 @@ NEVER = "9999-12-31T23:59:59.999999Z"  # when a run that has no token yet expire
 _INTO = (
     "INSERT INTO runs (org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode,"
     " status, jti, token_hash, seed_hash, world_hash, simulated_now, fault_seed, soft_warnings, created_at,"
-    " started_at, expires_at) VALUES"
+    " started_at, expires_at, passthrough, cassette) VALUES"
 )
-_NEW = f"{_INTO} ({', '.join('?' * 19)})"
+_NEW = f"{_INTO} ({', '.join('?' * 21)})"
 #: A batch that is not stored whole is not there yet, and neither are its runs.
 IN_SIGHT = (
     "(batch_id IS NULL OR batch_id NOT IN (SELECT id FROM batches WHERE status IN ('opening', 'discarded')))"
@@ -153,7 +160,10 @@ def add_run(connection: Connection, run: NewRun) -> int:
 
 
 def add_pending_runs(connection: Connection, batch_id: int, new: Sequence[PendingRun]) -> None:
-    insert_many(connection, _INTO, [_pending_values(batch_id, run) for run in new])
+    """Their calls of passthrough tools are answered as the batch says."""
+    batch = "SELECT passthrough, cassette FROM batches WHERE id = ?"
+    passthrough, cassette = connection.execute(batch, (batch_id,)).fetchone()
+    insert_many(connection, _INTO, [(*_pending_values(batch_id, run), passthrough, cassette) for run in new])
 
 
 def _values(run: NewRun) -> tuple[object, ...]:
@@ -177,6 +187,8 @@ def _values(run: NewRun) -> tuple[object, ...]:
         run.created_at,
         run.created_at if run.status is RunStatus.RUNNING else None,
         run.expires_at,
+        run.passthrough if run.passthrough != LIVE else None,
+        run.cassette,
     )
 
 
@@ -398,6 +410,8 @@ def _fields(row: Row) -> dict[str, Any]:
         "seed_hash": row["seed_hash"],
         "simulated_now": row["simulated_now"],
         "fault_seed": row["fault_seed"],
+        "passthrough": row["passthrough"] or LIVE,
+        "cassette": row["cassette"],
         "final_response": row["final_response"],
         "messages": _value(row["messages"]),
         "metadata": _value(row["metadata"]),

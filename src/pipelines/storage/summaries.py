@@ -21,11 +21,13 @@ _RUN_COLUMNS = {
         for name in (
             *("id", "agent_id", "agent_version", "task_id", "dataset_id", "batch_id", "repeat_number"),
             *("retried", "mode", "status", "run_token_jti", "simulated_now", "fault_seed", "final_response"),
+            *("passthrough", "cassette"),
             *("error_class", "verdict", "failure_mode", "judge_error", "human_verdict"),
             *("created_at", "started_at", "dispatched_at", "ended_at", "expires_at"),
         )
     },
     "run_token_jti": "jti",
+    "passthrough": "COALESCE(passthrough, 'live')",
     "simulated_now": "NULLIF(simulated_now, '')",  # empty until the run starts
     "final_response": f"SUBSTR(final_response, 1, {LONGEST_SHOWN})",
     "judge_error": f"SUBSTR(judge_error, 1, {LONGEST_SHOWN})",

@@ -47,6 +47,7 @@ OdysseyError
   SimulationError                 the simulated backend could not answer
   AskFailed                       what a tool call had to be passed on to could not answer
     OutcomeUnknown
+    CassetteMiss
   StorageUnavailable              worth a retry
   IssuerUnavailable               worth a retry
   InternalError                   our fault
@@ -362,6 +363,12 @@ class OutcomeUnknown(AskFailed):
     it took effect is not known; it is not made again."""
 
     code = "outcome_unknown"
+
+
+class CassetteMiss(AskFailed):
+    """The run replays a cassette, and this call was not recorded on it."""
+
+    code = "cassette_miss"
 
 
 class StorageUnavailable(OdysseyError):

@@ -227,6 +227,10 @@ TOKEN_RULES: tuple[Rule, ...] = (
     Rule("secret", _may_authorize, _AUTHORIZATION, _with_digit),
     Rule("secret", _has_long_token, _LONG_TOKEN, _random),
 )
+#: Of these, what has the shape of a secret wherever it stands; the last one only looks random.
+SHAPE_RULES = TOKEN_RULES[:-1]
+#: What may be a password that people chose, which could be found out from anything that is made of it.
+GUESSABLE = frozenset((_IN_URL, _AUTHORIZATION))
 RULES: tuple[Rule, ...] = (
     Rule("secret", _may_assign, _ASSIGNED, _assigned),
     Rule("email", lambda text: "@" in text, _EMAIL, _email),

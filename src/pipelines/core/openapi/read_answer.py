@@ -27,7 +27,7 @@ class Unreadable(ValueError):
 
 
 def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> LiveReply:
-    """`headers` have lower-case names. Secrets that a service repeats are for whoever knows them all to hide."""
+    """`headers` have lower-case names. Secrets that a service repeats are hidden by whoever knows them."""
     if len(raw) > MAX_ANSWER_BYTES:
         raise Unreadable(_TOO_LARGE)
     media_type, charset = _content_type(headers.get("content-type", ""))

@@ -4,7 +4,9 @@ from typing import Any
 
 from pipelines.core.failure_rules import MAX_FAULT_SEED
 from pipelines.core.json_text import JsonObject
+from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
 from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
+from pipelines.core.passthrough_choice import CASSETTE_NAME
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.wire.names import Role
 
@@ -77,6 +79,7 @@ _AGENT_FIELDS: JsonObject = {
     "entrypoint": {"type": "string", "description": "agent.py, or bots/refund.py:run"},
     "requirements": {"type": "string", "description": "lines of a requirements.txt"},
     "secrets": {"type": "array", "items": _TEXT, "description": "credentials to set as variables"},
+    "model_gateways": {"type": "array", "items": _TEXT, "description": "models that its runs may ask"},
     "status": {"enum": ["draft", "published"], "default": "published"},
 }
 AGENT: JsonObject = {
@@ -148,6 +151,15 @@ ORACLE: JsonObject = {
     },
     "additionalProperties": False,
 }
+_PASSTHROUGH: JsonObject = {
+    "passthrough": {
+        "enum": [*PASSTHROUGH_MODES],
+        "default": LIVE,
+        "description": "how calls of passthrough tools are answered; all but live name a cassette",
+    },
+    "cassette": {"type": "string", "pattern": f"^{CASSETTE_NAME.pattern}$"},
+    "overwrite_cassette": {"type": "boolean", "default": False, "description": "empty it before recording"},
+}
 RUN: JsonObject = {
     "oneOf": [
         {
@@ -165,6 +177,7 @@ RUN: JsonObject = {
                     "oneOf": [_FAULT_SEED, {"const": "repeat"}],
                 },
                 "mode": {"const": "dispatch"},
+                **_PASSTHROUGH,
             },
             "additionalProperties": False,
         },
@@ -182,11 +195,27 @@ RUN: JsonObject = {
                     "description": "the time in the run's world",
                 },
                 "fault_seed": _FAULT_SEED,
+                **_PASSTHROUGH,
             },
             "additionalProperties": False,
         },
     ]
 }
+VERIFY_CASSETTE: JsonObject = {
+    "type": "object",
+    "properties": {
+        "include_writes": {
+            "type": "boolean",
+            "default": False,
+            "description": "call tools that may write, too",
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1000, "description": "calls"},
+    },
+    "additionalProperties": False,
+}
+_LINES: JsonObject = {"application/x-ndjson": {"schema": {"type": "string"}}}
+CASSETTE_LINES: dict[int | str, dict[str, Any]] = {200: {"content": _LINES}}
+TAKES_CASSETTE: dict[str, Any] = {"requestBody": {"required": True, "content": _LINES}}
 FINISH: JsonObject = {
     "type": "object",
     "required": ["final_response"],

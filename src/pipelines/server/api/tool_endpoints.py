@@ -41,7 +41,9 @@ async def create_tool_endpoint(request: Request, platform: Ours, key: Contributo
 async def list_tool_endpoints(
     platform: Ours,
     key: Viewer,
-    name: Annotated[str | None, Query(description="only the one of this name")] = None,
+    name: Annotated[
+        str | None, Query(max_length=128, pattern=r"^[^\x00]*$", description="only the one of this name")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:

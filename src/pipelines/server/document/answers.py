@@ -8,6 +8,7 @@ from pipelines.server.document import (
     accounts,
     agents,
     batches,
+    cassettes,
     datasets,
     evals,
     matrices,
@@ -19,7 +20,10 @@ from pipelines.server.document import (
 )
 from pipelines.server.document.parts import Operation
 
-_ROOMS = (agents, datasets, runs, batches, tool_endpoints, evals, matrices, reviews, accounts, proxy)
+_ROOMS = (
+    *(agents, datasets, runs, batches, tool_endpoints, cassettes),
+    *(evals, matrices, reviews, accounts, proxy),
+)
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
 #: Of the parts of the API, in the order of the page.

@@ -1,6 +1,7 @@
 """Batches, as they are answered."""
 
 from pipelines.core.compare_batches import CHANGES
+from pipelines.core.live_tools import PASSTHROUGH_MODES
 from pipelines.server.document.parts import (
     ID,
     MOMENT,
@@ -30,11 +31,13 @@ _BATCH = {
     "repeats": WHOLE,
     "concurrency": WHOLE,
     "fault_seed": told(either(WHOLE, {"const": "repeat"}), "what random failure rules draw"),
+    "passthrough": told(one_of(PASSTHROUGH_MODES), "how calls of passthrough tools are answered"),
+    "cassette": told(or_null(TEXT), "what they are recorded on or replayed from"),
     "status": one_of(("running", "completed", "cancelled")),
     "created_at": MOMENT,
     "ended_at": or_null(MOMENT),
 }
-_NOT_COMPARED = ("concurrency", "fault_seed", "ended_at")
+_NOT_COMPARED = ("concurrency", "fault_seed", "passthrough", "cassette", "ended_at")
 _SIDE = record(
     "One of the two runs.",
     {"run_id": ID, "verdict": or_null(VERDICT), "failure_mode": or_null(FAILURE_MODE)},

@@ -1,5 +1,6 @@
 """Runs: verdicts, traces and ledgers, as they are answered."""
 
+from pipelines.core.live_tools import PASSTHROUGH_MODES
 from pipelines.core.verdict.verdict import FailureMode, Outcome, ScoreName, Status
 from pipelines.server.document.parts import (
     ANY,
@@ -22,7 +23,7 @@ from pipelines.server.document.parts import (
     told,
 )
 from pipelines.wire.envelope import ErrorClass
-from pipelines.wire.names import RunStatus, Source, TraceEventType
+from pipelines.wire.names import MODEL_CALL, RunStatus, Source, TraceEventType
 
 VERDICT = one_of(Outcome)
 RUN_STATUS = one_of(RunStatus)
@@ -42,6 +43,8 @@ _SHORT = {
     "run_token_jti": told(TEXT, "the public name of its token"),
     "simulated_now": told(or_null(MOMENT), "its today; null until it starts"),
     "fault_seed": WHOLE,
+    "passthrough": told(one_of(PASSTHROUGH_MODES), "how calls of passthrough tools are answered"),
+    "cassette": told(or_null(TEXT), "what they are recorded on or replayed from"),
     "final_response": or_null(TEXT),
     "error_class": or_null(ERROR_CLASS),
     "verdict": or_null(VERDICT),
@@ -202,7 +205,7 @@ SCHEMAS: Schemas = {
         "One thing that happened in a run.",
         {
             "sequence": WHOLE,
-            "kind": one_of(("tool_call", *TraceEventType)),
+            "kind": one_of(("tool_call", *TraceEventType, MODEL_CALL)),
             "tool_name": or_null(TEXT),
             "arguments": told(ANY, "of a tool call"),
             "response": told(ANY, "of a tool call"),
@@ -218,6 +221,7 @@ SCHEMAS: Schemas = {
             "idempotency_key": or_null(TEXT),
             "occurred_at": MOMENT,
             "client": told(or_null(TEXT), "the MCP client that called, as it calls itself"),
+            "replayed": told(YES_NO, "whether a cassette answered in place of the live endpoint"),
         },
     ),
     "TracePage": page_of("TraceRow", "the trace, in the order in which it happened"),

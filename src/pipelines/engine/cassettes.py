@@ -1,0 +1,194 @@
+"""Calls of passthrough tools, recorded on cassettes and replayed from them.
+
+A cassette that is replayed is held in memory, whole and once for all runs. A run keeps to what it held at its
+first replayed call. Recordings that come at the same time are written together, off the event loop.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from pipelines.core.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recorded
+from pipelines.core.cassette_masking import masked, masked_arguments
+from pipelines.core.json_text import JsonObject
+from pipelines.core.live_tools import RECORD, REPLAY, HopFailed, LiveCall, LiveReply
+from pipelines.storage import cassettes
+from pipelines.storage.cassettes import Recording
+from pipelines.storage.connection import Connection
+from pipelines.storage.database import Database
+from pipelines.wire.errors import CassetteMiss
+
+MOST_HELD = 256 * 1024 * 1024  # bytes of all cassettes in memory
+MOST_RUNS = 50_000  # whose cassette is remembered; of others it is looked up again
+_LOADED_AT_ONCE = 2_000  # calls, or
+_CHARACTERS_AT_ONCE = 4 * 1024 * 1024
+_BESIDES_LINE = 300  # bytes that a held call takes beside its line
+
+Version: TypeAlias = tuple[int, int]  # a cassette's id and revision
+
+
+class Tape(NamedTuple):
+    """A cassette in memory: each recorded call as its line, by what is asked and the how-manieth time."""
+
+    lines: Mapping[tuple[str, int], str]
+    weight: int
+
+
+class Cassettes:
+    """Every cassette that runs of this process use."""
+
+    def __init__(self, database: Database, *, now: Callable[[], str], most_held: int = MOST_HELD) -> None:
+        self._database = database
+        self._now = now
+        self._most_held = most_held
+        self._held: OrderedDict[Version, Tape] = OrderedDict()
+        self._loading: dict[Version, asyncio.Task[Tape]] = {}
+        self._of_runs: OrderedDict[int, Version] = OrderedDict()
+        self._recordings: list[tuple[int, Recording]] = []
+        self._recorded: asyncio.Future[None] | None = None  # of those that wait now
+        self._writing: asyncio.Task[None] | None = None
+
+    async def replay(self, call: LiveCall, secrets: Sequence[str] = ()) -> LiveReply | None:
+        """What was recorded for this call: an answer, or HopFailed as it was. Where it was not recorded:
+        CassetteMiss if the run may only replay, else None."""
+        tape = await self._tape(call)
+        arguments = masked_arguments(call.arguments, secrets)
+        line = tape.lines.get((call_key(call.declared_name, arguments), call.asked_before + 1))
+        if line is not None:
+            return _reply(RecordedCall.from_stored(line), call.cassette)
+        if call.mode != REPLAY:
+            return None
+        raise CassetteMiss(await asyncio.to_thread(_missed, call, arguments, tape))
+
+    async def record(
+        self, call: LiveCall, reply: LiveReply | HopFailed, secrets: Sequence[str], endpoint_name: str = ""
+    ) -> None:
+        """Write down what a live call came to, masked; returns when it is durable. What was recorded first
+        for a call stays. Nothing is written unless the run records."""
+        if call.mode != RECORD or call.cassette is None:
+            return
+        recorded = _recorded(call, reply, endpoint_name or call.endpoint_id, self._now())
+        recording = await asyncio.to_thread(_recording, call.cassette, recorded, secrets)
+        self._recordings.append((call.org_id, recording))
+        if self._recorded is None:
+            self._recorded = asyncio.get_running_loop().create_future()
+        stored = self._recorded
+        if self._writing is None:
+            self._writing = asyncio.ensure_future(self._write())
+        await asyncio.shield(stored)
+
+    async def close(self) -> None:
+        """What is being recorded is written first."""
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    async def _write(self) -> None:
+        """One group after the other, until nobody waits."""
+        while self._recorded is not None:
+            recordings, stored = self._recordings, self._recorded
+            self._recordings, self._recorded = [], None
+            try:
+                await self._database.write(partial(_record, recordings=recordings, now=self._now()))
+            except Exception as error:  # noqa: BLE001 - told to those who wait for it
+                if not stored.done():
+                    stored.set_exception(error)
+                    stored.exception()  # also where nobody waits any more
+            else:
+                if not stored.done():
+                    stored.set_result(None)
+        self._writing = None
+
+    async def _tape(self, call: LiveCall) -> Tape:
+        version = self._of_runs.get(call.run_id)
+        if version is not None and version in self._held:
+            self._held.move_to_end(version)
+            return self._held[version]
+        find = partial(cassettes.cassette_by_name, org_id=call.org_id, name=call.cassette or "")
+        cassette = await self._database.read(find)
+        if cassette is None:
+            return Tape({}, 0)
+        version = (cassette.id, cassette.revision)
+        self._of_runs[call.run_id] = version
+        self._of_runs.move_to_end(call.run_id)
+        if len(self._of_runs) > MOST_RUNS:
+            self._of_runs.popitem(last=False)
+        return self._held[version] if version in self._held else await self._loaded(version)
+
+    async def _loaded(self, version: Version) -> Tape:
+        """Once, however many runs begin at the same moment."""
+        task = self._loading.get(version)
+        if task is None:
+            task = self._loading[version] = asyncio.ensure_future(self._load(version))
+            task.add_done_callback(lambda done: self._hold(version, done))
+        return await asyncio.shield(task)
+
+    async def _load(self, version: Version) -> Tape:
+        lines: dict[tuple[str, int], str] = {}
+        weight, after_id = 0, 0
+        while True:
+            some = await self._database.read(
+                partial(
+                    cassettes.calls_of_cassette,
+                    cassette_id=version[0],
+                    after_id=after_id,
+                    most=_LOADED_AT_ONCE,
+                    most_characters=_CHARACTERS_AT_ONCE,
+                )
+            )
+            if not some:
+                return Tape(lines, weight)
+            for stored in some:
+                lines[stored.key, stored.occurrence] = stored.line
+                weight += len(stored.line) + _BESIDES_LINE
+            after_id = some[-1].id
+
+    def _hold(self, version: Version, done: "asyncio.Task[Tape]") -> None:
+        del self._loading[version]
+        if done.cancelled() or done.exception() is not None:
+            return
+        self._held[version] = done.result()
+        while len(self._held) > 1 and sum(tape.weight for tape in self._held.values()) > self._most_held:
+            self._held.popitem(last=False)
+
+
+def _reply(recorded: RecordedCall, cassette: str | None) -> LiveReply:
+    if recorded.failure is not None:
+        raise HopFailed(recorded.failure, notes=(*recorded.notes, f"replayed from cassette {cassette}"))
+    return LiveReply(recorded.status or 200, recorded.response, recorded.notes, is_replayed=True)
+
+
+def _missed(call: LiveCall, arguments: JsonObject, tape: Tape) -> str:
+    recorded = map(RecordedCall.from_stored, tape.lines.values())
+    nearest = nearest_recorded(call.declared_name, arguments, call.asked_before + 1, recorded)
+    return f"This call of {call.declared_name} is not on cassette {call.cassette}. {nearest}"
+
+
+def _recorded(call: LiveCall, reply: LiveReply | HopFailed, endpoint: str, now: str) -> RecordedCall:
+    failure = reply.message[:LONGEST_FAILURE] if isinstance(reply, HopFailed) else None
+    return RecordedCall(
+        tool=call.declared_name,
+        arguments=call.arguments,
+        occurrence=call.asked_before + 1,
+        status=reply.status if isinstance(reply, LiveReply) else None,
+        response=reply.response if isinstance(reply, LiveReply) else None,
+        failure=failure,
+        notes=tuple(reply.notes),
+        endpoint=endpoint,
+        endpoint_tool=call.tool_name,
+        recorded_at=now,
+    )
+
+
+def _recording(cassette: str, recorded: RecordedCall, secrets: Sequence[str]) -> Recording:
+    hidden = masked(recorded, secrets)
+    return Recording(cassette, hidden.key, hidden.occurrence, hidden.as_line())
+
+
+def _record(connection: Connection, *, recordings: Sequence[tuple[int, Recording]], now: str) -> None:
+    by_org: dict[int, list[Recording]] = {}
+    for org_id, recording in recordings:
+        by_org.setdefault(org_id, []).append(recording)
+    for org_id, some in by_org.items():
+        cassettes.record_calls(connection, org_id, some, now)

@@ -1,0 +1,206 @@
+"""Recording and replaying on both databases: what is found, what stays, what a miss says, what is held."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.core.live_tools import LIVE, RECORD, REPLAY, REPLAY_OR_LIVE, HopFailed, LiveCall, LiveReply
+from pipelines.engine import cassettes as engine
+from pipelines.engine.cassettes import Cassettes
+from pipelines.storage import cassettes as stored
+from pipelines.storage.database import Database
+from pipelines.storage.keys import add_org
+from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.store import Store
+from pipelines.wire.errors import CassetteMiss
+from private_postgres import Cluster, cluster
+
+pytestmark = pytest.mark.anyio
+NOW = "2026-05-01T12:00:00.000000Z"
+SECRET = "staging-key-7c21f0"
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Cluster]:
+    with cluster() as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "sqlite":
+        return SqliteStore(tmp_path / "odyssey.db")
+    return PostgresStore(request.getfixturevalue("postgres").new_database())
+
+
+@pytest.fixture
+async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
+    database = Database(store)
+    await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")])
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def cassettes(database: Database) -> Cassettes:
+    return Cassettes(database, now=lambda: NOW)
+
+
+def call(
+    mode: str = RECORD, run_id: int = 1, asked_before: int = 0, org_id: int = 1, **arguments: object
+) -> LiveCall:
+    return LiveCall(
+        org_id=org_id,
+        run_id=run_id,
+        endpoint_id="3f0e",
+        tool_name="getOrder",
+        declared_name="get_order",
+        arguments=arguments,  # type: ignore[arg-type]
+        mode=mode,
+        cassette="staging",
+        asked_before=asked_before,
+    )
+
+
+def reply(response: object, status: int = 200) -> LiveReply:
+    return LiveReply(status, response)  # type: ignore[arg-type]
+
+
+async def lines_of(database: Database, org_id: int = 1) -> list[str]:
+    def read(connection):
+        cassette = stored.cassette_by_name(connection, org_id=org_id, name="staging")
+        calls = stored.calls_of_cassette(
+            connection, cassette_id=cassette.id, after_id=0, most=100_000, most_characters=10**9
+        )
+        return cassette, [each.line for each in calls]
+
+    cassette, lines = await database.read(read)
+    assert (cassette.calls, cassette.bytes) == (len(lines), sum(len(line.encode()) for line in lines))
+    return lines
+
+
+async def test_what_was_recorded_is_replayed_by_arguments_and_occurrence(cassettes):
+    await cassettes.record(call(order_id="1"), reply({"status": "paid"}), [])
+    await cassettes.record(call(order_id="1", asked_before=1), reply({"status": "shipped"}, 201), [])
+    await cassettes.record(call(order_id="2"), HopFailed("No answer came.", notes=("reset",)), [])
+    first = await cassettes.replay(call(REPLAY, run_id=2, order_id="1"))
+    assert first == LiveReply(200, {"status": "paid"}, (), is_replayed=True)
+    second = await cassettes.replay(call(REPLAY, run_id=2, asked_before=1, order_id="1"))
+    assert second == LiveReply(201, {"status": "shipped"}, (), is_replayed=True)
+    with pytest.raises(HopFailed, match=r"No answer came\.") as failed:
+        await cassettes.replay(call(REPLAY, run_id=2, order_id="2"))
+    assert failed.value.notes == ("reset", "replayed from cassette staging")
+
+
+async def test_a_miss_names_the_nearest_call_or_lets_the_live_one_go(cassettes):
+    await cassettes.record(call(order_id="1"), reply({}), [])
+    with pytest.raises(CassetteMiss) as missed:
+        await cassettes.replay(call(REPLAY, run_id=2, order_id="2"))
+    assert missed.value.code == "cassette_miss"
+    assert missed.value.message == (
+        "This call of get_order is not on cassette staging. The nearest recorded call of get_order has other"
+        ' arguments: `order_id` was "1".'
+    )
+    assert await cassettes.replay(call(REPLAY_OR_LIVE, run_id=3, order_id="2")) is None
+
+
+async def test_a_cassette_that_is_not_there_misses_everything(cassettes):
+    with pytest.raises(CassetteMiss, match="Nothing was recorded"):
+        await cassettes.replay(call(REPLAY, order_id="1"))
+    assert await cassettes.replay(call(REPLAY_OR_LIVE, order_id="1")) is None
+
+
+async def test_only_runs_that_record_write(cassettes, database):
+    for mode in (LIVE, REPLAY, REPLAY_OR_LIVE):
+        await cassettes.record(call(mode, order_id="1"), reply({}), [])
+    assert await database.read(lambda c: stored.cassette_by_name(c, org_id=1, name="staging")) is None
+
+
+async def test_the_first_recording_of_a_call_stays(cassettes, database):
+    await cassettes.record(call(n=1, run_id=1), reply("first"), [])
+    await cassettes.record(call(n=1.0, run_id=2), reply("second"), [])
+    (line,) = await lines_of(database)
+    assert '"response":"first"' in line
+    assert '"endpoint":"3f0e","endpoint_tool":"getOrder"' in line
+
+
+async def test_runs_that_record_at_once_lose_nothing_and_are_written_in_groups(cassettes, database):
+    before = database.groups_stored
+    recording = [
+        cassettes.record(call(n=number % 40, run_id=number), reply(number), [], "orders-api")
+        for number in range(200)
+    ]
+    await asyncio.gather(*recording)
+    assert len(await lines_of(database)) == 40
+    assert database.groups_stored - before < 100
+
+
+async def test_no_secret_is_written(cassettes, database):
+    jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+    await cassettes.record(
+        call(key=SECRET, token=jwt), reply({"echo": f"key={SECRET}", "jwt": [jwt]}), [SECRET]
+    )
+    await cassettes.record(call(n=2), HopFailed(f"refused {SECRET}", notes=(SECRET,)), [SECRET])
+    text = "\n".join(await lines_of(database))
+    assert SECRET not in text
+    assert jwt not in text
+    # And yet it is found: by the token that the agent has, and by the one that a masked reply gave it.
+    replayed = await cassettes.replay(call(REPLAY, run_id=2, key=SECRET, token=jwt), [SECRET])
+    given = replayed.response["jwt"][0]
+    again = await cassettes.replay(call(REPLAY, run_id=2, key="[secret]", token=given))
+    assert again == replayed
+
+
+async def test_orgs_do_not_share_cassettes(cassettes):
+    await cassettes.record(call(n=1), reply("of one"), [])
+    with pytest.raises(CassetteMiss):
+        await cassettes.replay(call(REPLAY, run_id=9, org_id=2, n=1))
+
+
+async def test_a_run_keeps_to_what_the_cassette_held_at_its_first_call(cassettes):
+    await cassettes.record(call(n=1), reply("one"), [])
+    assert (await cassettes.replay(call(REPLAY, run_id=2, n=1))).response == "one"
+    await cassettes.record(call(n=2), reply("two"), [])
+    with pytest.raises(CassetteMiss):
+        await cassettes.replay(call(REPLAY, run_id=2, n=2))
+    assert (await cassettes.replay(call(REPLAY, run_id=3, n=2))).response == "two"
+
+
+async def test_a_cassette_is_read_once_for_all_runs_and_memory_is_bounded(database, monkeypatch):
+    reads = 0
+    calls_of_cassette = stored.calls_of_cassette
+
+    def counted(*args, **kwargs):
+        nonlocal reads
+        reads += 1
+        return calls_of_cassette(*args, **kwargs)
+
+    monkeypatch.setattr(engine.cassettes, "calls_of_cassette", counted)
+    cassettes = Cassettes(database, now=lambda: NOW, most_held=1_000)
+    for name in ("staging", "other"):
+        await cassettes.record(replace(call(n=1), cassette=name), reply("x" * 900), [])
+    await asyncio.gather(*(cassettes.replay(call(REPLAY, run_id=run, n=1)) for run in range(50)))
+    assert reads == 2  # one with its calls, one that says there are no more
+    await cassettes.replay(replace(call(REPLAY, run_id=99, n=1), cassette="other"))
+    assert len(cassettes._held) == 1
+    assert (await cassettes.replay(call(REPLAY, run_id=3, n=1))).response == "x" * 900
+
+
+async def test_a_full_cassette_takes_no_more_and_says_how_many_it_dropped(cassettes, database, monkeypatch):
+    monkeypatch.setattr(stored, "MAX_CALLS", 2)
+    for number in range(4):
+        await cassettes.record(call(n=number), reply(number), [])
+    assert len(await lines_of(database)) == 2
+    cassette = await database.read(lambda c: stored.cassette_by_name(c, org_id=1, name="staging"))
+    assert cassette.dropped == 2
+
+
+async def test_a_recording_that_cannot_be_stored_is_told(cassettes, database):
+    await database.write(lambda connection: connection.execute("DROP TABLE cassette_calls"))
+    with pytest.raises(Exception, match=r"cassette_calls|could not be stored"):
+        await cassettes.record(call(n=1), reply(1), [])
+    await cassettes.close()
