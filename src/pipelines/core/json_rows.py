@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import MAX_DEPTH, InvalidJson, Json, loads, loads_own
+from pipelines.core.json_text import MAX_DEPTH, InvalidJson, Json, loads, loads_own, nested_pattern
 
 READ_AT_ONCE = 256 * 1024  # bytes of rows that are checked together: small ones by the hundred
 
@@ -18,12 +18,10 @@ _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _value() -> bytes:
-    """One value up to a comma or bracket that is not its own. Which bracket closes which is not looked at."""
-    inner = rb'[^"{}\[\]]++|' + _STRING
-    nested = inner
-    for _ in range(MAX_DEPTH - 3):  # a row stands in an array, which may stand in an object
-        nested = inner + rb"|[\[{](?:" + nested + rb")*+[\]}]"
-    return rb'(?:[^"{}\[\],]++|' + _STRING + rb"|[\[{](?:" + nested + rb")*+[\]}])*+"
+    """One value up to a comma or bracket that is not its own."""
+    # A row stands in an array, which may stand in an object; its own brackets are written here.
+    inner = nested_pattern(MAX_DEPTH - 3)
+    return rb'(?:[^"{}\[\],]++|' + _STRING + rb"|[\[{](?:" + inner + rb")*+[\]}])*+"
 
 
 _VALUE = re.compile(_value())
@@ -78,9 +76,10 @@ class JsonRows:
         data, at, last = self._data, self._array.start + 1, self._array.end - 1
         if _BLANK.fullmatch(data, at, last):
             return
-        found = 0
+        found, are_many = 0, True
         while True:
-            many = _MANY_VALUES.match(data, at, last) if found >= singly else None
+            many = _MANY_VALUES.match(data, at, last) if are_many and found >= singly else None
+            are_many = are_many and (found < singly or many is not None)  # else the rest is looked at once
             end = many.end() - 1 if many is not None else _end_of_value(data, at, last)
             count = 1 if many is None else _MANY
             found += count
