@@ -69,8 +69,8 @@ def messages_of_a_mebibyte(tenant: Tenant) -> None:
 @kind("Q-lists", seconds=1.5)
 def lists_of_large_tools(tenant: Tenant) -> None:
     """Tools of megabytes, listed fifty times in one message, by several at once."""
-    properties = {f"p{at}": {"type": "string"} for at in range(tenant.size(20_000, 100_000))}
-    run = tenant.run_of([ECHO, tool("large", properties)])
+    large = [tool(f"t{at}", {"x": {"description": "d" * 6_000}}) for at in range(tenant.size(300, 1_000))]
+    run = tenant.run_of([ECHO, *large])
     raw = json.dumps([_message("tools/list", {}, at) for at in range(50)]).encode()
     one = json.dumps(_message("tools/list", {})).encode()
     tenant.together(lambda each: _post(run, each, "lists of large tools"), [raw, one] * 4, at_once=8)
