@@ -29,7 +29,13 @@ SPAN = {
 }
 AGENT_CODE = "def run(task_input, *, proxy_url, run_token):\n    return 'Done.'\n"
 #: What has no JSON to show.
-WITHOUT_EXAMPLE = {"download_agent_code 200", "watch_batch 200", "watch_matrix 200", "get_metrics 200"}
+WITHOUT_EXAMPLE = {
+    "download_agent_code 200",
+    "watch_batch 200",
+    "watch_matrix 200",
+    "get_metrics 200",
+    "export_cassette 200",
+}
 
 
 @pytest.fixture
@@ -282,6 +288,12 @@ def keys_and_server(api: Api) -> None:
     secret = api.post("/api/credentials", {"name": "SHOP_KEY", "value": "a-long-secret"}, 201)
     api.get("/api/credentials")
     assert api.client.delete(f"/api/credentials/{secret['id']}").status_code == 204
+    line = {"tool": "get_order", "arguments": {"order_id": "4521"}, "response": {"status": "shipped"}}
+    assert api.client.put("/api/cassettes/staging", content=json.dumps(line)).status_code == 200
+    api.get("/api/cassettes")
+    assert api.client.get("/api/cassettes/staging").status_code == 200
+    api.post("/api/cassettes/staging/verify", {})
+    assert api.client.delete("/api/cassettes/staging").status_code == 204
     for path in (
         "/api/v1/whoami",
         "/health",

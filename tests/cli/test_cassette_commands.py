@@ -77,7 +77,7 @@ def test_verifying_says_what_was_not_asked_and_that_nothing_is_known(look: Look)
     look("cassette", "import", "staging.jsonl")
     report = look.api.post("/api/cassettes/staging/verify", {})
     assert {each["reason"] for each in report["skipped"]} == {
-        "there is no endpoint `shop` here",
+        "there is no endpoint `orders` here",
         "its line names no endpoint",
     }
     assert "Nothing was asked again" in look("cassette", "verify", "staging", code=3)

@@ -1,12 +1,14 @@
 """Tool endpoints over the API: registered, discovered, drifted, called, bound, and refused."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from desk import TASK, TOOLS, House, Org, Row, answered, every_item, refused
+from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
 from live_service import Service, ServiceEndpoint, listed, served
+from loop_watch import MOST_LAG_S, least_lag
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"
@@ -298,6 +300,8 @@ async def test_a_change_is_asked_for_its_tools_anew(org: Org, service: Service) 
     changed = answered(await org.client.put(path, json={"config": config}))
     assert (changed["drifted"], changed["version"]) == (1, endpoint["version"] + 1)
     assert changed["content_hash"] != endpoint["content_hash"]
+    error = refused(await org.client.put(path, json={"colour": "red"}), 422, "invalid_request")
+    assert [problem["path"] for problem in error["details"]] == ["/colour"]
     error = refused(await org.client.put(path, json={"type": "mcp_server"}), 422, "invalid_request")
     assert any("type cannot be changed" in problem["message"] for problem in error["details"])
 
@@ -352,3 +356,38 @@ async def test_a_tool_that_is_gone_and_was_accepted_so_still_holds_up_its_agent(
     manual = {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"]}
     error = refused(await org.client.post("/api/runs", json=manual), 409, "endpoint_drift")
     assert error["details"]["tools"][0]["drift"] == "gone"
+    assert "Bind the tool elsewhere" in error["message"]
+
+
+async def test_names_and_ids_that_no_endpoint_can_have_are_not_there(org: Org) -> None:
+    refused(await org.client.get(f"{ENDPOINTS}/%00"), 404, "not_found")
+    refused(await org.client.delete(f"{ENDPOINTS}/%00"), 404, "not_found")
+    refused(await org.client.get(ENDPOINTS, params={"name": "\0"}), 422, "invalid_request")
+
+
+async def test_a_large_document_leaves_the_loop_free(org: Org, service: Service) -> None:
+    text = "x: é" * (4 * MEBIBYTE)  # 20 MiB, and the translator is not asked here
+
+    async def registered() -> Row:
+        config = {"base_url": service.url, "spec": text}
+        name = f"large-{len(ServiceEndpoint.opened)}"
+        body = json.dumps({"name": name, "type": "http_openapi", "config": config}, ensure_ascii=False)
+        sent = await org.client.post(
+            ENDPOINTS, content=body.encode(), headers={"Content-Type": "application/json"}
+        )
+        row: Row = answered(sent, 201)
+        return row
+
+    made_row, lag_s = await least_lag(registered)
+    assert lag_s < MOST_LAG_S
+    assert made_row["tools"] == 2
+    assert ServiceEndpoint.opened[-1].values.config["spec"] == text
+
+
+async def test_a_document_with_too_many_values_is_to_be_sent_as_text(org: Org, service: Service) -> None:
+    body = body_of(service)
+    body["config"]["spec"] = {"x": [0] * 300_000}
+    error = refused(await org.client.post(ENDPOINTS, json=body), 422, "invalid_request")
+    assert "as text" in error["details"][0]["hint"]
+    body["config"]["spec"] = "y" * (33 * MEBIBYTE)
+    refused(await org.client.post(ENDPOINTS, json=body), 413, "body_too_large")

@@ -51,8 +51,8 @@ class Server:
             else self._ask("POST", path, **options)
         )
 
-    def put(self, path: str, body: Any) -> Any:
-        return self._ask("PUT", path, json=body)
+    def put(self, path: str, body: Any, **options: Any) -> Any:
+        return self._ask("PUT", path, json=body, **options)
 
     def put_zip(self, path: str, raw: bytes) -> Any:
         return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})

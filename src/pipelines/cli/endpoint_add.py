@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.cli.client import Server
-from pipelines.cli.endpoint_report import ENDPOINTS, find_endpoint, print_endpoint
+from pipelines.cli.endpoint_report import DISCOVERY_S, ENDPOINTS, find_endpoint, print_endpoint
 from pipelines.cli.files import read_text, stop
 
 Body = dict[str, Any]
@@ -31,9 +31,9 @@ def add_endpoint(server: Server, given: Given, *, replace: bool, as_json: bool) 
     body = body_of(given)
     known = find_endpoint(server, given.name) if replace else None
     if known is None:
-        made = server.post(ENDPOINTS, body)
+        made = server.post(ENDPOINTS, body, timeout=DISCOVERY_S)
     else:
-        made = server.put(f"{ENDPOINTS}/{known['id']}", body)
+        made = server.put(f"{ENDPOINTS}/{known['id']}", body, timeout=DISCOVERY_S)
     print_endpoint(made, "changed" if known is not None else "registered", as_json=as_json)
 
 

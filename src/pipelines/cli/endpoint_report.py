@@ -14,6 +14,7 @@ from pipelines.core.authored import did_you_mean
 from pipelines.core.json_text import InvalidJson, loads
 
 ENDPOINTS = "/api/tool-endpoints"
+DISCOVERY_S = 200.0  # the server gives a discovery 180 s: packages may have to be installed for one
 LONGEST = 160  # characters of a description
 LONGEST_VALUE = 120  # of a value in a difference
 Row = dict[str, Any]
@@ -92,7 +93,7 @@ def _accepting(endpoint: Row) -> str:
 
 def discover_tools(server: Server, name: str, *, accept: bool, as_json: bool) -> None:
     endpoint = named_endpoint(server, name)
-    found = server.post(f"{ENDPOINTS}/{endpoint['id']}/discover", {"accept": accept})
+    found = server.post(f"{ENDPOINTS}/{endpoint['id']}/discover", {"accept": accept}, timeout=DISCOVERY_S)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
         return

@@ -24,12 +24,12 @@ MOST_ARGS = 100
 DEFAULT_HEADER = "X-API-Key"
 
 OPENAPI, MCP, CODE = "http_openapi", "mcp_server", "code"
-_CONFIG_FIELDS = {
+_FIELDS_BY_TYPE = {
     OPENAPI: ("base_url", "spec_url", "spec"),
     MCP: ("url", "command", "args", "env_vars"),
     CODE: CODE_FIELDS,
 }
-_ALL_CONFIG_FIELDS = tuple(dict.fromkeys(name for names in _CONFIG_FIELDS.values() for name in names))
+CONFIG_FIELDS = tuple(dict.fromkeys(name for names in _FIELDS_BY_TYPE.values() for name in names))
 #: What of a config can be large. It is kept apart, since a call does not need a spec.
 LARGE_FIELDS = ("spec", "source", "files", "zip")
 _AUTH_FIELDS = {"none": (), "api_key": ("header", "credential"), "bearer": ("credential",)}
@@ -94,7 +94,7 @@ def _read_name(fields: Fields) -> str | None:
 
 def _config_fields(fields: Fields, type: str | None) -> Fields | None:
     """Where the fields of the config are: under `config`, or at the top."""
-    known = _CONFIG_FIELDS[type] if type is not None else _ALL_CONFIG_FIELDS
+    known = _FIELDS_BY_TYPE[type] if type is not None else CONFIG_FIELDS
     if "config" not in fields.body:
         # Of a type that is not known nothing more can be said than what no type has.
         fields.refuse_unknown(("name", "type", "auth", *known))

@@ -22,6 +22,7 @@ from pipelines.storage.tool_endpoints import EndpointHead, ToolEndpoint
 from pipelines.wire.errors import EndpointDrift
 
 BINDING = "passthrough_binding"
+ELSEWHERE = "Bind the tool elsewhere, or set its mode to sandbox: PUT /api/agents/{id}."
 
 
 async def endpoint_facts(platform: Platform, org_id: int, body: JsonObject) -> dict[str, EndpointFacts]:
@@ -85,12 +86,11 @@ async def refuse_drift(platform: Platform, agent: Agent) -> None:
     )
     if found:
         first = found[0]
-        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        more = f" ({len(found) - 1} more are listed)" if len(found) > 1 else ""
         raise EndpointDrift(
             f"Tool `{first['tool']}` passes through to `{first['tool_name']}` of endpoint"
-            f" `{first['endpoint']}`, which {first['what']}{more}. See the differences, then accept them:"
-            f" `pipelines endpoints discover {first['endpoint']} --accept`.",
-            details={"tools": found},
+            f" `{first['endpoint']}`, which {first['what']}{more}. {first.pop('change')}",
+            details={"tools": [{name: each[name] for name in each if name != "change"} for each in found]},
         )
 
 
@@ -101,18 +101,22 @@ def _drift(connection: Connection, org_id: int, tool: Tool) -> Iterator[JsonObje
     named = endpoint.name if endpoint is not None else binding.endpoint_name or binding.endpoint_id
     told: JsonObject = {"tool": tool.name, "endpoint": named, "tool_name": binding.tool_name}
     if endpoint is None:
-        yield told | {"drift": GONE, "what": "is deleted", "differences": []}
+        yield told | {"drift": GONE, "what": "is deleted", "differences": [], "change": ELSEWHERE}
         return
     told["endpoint_id"] = endpoint.id
     known = tool_endpoints.tools_by_name(connection, endpoint.id, [binding.tool_name]).get(binding.tool_name)
     if known is None or known.drift is not None:
-        yield told | _what(known)
+        yield told | _what(known, endpoint)
 
 
-def _what(known: KnownTool | None) -> JsonObject:
+def _what(known: KnownTool | None, endpoint: ToolEndpoint) -> JsonObject:
+    """`change` is what to do about it."""
     if known is None or known.drift == GONE:
-        return {"drift": GONE, "what": "is no longer there", "differences": []}
-    return {"drift": known.drift, "what": "has changed since", "differences": known.differences()}
+        return {"drift": GONE, "what": "is no longer there", "differences": [], "change": ELSEWHERE}
+    command = f"pipelines endpoints discover {endpoint.name} --accept"
+    change = f"Look at the differences, then accept them: `{command}`."
+    told: JsonObject = {"drift": known.drift, "what": "has changed since it was accepted", "change": change}
+    return told | {"differences": known.differences()}
 
 
 def _endpoint(connection: Connection, org_id: int, binding: PassthroughBinding) -> ToolEndpoint | None:

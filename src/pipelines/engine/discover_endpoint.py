@@ -21,6 +21,7 @@ DISCOVERY_S = 180.0  # an environment for the requirements of code may have to b
 MOST_TOOLS = 10_000
 MOST_TOLD = 100  # of the tools that differ
 MOST_NOTES = 200
+LONGEST_ERROR = 2_000
 
 
 class Discovered(NamedTuple):
@@ -40,8 +41,11 @@ async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) 
     try:
         found = await _ask(platform, endpoint)
     except HopFailed as failed:
+        error = failed.message.replace("\0", "\N{REPLACEMENT CHARACTER}")[
+            :LONGEST_ERROR
+        ]  # Postgres takes none
         await platform.database.write(
-            partial(tool_endpoints.fail_discovery, endpoint_id=endpoint.id, error=failed.message)
+            partial(tool_endpoints.fail_discovery, endpoint_id=endpoint.id, error=error)
         )
         raise
     known = await platform.database.read(lambda connection: _all_tools(connection, endpoint.id))

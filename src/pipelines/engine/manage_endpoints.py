@@ -6,6 +6,7 @@ from functools import partial
 from uuid import uuid4
 
 from pipelines.core.authored import Fields
+from pipelines.core.endpoint_config import CONFIG_FIELDS
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import HopFailed
 from pipelines.core.problems import Problem, Refused
@@ -94,6 +95,7 @@ def _change(
 
 async def delete_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> None:
     """409 with the agents that bind it, where there are any."""
+    await find_endpoint(platform, org_id, endpoint_id)
 
     def delete(connection: Connection) -> None:
         held = tool_endpoints.hold_endpoint(connection, org_id, endpoint_id)
@@ -139,18 +141,15 @@ async def discover_tools(
 
 
 async def find_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> ToolEndpoint:
-    found = await platform.database.read(
-        lambda connection: tool_endpoints.endpoint_by_id(connection, org_id, endpoint_id)
-    )
-    if found is None:
-        raise NotFound(f"There is no tool endpoint {endpoint_id[:80]}.")
-    return found
+    return (await find_counted(platform, org_id, endpoint_id)).endpoint
 
 
 async def find_counted(platform: Platform, org_id: int, endpoint_id: str) -> CountedEndpoint:
-    found = await platform.database.read(
-        lambda connection: tool_endpoints.counted_endpoint(connection, org_id, endpoint_id)
-    )
+    found = None
+    if "\0" not in endpoint_id:  # Postgres takes none
+        found = await platform.database.read(
+            lambda connection: tool_endpoints.counted_endpoint(connection, org_id, endpoint_id)
+        )
     if found is None:
         raise NotFound(f"There is no tool endpoint {endpoint_id[:80]}.")
     return found
@@ -159,7 +158,7 @@ async def find_counted(platform: Platform, org_id: int, endpoint_id: str) -> Cou
 async def _merged(platform: Platform, before: ToolEndpoint, body: JsonObject) -> JsonObject:
     """What is not given stays; a config is replaced whole."""
     kept: JsonObject = {"name": before.name, "type": before.type, "auth": before.auth}
-    if body.keys() <= kept.keys():
+    if "config" not in body and not body.keys() & set(CONFIG_FIELDS):
         kept["config"] = await platform.database.read(
             lambda connection: tool_endpoints.whole_config(connection, before)
         )

@@ -9,6 +9,7 @@ from .api import Api, Row
 from .errors import ApiFailed
 
 ENDPOINTS = "/api/tool-endpoints"
+DISCOVERY_S = 200.0  # the server gives a discovery 180 s: packages may have to be installed for one
 
 
 def create_openapi(
@@ -97,7 +98,7 @@ def call(
 
 
 def _posted(api: Api, path: str, body: Mapping[str, Any]) -> Row:
-    answered: Row = api.post(path, body)
+    answered: Row = api.post(path, body, timeout_s=DISCOVERY_S)
     return answered
 
 

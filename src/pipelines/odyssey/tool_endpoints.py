@@ -7,6 +7,7 @@ from typing import Any
 from .api import Api, Row
 from .collected_source import CannotShip as CannotShip
 from .collected_source import collect
+from .endpoint_calls import DISCOVERY_S, ENDPOINTS
 from .endpoint_calls import call as call
 from .endpoint_calls import create_mcp as create_mcp
 from .endpoint_calls import create_openapi as create_openapi
@@ -50,7 +51,7 @@ def create_code(
         "allow_hosts": list(allow_hosts),
     }
     try:
-        made: Row = Api(api_key=api_key, base_url=base_url).post("/api/tool-endpoints", body)
+        made: Row = Api(api_key=api_key, base_url=base_url).post(ENDPOINTS, body, timeout_s=DISCOVERY_S)
     except ApiFailed as failed:
         if failed.status not in (404, 405):
             raise

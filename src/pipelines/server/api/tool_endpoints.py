@@ -1,9 +1,12 @@
 """Tool endpoints: live services, MCP servers and functions that an agent's tools may be passed through to."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from pipelines.core.json_text import JsonObject
+from pipelines.core.problems import Refused
 from pipelines.engine import call_endpoint, manage_endpoints
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
@@ -32,7 +35,7 @@ async def create_tool_endpoint(request: Request, platform: Ours, key: Contributo
 
     Where they cannot be found the endpoint is there without tools, and `discovery_error` says why.
     """
-    body = await read_json_object(request, limit=MAX_ENDPOINT_BYTES)
+    body = await _read_endpoint(request)
     made = await manage_endpoints.create_endpoint(platform, key.org_id, body)
     return answer(made.as_json(), 201)
 
@@ -41,7 +44,9 @@ async def create_tool_endpoint(request: Request, platform: Ours, key: Contributo
 async def list_tool_endpoints(
     platform: Ours,
     key: Viewer,
-    name: Annotated[str | None, Query(description="only the one of this name")] = None,
+    name: Annotated[
+        str | None, Query(max_length=128, pattern=r"^[^\x00]*$", description="only the one of this name")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
@@ -69,7 +74,7 @@ async def change_tool_endpoint(
 
     Another config or auth is asked for its tools anew: those that differ are drift until they are accepted.
     """
-    body = await read_json_object(request, limit=MAX_ENDPOINT_BYTES)
+    body = await _read_endpoint(request)
     changed = await manage_endpoints.change_endpoint(platform, key.org_id, endpoint_id, body)
     return answer(changed.as_json())
 
@@ -118,3 +123,13 @@ async def call_endpoint_tool(
     """Call one tool by hand, on the live endpoint. No answer that can be used: 502 `transport_error`."""
     body = await read_json_object(request)
     return answer(await call_endpoint.call_tool(platform, key.org_id, endpoint_id, body))
+
+
+async def _read_endpoint(request: Request) -> JsonObject:
+    """A large document has too many values to be read here; as one text it has one."""
+    try:
+        return await read_json_object(request, limit=MAX_ENDPOINT_BYTES)
+    except Refused as refused:
+        hint = "send an OpenAPI document as text (`spec`: a JSON string), not as an object"
+        told = [replace(each, hint=hint) if each.hint is not None else each for each in refused.problems]
+        raise Refused(told, refused.what) from None
