@@ -1,5 +1,6 @@
 """Looking at runs from the terminal, and deciding about them: over a real server, read as a person reads."""
 
+import contextlib
 import io
 import json
 import subprocess
@@ -285,6 +286,32 @@ def test_a_batch_is_judged_again_by_corrected_oracles(look: Look, api: Api):
     assert "Earlier verdicts FAIL, by embedded" in shown
     back = look.json("rejudge", str(batch_id), "--own-oracle")
     assert (back["judged"], back["changed"]) == (2, 1)
+
+
+def tries_and_tells(dispatch: Dispatch) -> None:
+    with contextlib.suppress(Exception):  # the connection is closed without a reply
+        dispatch.call("refund_order", {"order_id": "4521"})
+    dispatch.answer("I have tried to refund order 4521.")
+
+
+def test_of_a_conversation_all_that_was_said_is_shown_and_a_time_out_is_no_reply(look: Look, api: Api):
+    late = {
+        "trigger": "after_n_calls",
+        "tool": "refund_order",
+        "n": 1,
+        "error": {"kind": "timeout", "after_ms": 1},
+    }
+    talk = REFUND_TASK | {"scripted_user_turns": ["Thank you."], "failure_rules": [late]}
+    with registered(api, tries_and_tells) as (_, agent_id):
+        dataset = api.dataset(talk, agent_id=int(agent_id))
+        batch_id = api.batch_of(int(agent_id), dataset["id"])
+        api.ended(batch_id)
+    (run,) = api.runs(batch_id)
+    said = look("show", str(run["id"]))
+    part = said.partition("\nSaid\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split(":")[0].strip() for line in part] == ["user", "agent"] * 2
+    assert "→ no reply (504), injected by failure_rules[0]: " in words_of(said)
+    assert fits(said)
 
 
 # Many runs

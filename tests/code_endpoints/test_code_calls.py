@@ -60,6 +60,14 @@ def next_day(parcel: Parcel, /, *, tags: set[str] | None = None) -> Parcel:
     return Parcel(parcel.size, parcel.sent_on + datetime.timedelta(days=1))
 
 
+def places(a: int = 1, b: int = 2, /, *, c: int = 3) -> list[int]:
+    return [a, b, c]
+
+
+def more(first: str, **others: int) -> dict:
+    return {"first": first, **others}
+
+
 def anything(value):
     return value
 
@@ -111,7 +119,8 @@ def test_every_function_of_a_file_is_found_with_its_schemas(desk: Desk, shop: Co
     found = desk.discovered(shop)
     tools = {tool.name: tool for tool in found.tools}
     assert sorted(tools) == [
-        *("anything", "get_price", "get_text", "large", "next_day", "odd", "tell_secret", "with_client")
+        *("anything", "get_price", "get_text", "large", "more", "next_day", "odd", "places", "tell_secret"),
+        "with_client",
     ]
     price = tools["get_price"]
     assert price.description == "The price of one article."
@@ -175,6 +184,12 @@ def test_arguments_become_what_the_hints_say_and_results_plain_json(desk: Desk, 
         "size": "small",
         "sent_on": "2027-01-01",
     }
+
+
+def test_arguments_find_their_places(desk: Desk, shop: CodeEndpoint) -> None:
+    assert desk.response(shop, "places", b=5) == [1, 5, 3]
+    assert desk.response(shop, "places", c=9, a=7) == [7, 2, 9]
+    assert desk.response(shop, "more", first="x", y=1) == {"first": "x", "y": 1}
 
 
 @pytest.mark.parametrize("value", [None, True, 0, 1.5, "", "{not json", [], {"a": [None]}, "é\u2028\x00"])

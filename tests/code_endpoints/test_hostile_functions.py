@@ -2,15 +2,11 @@
 
 import asyncio
 import os
-import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from functions_desk import Desk
+from functions_desk import Desk, local_server
 
 from pipelines.core.live_tools import LiveReply
 from pipelines.engine.code_endpoint import CodeEndpoint
@@ -279,31 +275,6 @@ def test_calls_at_the_same_time_each_have_their_own_sandbox(desk: Desk, count: i
 
 
 # --- the network
-
-
-class Answers(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = f"{self.headers['Host']} {self.path}".encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-
-@contextmanager
-def local_server() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_an_allowed_host_is_reached_plainly_and_through_a_tunnel(desk: Desk) -> None:

@@ -83,6 +83,11 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "has the name of one in `tools.py`",
     ),
     "a variable of the system": ({"source": "x", "env_vars": ["PATH"]}, "/config/env_vars", "is set by"),
+    "a variable of the proxy": (
+        {"source": "x", "env_vars": {"https_proxy": "K_1"}},
+        "/config/env_vars/https_proxy",
+        "is set by",
+    ),
     "a secret itself": (
         {"source": "x", "env_vars": {"KEY": "sk-very secret"}},
         "/config/env_vars/KEY",

@@ -189,6 +189,22 @@ def test_a_file_that_registers_itself_when_imported_is_refused_and_a_guarded_one
     assert list(collect([project("guarded").f]).files) == ["guarded.py"]
 
 
+def test_a_module_that_is_run_is_shipped_where_it_would_be_imported_from(tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (tmp_path / "pack" / "texts.py").write_text("A = 1\n")
+    (tmp_path / "pack" / "tools.py").write_text(
+        "from .texts import A\ndef f(): return A\nif __name__ == '__main__':\n"
+        "    from pipelines.odyssey.collected_source import collect\n"
+        "    print(sorted(collect([f]).files), collect([f]).functions)\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-m", "pack.tools"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == ("['pack/__init__.py', 'pack/texts.py', 'pack/tools.py'] ['pack/tools.py:f']\n"), (
+        done.stderr
+    )
+
+
 def test_no_functions_are_refused() -> None:
     with pytest.raises(CannotShip, match="no functions were given"):
         collect([])

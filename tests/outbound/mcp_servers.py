@@ -27,6 +27,7 @@ class Desk:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     headers: list[dict[str, str]] = field(default_factory=list)
+    ports: set[int] = field(default_factory=set)  # from which it was called
     port: int = 0
     bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
 
@@ -44,6 +45,7 @@ class Desk:
         arguments = params.arguments or {}
         self.calls.append((params.name, arguments))
         self.headers.append(dict(ctx.request.headers))
+        self.ports.add(ctx.request.client.port)
         handler = getattr(self, f"do_{params.name}", None)
         if handler is None:
             return text("unknown tool", is_error=True)

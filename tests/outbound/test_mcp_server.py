@@ -111,6 +111,14 @@ async def test_one_session_serves_many_calls_at_once(desk):
         assert (await waiting).response == "went on"
 
 
+async def test_connections_are_used_again_also_behind_a_stream(desk):
+    async with endpoint(desk.url) as called:
+        for _ in range(20):
+            await called.call(named("progresses"), {"steps": 1, "each_s": 0})
+            await asyncio.sleep(0.01)  # an agent thinks
+    assert len(desk.ports) < 10
+
+
 async def test_a_call_that_is_cancelled_ends_at_the_server(desk):
     async with endpoint(desk.url) as called:
         waiting = asyncio.create_task(called.call(named("waits"), {}))

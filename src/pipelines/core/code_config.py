@@ -89,7 +89,7 @@ def read_env_vars(fields: Fields) -> dict[str, str]:
     found: dict[str, str] = {}
     for variable, credential in pairs.items():
         place = fields.at("env_vars") + (pointer([variable]) if isinstance(given, dict) else "")
-        complaint = name_complaint(variable)
+        complaint = name_complaint(variable) or _set_by_us(variable)
         if complaint is not None:
             fields.problems.append(Problem(path=place, message=f"`{variable[:120]}` {complaint}"))
         elif not isinstance(credential, str):
@@ -105,6 +105,11 @@ def read_env_vars(fields: Fields) -> dict[str, str]:
     if len(pairs) > MOST_SECRETS:
         fields.refuse("env_vars", f"`env_vars` names more than {MOST_SECRETS} credentials")
     return found
+
+
+def _set_by_us(variable: str) -> str | None:
+    is_ours = variable.upper() in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE")
+    return "is set by the platform: the way to `allow_hosts`" if is_ours else None
 
 
 def _read_code(fields: Fields) -> tuple[bytes, tuple[str, ...]]:

@@ -6,24 +6,24 @@ by `json_text` as ever. A text that the pattern does not fit is left to whoever 
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import MAX_DEPTH, InvalidJson, Json, loads, loads_own
+from pipelines.core.json_text import MAX_DEPTH, InvalidJson, Json, loads, loads_own, nested_pattern
 
 READ_AT_ONCE = 256 * 1024  # bytes of rows that are checked together: small ones by the hundred
+SMALL_ROW = 256  # bytes: after such a one the next are looked at by the thousand
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _value() -> bytes:
-    """One value up to a comma or bracket that is not its own. Which bracket closes which is not looked at."""
-    inner = rb'[^"{}\[\]]++|' + _STRING
-    nested = inner
-    for _ in range(MAX_DEPTH - 3):  # a row stands in an array, which may stand in an object
-        nested = inner + rb"|[\[{](?:" + nested + rb")*+[\]}]"
-    return rb'(?:[^"{}\[\],]++|' + _STRING + rb"|[\[{](?:" + nested + rb")*+[\]}])*+"
+    """One value up to a comma or bracket that is not its own."""
+    # It stands in an array or an object, and its own brackets are written here.
+    inner = nested_pattern(MAX_DEPTH - 2)
+    return rb'(?:[^"{}\[\],]++|' + _STRING + rb"|[\[{](?:" + inner + rb")*+[\]}])*+"
 
 
 _VALUE = re.compile(_value())
@@ -78,11 +78,15 @@ class JsonRows:
         data, at, last = self._data, self._array.start + 1, self._array.end - 1
         if _BLANK.fullmatch(data, at, last):
             return
-        found = 0
+        found, is_small, many_from = 0, False, singly
         while True:
-            many = _MANY_VALUES.match(data, at, last) if found >= singly else None
+            many = None
+            if is_small and found >= many_from:
+                many = _MANY_VALUES.match(data, at, last)
+                many_from = many_from if many is not None else sys.maxsize  # so few are looked at one by one
             end = many.end() - 1 if many is not None else _end_of_value(data, at, last)
             count = 1 if many is None else _MANY
+            is_small = end - at <= SMALL_ROW * count
             found += count
             yield Span(at, end), count
             if end == last:

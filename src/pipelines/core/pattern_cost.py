@@ -64,7 +64,7 @@ def patterns_in(value: Json, path: str = "") -> Iterator[PatternAt]:
                     seen.add(found.pattern)
                     yield found
             pending.extend(
-                (below, place + pointer([key]))
+                (below, f"{place}/{key}" if key.isidentifier() else place + pointer([key]))
                 for key, below in node.items()
                 if isinstance(below, (dict, list))  # places are the most of the work
             )

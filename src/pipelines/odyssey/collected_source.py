@@ -222,9 +222,11 @@ def _is_installed(module: ModuleType) -> bool:
 def _rooted(module: ModuleType) -> tuple[Path, str]:
     """The folder that the module is imported from, and its path below it."""
     file = Path(str(module.__file__)).resolve()
-    if module.__name__ == "__main__":
-        return file.parent, file.name
-    depth = module.__name__.count(".") + (file.name == "__init__.py")
+    name = module.__name__
+    if name == "__main__":
+        spec = getattr(module, "__spec__", None)  # there is one for `python -m`
+        name = spec.name if spec is not None else file.stem
+    depth = name.count(".") + (file.name == "__init__.py")
     root = file.parents[depth]
     return root, file.relative_to(root).as_posix()
 

@@ -18,6 +18,7 @@ MOST_MESSAGES = 5_000  # in one stream: each costs a fraction of a millisecond o
 
 #: What goes wrong between the two sides; OSError: TLS breaks raw.
 NETWORK_ERRORS = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, OSError)
+ENDS_WITHIN_S, MOST_REST_BYTES = 0.05, 64 * 1024  # a stream whose answer has come
 READ_ASIDE_BYTES = 256 * 1024
 _FAILED = -32603  # JSON-RPC's internal error
 P = ParamSpec("P")
@@ -79,6 +80,7 @@ class Events(httpx2.AsyncByteStream):
 
     def __init__(self, answer: httpcore2.Response, exchange: Exchange) -> None:
         self._answer = answer
+        self._pieces = _pieces(answer)
         self._exchange = exchange
         self._messages = 0
         self._utf8 = codecs.getincrementaldecoder("utf-8")()  # the package would replace what it cannot read
@@ -86,13 +88,12 @@ class Events(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         exchange = self._exchange
         try:
-            async with aclosing(_pieces(self._answer)) as pieces:
-                async for piece in pieces:
-                    exchange.took += len(piece)
-                    exchange.fault = self._complaint(piece)
-                    if exchange.fault is not None or exchange.is_over:
-                        return
-                    yield piece
+            async for piece in self._pieces:
+                exchange.took += len(piece)
+                exchange.fault = self._complaint(piece)
+                if exchange.fault is not None or exchange.is_over:
+                    return
+                yield piece
         except NETWORK_ERRORS:
             exchange.fault = "broke the connection while it answered"
 
@@ -109,8 +110,23 @@ class Events(httpx2.AsyncByteStream):
         return None
 
     async def aclose(self) -> None:
-        with suppress(*NETWORK_ERRORS):
-            await self._answer.aclose()
+        """Behind an answer the stream mostly ends at once; if its end is read, the connection can be kept."""
+        try:
+            if self._exchange.fault is None:
+                with suppress(TimeoutError, *NETWORK_ERRORS):
+                    async with asyncio.timeout(ENDS_WITHIN_S):
+                        await self._rest()
+        finally:
+            with suppress(*NETWORK_ERRORS):
+                await self._pieces.aclose()
+                await self._answer.aclose()
+
+    async def _rest(self) -> None:
+        left = MOST_REST_BYTES
+        async for piece in self._pieces:
+            left -= len(piece)
+            if left < 0:
+                return
 
 
 async def _pieces(answer: httpcore2.Response) -> AsyncGenerator[bytes, None]:

@@ -5,7 +5,6 @@ again is told by `is_reusable`; whoever has one that is not closes it.
 """
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,12 +23,16 @@ from pipelines.sandbox.stock import Held
 from pipelines.sandbox.verdicts import out_of_memory, read_frame, without_frame
 
 LOADS_WITHIN_S = 60.0  # imports of large packages on a cold machine take ten of them
+#: Of the process that imports and forks, in all its life: it needs a few milliseconds for a call, so what is
+#: over this is a timer or a handler of the code that runs while nobody watches.
+OWN_CPU_S = 120
+MOST_CALLS = 1_000  # after which it is replaced by a new one
 TIDIES_WITHIN_S = 5.0  # killing what a call started takes a millisecond
 #: Of one call. Results are what a live answer may be, prints what a trace row can carry.
 CALL_LIMITS = Limits(wall_s=60.0, result_bytes=MEBIBYTE, output_bytes=8 * 1024, connections=16)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, weakref_slot=True)
 class Program:
     """What is imported, and in which surroundings. Two are never taken for the same: each has its own
     sandboxes, and no org's calls come to another's."""
@@ -79,6 +82,7 @@ class FunctionBox:
         self._held = held
         self.forks = False  # whether calls leave it as it was
         self._has_answered = False
+        self._calls = 0
         self.is_reusable = False
         self.expiry: asyncio.TimerHandle | None = None
 
@@ -93,7 +97,7 @@ class FunctionBox:
         message = {
             **self._pool.surroundings(self._held, program.environment, dict(program.env) | _proxied(port)),
             "files": list(program.files),
-            "limits": self._pool.limits(program.limits),
+            "limits": self._pool.limits(program.limits) | {"cpu_s": OWN_CPU_S},
             "is_isolated": self._held.folder is None,
         }
         limits = replace(program.limits, wall_s=LOADS_WITHIN_S)
@@ -106,16 +110,13 @@ class FunctionBox:
         """One call, or a look at the functions."""
         program = self.program
         limits = replace(program.limits, wall_s=wall_s or program.limits.wall_s)
-        cpu = {"cpu_s": math.ceil(limits.wall_s) + 1}
-        whole = {
-            **message,
-            "limits": self._pool.limits(limits) | cpu,
-            "result_bytes": limits.result_bytes,
-        }
+        told = {"limits": self._pool.limits(limits), "result_bytes": limits.result_bytes}
+        whole = {**message, **told}
+        self._calls += 1
         self.is_reusable = False
         answered = await self._answered(whole, limits, serve)
         if self.forks and self._has_answered and self.is_alive:
-            self.is_reusable = await self._is_clean()
+            self.is_reusable = await self._is_clean() and self._calls < MOST_CALLS
         return answered
 
     async def _answered(self, message: dict[str, Any], limits: Limits, serve: Serve) -> Answered:

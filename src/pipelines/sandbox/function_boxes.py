@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from typing import Any
+from weakref import WeakSet
 
 from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.json_text import JsonObject
 from pipelines.sandbox.door import Serve
 from pipelines.sandbox.function_box import Answered, CannotLoad, FunctionBox, Program, layout_of
 from pipelines.sandbox.job import CodeError, CodeErrorKind
-from pipelines.sandbox.pool import SandboxPool, most_at_once
+from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.sandbox import StartFailed
 
 MOST_IDLE = 8  # in all: 10 to 40 MiB each, with what they have imported
@@ -24,13 +25,12 @@ class FunctionBoxes:
     """One per server process. Calls have slots of their own: a code agent that holds a sandbox may wait for
     a call, which must never wait for that sandbox."""
 
-    def __init__(self, pool: SandboxPool, *, most_running: int | None = None, idle_s: float = IDLE_S) -> None:
-        at_once = most_running or most_at_once()
+    def __init__(self, pool: SandboxPool, *, idle_s: float = IDLE_S) -> None:
         self._pool = pool
-        self._slots = FairSlots(at_once, guests=-(-at_once // 4))
+        self._slots = FairSlots(pool.at_once, guests=-(-pool.at_once // 4))
         self._idle_s = idle_s
         self._idle: list[FunctionBox] = []  # the one used last is last
-        self._gone: set[Program] = set()
+        self._gone: WeakSet[Program] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
         #: Calls that are at their sandbox now.
@@ -57,7 +57,7 @@ class FunctionBoxes:
                 self._give_back(box)
 
     def forget(self, program: Program) -> None:
-        """Nobody will call it any more."""
+        """Nobody will call it any more; what is being called ends, and is not kept."""
         self._gone.add(program)
         for box in [box for box in self._idle if box.program is program]:
             self._idle.remove(box)

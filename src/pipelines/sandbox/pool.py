@@ -72,8 +72,8 @@ class SandboxPool:
         self._idle_s = idle_s
         self._groups = groups
         self._hidden = hidden
-        at_once = most_running or most_at_once()
-        self._running = FairSlots(at_once, guests=-(-at_once // 4))
+        self.at_once = most_running or most_at_once()
+        self._running = FairSlots(self.at_once, guests=-(-self.at_once // 4))
         self._launcher = Launcher()
         self._stock: Stock | None = None
         #: What was found out at the start; None before.

@@ -116,6 +116,16 @@ def test_a_body_without_arguments_is_sent_only_where_it_is_required(required, se
     assert ("Content-Type" in request.headers) == required
 
 
+def test_a_body_of_numbers_and_texts_as_they_are():
+    tool = only_tool(one_operation(method="post", requestBody=body({"type": "array"})))
+    assert (
+        request_of(tool, body=[10**30, 0.1, "é\u2028"]).body
+        == '[1000000000000000000000000000000,0.1,"é\u2028"]'.encode()
+    )
+    with pytest.raises(ValueError, match="`body` has a value that JSON cannot say"):
+        request_of(tool, body=["\ud800"])
+
+
 def test_json_is_chosen_among_media_types():
     content = {
         "application/xml": {"schema": {"type": "string"}},
@@ -443,11 +453,27 @@ def test_names_are_the_operations_own_or_as_near_as_can_be():
     }
     assert len(by_place["POST", "/c"]) == 128
     assert all(NAME.fullmatch(name) for name in by_place.values())
-    assert (
-        "the operationId `repos/list for-org` (POST /a) is the tool `repos_list_for-org`" in discovery.notes
+    assert [tool.call.get("operation_id") for tool in discovery.tools][:2] == [
+        "listOrders",
+        "repos/list for-org",
+    ]
+    why = "an operation with an operationId that no tool can have, or that two have"
+    assert f"`repos/list for-org` (POST /a) is `repos_list_for-org`: {why}" in discovery.notes
+    assert f"`listOrders` (GET /b/{{id}}) is `listOrders_get_b_id`: {why}" in discovery.notes
+    unnamed = "an operation without an operationId, named by method and path"
+    assert f"DELETE /b/{{id}} is `delete_b_id`: {unnamed}" in discovery.notes
+
+
+def test_what_is_left_out_is_told_before_a_thousand_names():
+    paths = {f"/{at}": {"get": {"operationId": f"a/{at}", "responses": OK}} for at in range(1_000)}
+    paths["/bad"] = {"get": {"operationId": "bad", "parameters": "all"}}
+    notes = found(document(paths)).notes
+    assert notes[0].startswith("GET /bad: left out: ")
+    assert notes[1].startswith(
+        "`a/0` (GET /0) is `a_0`: an operation with an operationId that no tool can have"
     )
-    assert "the operationId `listOrders` (GET /b/{id}) is the tool `listOrders_get_b_id`" in discovery.notes
-    assert "DELETE /b/{id} has no operationId; its tool is `delete_b_id`" in discovery.notes
+    assert notes[-1].startswith("990 more operations with an operationId that no tool can have")
+    assert len(notes) == 12
 
 
 def test_a_document_that_gains_an_operation_keeps_its_names():

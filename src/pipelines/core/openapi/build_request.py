@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pipelines.core.authored import quoted
-from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.openapi.forms import Written, from_base64, multipart, urlencoded
 from pipelines.core.openapi.operation import Body, Operation, Parameter
 from pipelines.core.openapi.styles import (
@@ -21,6 +21,7 @@ from pipelines.core.openapi.styles import (
     encoded,
     header_text,
     is_json_type,
+    json_bytes,
     path_text,
     query_pairs,
 )
@@ -205,7 +206,7 @@ def _written(body: Body, value: Json, name: str) -> Written:
     if body.is_binary:
         return Written(body.media_type, from_base64(value, name))
     if is_json_type(media_type):
-        return Written(body.media_type, dumps(value))
+        return Written(body.media_type, json_bytes(value, name))
     encodings = dict(body.encodings)
     if isinstance(value, dict) and media_type == "application/x-www-form-urlencoded":
         return urlencoded(value, encodings)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from urllib.parse import quote_plus
 
 from pipelines.core.authored import kind
-from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.openapi.operation import Encoding
-from pipelines.core.openapi.styles import CannotBuild, content_text, query_pairs, scalar_text
+from pipelines.core.openapi.styles import CannotBuild, content_text, json_bytes, query_pairs, scalar_text
 
 _PLAIN = Encoding()
 _IN_QUOTES = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers write names
@@ -49,7 +49,7 @@ def _text(value: Json, name: str, content: str | None) -> str:
         # `encoding` may list several types; the first is as good as any.
         first = content.partition(",")[0].strip()
         return content_text(value, first, name) if isinstance(value, (dict, list)) else _plain(value, name)
-    return dumps(value).decode() if isinstance(value, (dict, list)) else _plain(value, name)
+    return json_bytes(value, name).decode() if isinstance(value, (dict, list)) else _plain(value, name)
 
 
 def _plain(value: Json, name: str) -> str:

@@ -103,12 +103,14 @@ class Operation:
     path: str  # the template
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
+    operation_id: str | None = None  # the document's own name for it, for people
     accept: str = "application/json, */*;q=0.5"
     #: Names in a query that prove who asks, by the document's security schemes: no argument sets one.
     guarded: tuple[str, ...] = ()
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {"method": self.method, "path": self.path}
+        body |= {"operation_id": self.operation_id} if self.operation_id is not None else {}
         body["parameters"] = [parameter.as_json() for parameter in self.parameters]
         body |= {"body": self.body.as_json()} if self.body is not None else {}
         return body | ({"guarded": list(self.guarded)} if self.guarded else {})
@@ -121,5 +123,6 @@ class Operation:
             path=body["path"],
             parameters=tuple(map(Parameter.from_json, body["parameters"])),
             body=None if kept is None else Body.from_json(kept),
+            operation_id=body.get("operation_id"),
             guarded=tuple(body.get("guarded", ())),
         )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from pipelines.core.authored import kind
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, dumps
 
 Pairs: TypeAlias = list[tuple[str, str]]  # names and values, encoded
 
@@ -145,6 +145,17 @@ def cookie_pairs(value: Json, name: str, *, style: str, explode: bool) -> Pairs:
     if explode and isinstance(value, dict):
         return [(encoded(each, name), _part(item, name, _COOKIE_SAFE)) for each, item in value.items()]
     return [(name, _joined(value, name, separator=",", explode=False, safe=_COOKIE_SAFE))]
+
+
+def json_bytes(value: Json, name: str) -> bytes:
+    try:
+        return dumps(value)
+    except TypeError:  # whole numbers past 64 bits, or half of a character
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:
+        raise CannotBuild(f"`{name}` has a value that JSON cannot say") from None
 
 
 def content_text(value: Json, media_type: str, name: str) -> str:

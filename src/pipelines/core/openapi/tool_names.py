@@ -4,11 +4,12 @@ A name depends on little else than its operation, so that a document which gains
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 LONGEST_NAME = 128
+MOST_TOLD = 10  # of each kind of name that is not the operation's own
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -44,13 +45,23 @@ def tool_names(keys: Sequence[OperationKey]) -> dict[OperationKey, str]:
     return names
 
 
-def name_note(key: OperationKey, name: str) -> str | None:
-    """How a tool's name came about, where it is not the operation's own."""
-    if key.operation_id is None:
-        return f"{key.shown} has no operationId; its tool is `{name}`"
-    if key.operation_id != name:
-        return f"the operationId `{key.operation_id[:200]}` ({key.shown}) is the tool `{name}`"
-    return None
+def name_notes(names: Mapping[OperationKey, str]) -> Iterator[str]:
+    """How names came about that are not the operations' own. Each tool says its operation itself (`call`), so
+    that of many alike only the first are told."""
+    unnamed = [f"{key.shown} is `{name}`" for key, name in names.items() if key.operation_id is None]
+    renamed = [
+        f"`{key.operation_id[:200]}` ({key.shown}) is `{name}`"
+        for key, name in names.items()
+        if key.operation_id is not None and key.operation_id != name
+    ]
+    yield from _first_of(unnamed, "without an operationId, named by method and path")
+    yield from _first_of(renamed, "with an operationId that no tool can have, or that two have")
+
+
+def _first_of(said: list[str], why: str) -> Iterator[str]:
+    yield from (f"{each}: an operation {why}" for each in said[:MOST_TOLD])
+    if len(said) > MOST_TOLD:
+        yield f"{len(said) - MOST_TOLD:,} more operations {why}"
 
 
 def _wanted(key: OperationKey) -> str:

@@ -13,7 +13,7 @@ from pipelines.core.openapi.operation import BODY_ARGUMENT, Body, Operation, Par
 from pipelines.core.openapi.parameters import Declared, Secured, declared_parameters, secured_names
 from pipelines.core.openapi.schemas import Schemas
 from pipelines.core.openapi.styles import is_json_type
-from pipelines.core.openapi.tool_names import OperationKey, name_note, tool_names
+from pipelines.core.openapi.tool_names import OperationKey, name_notes, tool_names
 from pipelines.core.problems import Problem, Refused
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -63,11 +63,9 @@ class _Translation:
                 tools.append(self._tool(key, names[key]))
             except Untranslatable as error:
                 self._note(f"left out: {error}")
-            else:
-                self._about = ""
-                if said := name_note(key, names[key]):
-                    self._note(said)
-        return Discovery(tools=tuple(tools), notes=tuple(self._notes))
+                del names[key]
+        in_order = {key: names[key] for key in keys if key in names}
+        return Discovery(tools=tuple(tools), notes=(*self._notes, *name_notes(in_order)))
 
     def _keys(self) -> Iterator[OperationKey]:
         paths = self._document.root["paths"]
@@ -114,6 +112,7 @@ class _Translation:
             body=None
             if body is None
             else _kept_body(body, arguments[len(declared) :], names[len(declared) :]),
+            operation_id=key.operation_id,
             guarded=tuple(sorted(self._secured.query)),
         )
         return FoundTool(

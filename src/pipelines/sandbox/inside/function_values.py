@@ -126,7 +126,11 @@ def bound(function: Any, arguments: dict[str, Any]) -> inspect.BoundArguments:
     positional: list[Any] = []
     named = dict(arguments)
     for parameter in signature.parameters.values():
-        if parameter.name not in named or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        if parameter.name not in named:
+            if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is not _EMPTY:
+                positional.append(parameter.default)  # one behind it may be given
             continue
         value = named.pop(parameter.name)
         if parameter.annotation is not _EMPTY:

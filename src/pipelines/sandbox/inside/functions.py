@@ -8,9 +8,9 @@ threads or processes cannot be forked from: then one call is made, in this proce
 
 from __future__ import annotations
 
+import gc
 import json
 import os
-import resource
 import select
 import signal
 import struct
@@ -218,9 +218,7 @@ def set_dumpable(value: int) -> None:
 
 def prepare(job: Message) -> Program | Message:
     """The modules imported, or what came of it."""
-    # CPU time is bounded for each call: this process lives on.
-    unbounded = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    driver.confine({**job["limits"], "cpu_s": unbounded})
+    driver.confine(job["limits"])
     try:
         driver.settle({**job, "file": job["files"][0]})
         return Program(job)
@@ -249,6 +247,8 @@ def main() -> None:
     forks = job["is_isolated"] and can_fork()
     host.send({"kind": "result", "json": "true" if forks else "false"})
     if forks:
+        gc.collect()
+        gc.freeze()  # a collection in a child would write to, and so copy, every page that it shares
         set_dumpable(0)
         serve_forked(host, program)
     else:
