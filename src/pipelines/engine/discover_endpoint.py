@@ -94,7 +94,7 @@ async def _store(
 ) -> None:
     """In slices: everybody waits for the one writer. The endpoint is the last, and says that all is there."""
     database = platform.database
-    for tools in _slices(outcome.stored):
+    for tools in await asyncio.to_thread(lambda: [*_slices(outcome.stored)]):  # their size is of their text
         await database.write_part(partial(tool_endpoints.store_tools, endpoint_id=endpoint.id, tools=tools))
     for start in range(0, len(outcome.removed), SLICE_ROWS):
         names = outcome.removed[start : start + SLICE_ROWS]
