@@ -64,7 +64,7 @@ SECTIONS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     (
         "Tool endpoints",
         tool_endpoints,
-        ("create_code", "create_openapi", "create_mcp", "discover", "call"),
+        ("create_code", "CannotShip", "create_openapi", "create_mcp", "discover", "call"),
     ),
     ("In a unit test", testing, ("odyssey_run", "InProcessRun", "BadTask")),
 )

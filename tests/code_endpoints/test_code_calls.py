@@ -205,9 +205,9 @@ def test_arguments_that_do_not_fit_are_not_sent(desk: Desk, shop: CodeEndpoint) 
 
 
 ODD = {
-    "object": "the result is a object",
+    "object": "the result is an object",
     "nan": "the result['a'][1] is nan, which JSON does not have",
-    "keys": "the result has the key 1, which is a int and no text",
+    "keys": "the result has the key 1, which is an int and no text",
     "bytes": "the result is a bytes",
     "deep": "the result[0]['b'] is a builtin_function_or_method",
 }
@@ -298,7 +298,7 @@ def test_a_function_that_is_not_there_is_a_note(desk: Desk) -> None:
     assert [tool.name for tool in found.tools] == ["f"]
     assert found.notes == (
         "g is no tool: functions.py has no function g",
-        "X is no tool: is no function but a int",
+        "X is no tool: is no function but an int",
     )
 
 

@@ -128,6 +128,15 @@ def test_the_commands_of_the_howto_do_what_it_says(api: Api, tmp_path: Path) -> 
     assert '"price": 4' in printed[2]
 
 
+def test_everything_wrong_is_told_at_once(api: Api) -> None:
+    config = {"source": "x", "functions": ["a b"], "env_vars": ["PATH"], "allow_hosts": ["10.0.0.1"]}
+    config["requirements"] = ["-r other.txt"]
+    told = api.client.post("/api/tool-endpoints", json={"name": "wrong", "type": "code", "config": config})
+    problems = {problem["path"] for problem in told.json()["error"]["details"]}
+    assert len(problems) == 4, told.text
+    assert problems >= {"/config/functions/0", "/config/allow_hosts/0"}
+
+
 WRONG = {
     "a function that is not in the files": (
         {"files": {"a.py": ""}, "functions": ["b.py:f"]},

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipelines.core.allowed_hosts import read_allow_hosts
 from pipelines.outbound import egress_proxy
@@ -162,6 +164,38 @@ async def test_nothing_is_connected_to_for(sent: bytes, status: int) -> None:
     got = await asked(proxy, sent)
     assert got.startswith(b"HTTP/1.1 %d " % status)
     assert names.asked == [], "no name is looked up for what is refused"
+
+
+HEADS = st.one_of(
+    st.binary(max_size=300),
+    st.lists(
+        st.sampled_from(
+            [b"GET ", b"CONNECT ", b"http://a.example", b":80", b"/", b" HTTP/1.1", b"\r\n", b"\n"]
+        )
+        | st.sampled_from(
+            [b"Host: b", b"Content-Length: 3", b"Connection: x, host", b"X:", b"\r", b" ", b"?q", b"@"]
+        ),
+        max_size=14,
+    ).map(b"".join),
+)
+
+
+@given(HEADS)
+def test_whatever_is_asked_is_read_in_one_way_or_refused(head: bytes) -> None:
+    try:
+        asked = egress_proxy._read(head)
+    except egress_proxy._Refused as refused:
+        assert refused.status in (400, 403, 411)  # noqa: PT017 - one of two outcomes
+        return
+    assert 0 < asked.port < 65_536
+    if not asked.is_tunnel:
+        lines = asked.head.split(b"\r\n")
+        assert lines[-2:] == [b"", b""]
+        assert b"" not in lines[:-2]
+        assert not any(b"\r" in line or b"\n" in line for line in lines)
+        hosts = [line for line in lines if line.lower().startswith(b"host:")]
+        assert len(hosts) == 1
+        assert asked.host.encode() in hosts[0]
 
 
 async def test_a_host_that_is_not_allowed_is_noted_once() -> None:

@@ -35,6 +35,7 @@ UNSAFE_NOTE = (
     "isolation: none. The function ran with the rights of the server (PIPELINES_UNSAFE_CODE): allow_hosts"
     " did not bind it."
 )
+_IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
 _SDK = Path(__file__).parent.parent / "odyssey"
 #: Read as text and sent inside; nothing of the SDK is loaded here.
 _READERS = ("hint_schema", "doc_params")
@@ -232,7 +233,8 @@ def _printed(answered: Answered) -> tuple[tuple[str, str], ...]:
 def _said(error: CodeError, name: str) -> str:
     match error.kind:
         case CodeErrorKind.EXCEPTION:
-            return f"{name} raised {error.exception or 'an exception'}: {error.message}"
+            missing = "; is its package in requirements?" if error.exception in _IMPORT_ERRORS else ""
+            return f"{name} raised {error.exception or 'an exception'}: {error.message}{missing}"
         case CodeErrorKind.TIMEOUT:
             return f"{name} did not return in time: {error.message}"
         case CodeErrorKind.BAD_RESULT | CodeErrorKind.TOO_LARGE:

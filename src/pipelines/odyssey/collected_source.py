@@ -23,9 +23,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class CannotShip(ValueError):
-    """Functions that cannot be shipped, each with what to do; `problems` has them all."""
+    """Functions that cannot be shipped, each with what to do."""
 
     def __init__(self, problems: Sequence[str]) -> None:
+        #: One sentence for each function or file, with what to do about it.
         self.problems = tuple(problems)
         super().__init__("\n".join(problems))
 

@@ -244,4 +244,4 @@ def unwritable(value: Any, where: str = "the result") -> str | None:
 def _a(value: Any) -> str:
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-    return f"a {name}"
+    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
