@@ -313,12 +313,15 @@ async def test_a_proxy_of_the_environment_is_not_used(monkeypatch):
 # -- connections that are kept
 
 
+KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
 def keeps_open(most=100, *, then=None):
     """Answers so many requests on a connection; then it does as told, or closes."""
 
     async def script(caller: Caller, request: Request) -> None:
         for _ in range(most):
-            await caller.answer(200, b"ok")
+            await caller.send(KEPT)
             try:
                 await read_request(caller.reader)
             except asyncio.IncompleteReadError:
@@ -362,7 +365,7 @@ async def test_a_connection_is_not_kept_where(answer):
 
 
 async def test_a_kept_connection_that_was_closed_is_not_used_again():
-    script = answers(200, b"ok")  # keeps nothing, and does not say so
+    script = sends(KEPT)  # keeps nothing, and does not say so
     async with raw_agent(script) as service, endpoint(service.url(path="")) as live:
         for turn in range(3):
             assert (await live.call(TOOLS["add_order"], {"item": "a"})).response == "ok"
