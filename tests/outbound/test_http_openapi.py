@@ -115,6 +115,24 @@ async def test_a_call_is_one_request_with_the_endpoints_auth():
     }
 
 
+async def test_no_argument_takes_the_place_of_the_endpoints_auth():
+    header = {"name": "x-orders-key", "in": "header", "schema": {"type": "string"}}
+    operation = DOCUMENT["paths"]["/orders"]["post"] | {"parameters": [header]}
+    [tool] = translated(dumps(DOCUMENT | {"paths": {"/orders": {"post": operation}}})).tools
+    auth = {"X-Orders-Key": SECRET}
+    async with raw_agent(answers(200, b"")) as service, endpoint(service.url(), auth_headers=auth) as live:
+        await live.call(tool, {"x-orders-key": "another", "item": "a"})
+    assert service.requests[0].raw_head.lower().count("x-orders-key") == 1
+    assert service.requests[0].headers["x-orders-key"] == SECRET
+
+
+async def test_a_post_without_a_body_says_so():
+    async with raw_agent(answers(200, b"")) as service, endpoint(service.url(path="")) as live:
+        await live.call(TOOLS["add_order"], {})
+    assert service.requests[0].headers["content-length"] == "0"
+    assert "content-type" not in service.requests[0].headers
+
+
 ANSWERS = [
     (b'{"a": 1}', "application/problem+json; charset=utf-8", {"a": 1}),
     (b'"pong"', "application/json", "pong"),
@@ -313,12 +331,15 @@ async def test_a_proxy_of_the_environment_is_not_used(monkeypatch):
 # -- connections that are kept
 
 
+KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
 def keeps_open(most=100, *, then=None):
     """Answers so many requests on a connection; then it does as told, or closes."""
 
     async def script(caller: Caller, request: Request) -> None:
         for _ in range(most):
-            await caller.answer(200, b"ok")
+            await caller.send(KEPT)
             try:
                 await read_request(caller.reader)
             except asyncio.IncompleteReadError:
@@ -362,7 +383,7 @@ async def test_a_connection_is_not_kept_where(answer):
 
 
 async def test_a_kept_connection_that_was_closed_is_not_used_again():
-    script = answers(200, b"ok")  # keeps nothing, and does not say so
+    script = sends(KEPT)  # keeps nothing, and does not say so
     async with raw_agent(script) as service, endpoint(service.url(path="")) as live:
         for turn in range(3):
             assert (await live.call(TOOLS["add_order"], {"item": "a"})).response == "ok"

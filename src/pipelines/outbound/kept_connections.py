@@ -31,6 +31,7 @@ from pipelines.outbound.read_answer import BrokenOff, IncomingAnswer, NotHttp, T
 
 KEPT_S = 4.0  # between two requests: common servers (uvicorn, Node) close after five
 MOST_KEPT = 32  # without a request; more may be in use at once
+WITH_LENGTH = ("POST", "PUT", "PATCH")  # even of no body: some servers answer 411 without (RFC 9110, 8.6)
 IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"))  # RFC 9110, 9.2.2
 
 
@@ -156,7 +157,8 @@ class KeptConnections:
             asked.most_bytes, asked.most_bytes, has_no_body=asked.method == "HEAD", may_go_on=True
         )
         host = self._origin.netloc.decode("ascii")
-        written = request_bytes(asked.method, asked.target, host, asked.headers, asked.body)
+        body = b"" if asked.body is None and asked.method in WITH_LENGTH else asked.body
+        written = request_bytes(asked.method, asked.target, host, asked.headers, body)
         progress.is_sending = True
         is_sent = True
         try:
