@@ -61,7 +61,11 @@ SECTIONS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
         agents,
         ("create_http_agent", "create_or_update_http_agent", "create_code_agent", "find_agent"),
     ),
-    ("Tool endpoints", tool_endpoints, ("create_code",)),
+    (
+        "Tool endpoints",
+        tool_endpoints,
+        ("create_code", "create_openapi", "create_mcp", "discover", "call"),
+    ),
     ("In a unit test", testing, ("odyssey_run", "InProcessRun", "BadTask")),
 )
 

@@ -83,7 +83,8 @@ def main() -> None:
         wait_for(port)
         wait_for(agent_port)
         client = stack.enter_context(httpx2.Client(base_url=url, headers={"X-API-Key": key}, timeout=60))
-        console.print(f"Server at {url}, agent at http://127.0.0.1:{agent_port} (SQLite, no key, no model)")
+        console.print(f"Server at {url} (SQLite, no key, no model)")
+        console.print(f"Agent at http://127.0.0.1:{agent_port}")
         definition = json.loads((HERE / "agent.json").read_text())
         definition |= {
             "endpoint_url": f"http://127.0.0.1:{agent_port}/dispatch",
@@ -101,8 +102,11 @@ def main() -> None:
         show_runs(client, env)
         put_under_pressure(client, stack, env)
     console.print(
-        "\nNext: docs/quickstart.md does this by hand, docs/howto/verdicts.md says what the verdicts mean,\n"
-        "docs/howto/plans.md how to change a tool, docs/howto/pressure-tests.md what a heatmap says."
+        "\nNext:\n"
+        "  docs/quickstart.md             does this by hand\n"
+        "  docs/howto/verdicts.md         says what the verdicts mean\n"
+        "  docs/howto/plans.md            how to change what a tool does\n"
+        "  docs/howto/pressure-tests.md   what a heatmap says"
     )
 
 
@@ -118,7 +122,7 @@ def put_under_pressure(client: httpx2.Client, stack: ExitStack, env: dict[str, s
     agent = answered(client.post("/api/agents", json=definition))
     HEATMAP.parent.mkdir(exist_ok=True)
     scenarios = str(PRESSURED / "scenarios.yaml")
-    told = f"$ pipelines eval run scenarios.yaml --agent {agent['id']} --repeats 3 --html {HEATMAP.name}"
+    told = f"$ pipelines eval run scenarios.yaml --agent {agent['id']} --repeats 3 --html FILE"
     console.print(f"\n{agent['name']}: does it still decide alike when somebody presses?")
     console.print(told, style="bold")
     command = ["eval", "run", scenarios, "--agent", str(agent["id"]), *MATRIX, "--html", str(HEATMAP)]

@@ -15,6 +15,7 @@ import pytest
 
 from desk import AGENT, answered
 from documented import Documented
+from live_service import served
 from nodes import Api, House, eventually
 from played_agents import Dispatch, played, refunds
 from pressed import V1, scenario, variation_of, yields_to_authority
@@ -60,6 +61,7 @@ def test_every_operation_answers_as_the_document_says(documented: tuple[Api, Doc
         matrices(api, agent_id)
     reviews(api)
     drafts(api)
+    tool_endpoints(api)
     keys_and_server(api)
     expected = {
         f"{name} {status}"
@@ -97,6 +99,36 @@ def agents(api: Api, url: str) -> int:
     assert api.client.get(f"/api/agents/{other}/code").status_code == 200
     assert api.client.delete(f"/api/agents/{other}").status_code == 204
     return int(agent["id"])
+
+
+def tool_endpoints(api: Api) -> None:
+    order = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+    body = {"required": True, "content": {"application/json": {"schema": order}}}
+    operation = {
+        "operationId": "get_order",
+        "summary": "An order by its id.",
+        "requestBody": body,
+        "responses": {"200": {"description": "The order."}},
+    }
+    info = {"title": "Orders", "version": "1"}
+    spec = {"openapi": "3.1.0", "info": info, "paths": {"/orders/get_order": {"post": operation}}}
+    api.post("/api/credentials", {"name": "ORDERS_KEY", "value": "s3cret-value"}, 201)
+    with served() as service:
+        config = {"base_url": service.url, "spec": spec}
+        auth = {"type": "bearer", "credential": "ORDERS_KEY"}
+        new = {"name": "orders", "type": "http_openapi", "config": config, "auth": auth}
+        endpoint = api.post("/api/tool-endpoints", new, 201)
+        place = f"/api/tool-endpoints/{endpoint['id']}"
+        api.get("/api/tool-endpoints")
+        api.put(place, {"name": "orders-api"})
+        api.get(place)
+        operation["summary"] = "An order."
+        api.put(place, {"config": config})
+        assert api.post(f"{place}/discover")["drifted"] == 1
+        api.get(f"{place}/tools")
+        api.post(f"{place}/discover", {"accept": True})
+        api.post(f"{place}/call", {"tool_name": "get_order", "arguments": {"order_id": "4521"}})
+    assert api.client.delete(place).status_code == 204
 
 
 def datasets(api: Api, agent_id: int) -> int:

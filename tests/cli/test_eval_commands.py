@@ -448,6 +448,7 @@ def test_the_commands_are_known_without_what_they_need():
         "pipelines.cli.eval",
         "pipelines.cli.cassette",
         "pipelines.cli.ci",
+        "pipelines.cli.endpoints",
         "pipelines.cli.look_commands",
         "pipelines.wire",
         "pipelines.wire.names",

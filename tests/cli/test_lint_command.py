@@ -39,6 +39,17 @@ def test_the_exit_code_says_what_was_found(tmp_path: Path, rows: str, code: int,
     assert said in result.output
 
 
+def test_a_sentence_that_is_not_enforced_is_told_and_is_no_failure(tmp_path: Path):
+    tasks, tools = tmp_path / "tasks.csv", tmp_path / "tools.json"
+    odd = "The moon decides about refunds."
+    tasks.write_text(HEADER.replace("user,", "user,behavior,") + GOOD.replace(".,", f".,{odd},", 1))
+    tools.write_text(json.dumps(TOOLS))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
+    assert result.exit_code == 0, result.output
+    assert f"row 2, behavior: not understood, so not enforced without a model: {odd}" in result.output
+    assert "1 task, 1 warning" in result.output
+
+
 def test_json_lists_the_warnings(tmp_path: Path):
     tasks = tmp_path / "tasks.csv"
     tasks.write_text(HEADER + GOOD + EMPTY)

@@ -1,5 +1,6 @@
 """Looking at runs from the terminal, and deciding about them: over a real server, read as a person reads."""
 
+import contextlib
 import io
 import json
 import subprocess
@@ -17,6 +18,7 @@ from nodes import REFUND_TASK, Api
 from pipelines.cli.batch_report import print_batch
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.main import app
+from pipelines.cli.show import row_lines
 from pipelines.cli.usage import usage_json, usage_lines
 from played_agents import Dispatch, does_nothing, refunds
 
@@ -286,6 +288,32 @@ def test_a_batch_is_judged_again_by_corrected_oracles(look: Look, api: Api):
     assert (back["judged"], back["changed"]) == (2, 1)
 
 
+def tries_and_tells(dispatch: Dispatch) -> None:
+    with contextlib.suppress(Exception):  # the connection is closed without a reply
+        dispatch.call("refund_order", {"order_id": "4521"})
+    dispatch.answer("I have tried to refund order 4521.")
+
+
+def test_of_a_conversation_all_that_was_said_is_shown_and_a_time_out_is_no_reply(look: Look, api: Api):
+    late = {
+        "trigger": "after_n_calls",
+        "tool": "refund_order",
+        "n": 1,
+        "error": {"kind": "timeout", "after_ms": 1},
+    }
+    talk = REFUND_TASK | {"scripted_user_turns": ["Thank you."], "failure_rules": [late]}
+    with registered(api, tries_and_tells) as (_, agent_id):
+        dataset = api.dataset(talk, agent_id=int(agent_id))
+        batch_id = api.batch_of(int(agent_id), dataset["id"])
+        api.ended(batch_id)
+    (run,) = api.runs(batch_id)
+    said = look("show", str(run["id"]))
+    part = said.partition("\nSaid\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split(":")[0].strip() for line in part] == ["user", "agent"] * 2
+    assert "→ no reply (504), injected by failure_rules[0]: " in words_of(said)
+    assert fits(said)
+
+
 # Many runs
 
 
@@ -346,6 +374,20 @@ def test_a_rare_failure_is_shown_among_many_of_a_common_one():
     assert "incomplete 499, false_claim 1" in words_of(out)
 
 
+def test_repeats_that_ended_for_the_same_reason_are_told_once():
+    fails = [run_of(n, "FAIL", task_id=1, row_number=1, repeat_number=n) for n in (1, 2, 3)]
+    other = run_of(4, "FAIL", task_id=1, row_number=1, repeat_number=4, judgement={"reasoning": "Other."})
+    passes = [run_of(n, task_id=2, row_number=2, repeat_number=n - 4) for n in range(5, 25)]
+    out = printed([*fails, other, *passes], 80, repeats=20)
+    lines = [line.partition(":")[0] for line in out.splitlines() if line.startswith(("FAIL", "PASS"))]
+    assert lines == [
+        "FAIL runs 1, 2, 3, task 1",
+        "FAIL run 4, task 1, repeat 4",
+        "PASS runs 5, 6, 7, 8, 9, … (20 in all), task 2",
+    ]
+    assert "4 FAIL" in out  # counted each
+
+
 def test_of_many_repeats_the_first_and_the_last_pass_k_are_told():
     out = printed([run_of(1)], 80, repeats=50, pass_hat_k={str(k): 0.5 for k in range(2, 51)})
     assert [line.split(":")[0] for line in out.splitlines() if line.startswith("pass^")] == [
@@ -373,6 +415,34 @@ def test_what_nobody_reported_is_said_to_be_so_and_not_nothing():
     assert usage_lines([zero])[1:] == ["tokens: 0 in, 0 out", "cost: 0.0000 USD"]
     assert usage_json([one])["total_cost_usd"] is None
     assert "no run was sent" in usage_lines([run_of(4, dispatched_at=None, started_at=None)])[0]
+
+
+def test_tokens_that_only_the_model_gateway_counted_are_said_to_be_so():
+    counted = {"calls": 2, "failed": 0, "uncounted": 0, "input_tokens": 18, "output_tokens": 7, "models": []}
+    one = run_of(1, metadata={"model_gateway": counted})
+    assert usage_lines([one])[1] == "tokens: 18 in, 7 out (counted by the model gateway)"
+    told = run_of(2, metadata={"total_input_tokens": 2, "total_output_tokens": 1, "model_gateway": counted})
+    assert usage_lines([told])[1] == "tokens: 2 in, 1 out"
+    partly = run_of(3, metadata={"model_gateway": counted | {"uncounted": 1}})
+    assert usage_lines([told, partly])[1] == (
+        "tokens: 20 in, 8 out (counted by the model gateway for 1 run; at least: 1 model call did not tell)"
+    )
+    assert usage_json([one])["total_input_tokens"] == 18
+
+
+def test_a_model_call_is_shown_with_what_is_known_of_it():
+    call = {"gateway": "local", "model": "gpt", "call": "POST /chat/completions", "error": None}
+    row = {"sequence": 3, "actor_id": None, "kind": "model_call", "http_status": 200, "latency_ms": 12}
+    told = row | {"payload": call | {"input_tokens": 1_200, "output_tokens": 7}}
+    assert row_lines(told, 80) == [
+        (2, "3 gpt of gateway local: POST /chat/completions"),
+        (6, "→ 200, 12 ms, tokens in 1,200, out 7"),
+    ]
+    cut = call | {"model": None, "input_tokens": None, "output_tokens": None, "error": "it broke off"}
+    assert row_lines(row | {"payload": cut, "http_status": None}, 80) == [
+        (2, "3 a model of gateway local: POST /chat/completions"),
+        (6, "→ no answer, 12 ms: it broke off"),
+    ]
 
 
 def test_changes_of_the_world_are_told_from_its_beginning_to_its_end():

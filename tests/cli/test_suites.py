@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from nodes import clean_environment
+from pipelines.cli.ci_init import write_workflows
 from pipelines.cli.init import write_agent
 from pipelines.core.results import read_results
 from pipelines.core.suite_file import read_suite_file
@@ -169,7 +170,7 @@ def test_the_job_of_gitlab_is_yaml_whose_scripts_are_shell(repository: Path):
     assert said[0] == 0
     assert "nothing is compared" in said[1]
     code, said_install = shell(job["before_script"][0], repository)
-    assert (code, "Fill in how Odyssey is installed" in said_install) == (3, True)
+    assert (code, "FILL IN how Odyssey is installed" in said_install) == (3, True)
 
 
 def test_init_asks_where_it_would_guess_and_overwrites_nothing(repository: Path):
@@ -187,6 +188,44 @@ def test_init_asks_where_it_would_guess_and_overwrites_nothing(repository: Path)
     empty.mkdir()
     code, _, err = command("ci", "init", "--github", "--dir", str(empty), cwd=repository)
     assert (code, "no agent.json" in err) == (2, True)
+
+
+BRANCHES = [
+    ("main", ["feature"], "main"),
+    ("master", ["fix/main"], "master"),
+    ("trunk", ["ours/agents"], "trunk"),
+    ("develop", [], "develop"),
+]
+
+
+@pytest.mark.parametrize(("first", "then", "expected"), BRANCHES)
+def test_results_are_kept_of_the_main_branch_also_when_init_is_run_on_another(
+    first: str, then: list[str], expected: str, tmp_path: Path
+):
+    write_agent(tmp_path / "desk", "plain", "http")
+    who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
+    commands = [["init", "--initial-branch", first], ["add", "."], [*who, "commit", "--message", "first"]]
+    for each in [*commands, *(["checkout", "-b", name] for name in then)]:
+        subprocess.run(["git", *each, *(["--quiet"] if "add" not in each else [])], cwd=tmp_path, check=True)
+    write_workflows(tmp_path, github=True, gitlab=False, install=None, is_forced=False)
+    workflow = yaml.safe_load((tmp_path / ".github" / "workflows" / "odyssey.yml").read_text())
+    assert workflow[True]["push"]["branches"] == [expected]
+
+
+def test_odyssey_as_a_submodule_is_checked_out_and_its_examples_are_no_agents_of_ours(repository: Path):
+    odyssey = repository / "odyssey"
+    write_agent(odyssey / "examples" / "refund_agent", "plain", "http")
+    (odyssey / "pyproject.toml").write_text('[project]\nname = "pipelines-odyssey"\n')
+    write_workflows(repository, github=True, gitlab=True, install=None, is_forced=False)
+    assert [suite.name for suite in read_suite_file((repository / "pipelines.yaml").read_text()).suites] == [
+        "desk"
+    ]
+    workflow = repository / ".github" / "workflows" / "odyssey.yml"
+    assert "python -m pip install ./odyssey\n" in steps(workflow)["Install"]
+    (job,) = yaml.safe_load(workflow.read_text())["jobs"].values()
+    assert job["steps"][0]["with"] == {"submodules": True}
+    gitlab = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["odyssey"]
+    assert gitlab["variables"]["GIT_SUBMODULE_STRATEGY"] == "normal"
 
 
 TWO = """
@@ -214,6 +253,7 @@ def test_a_suite_whose_agent_does_not_start_costs_only_itself(repository: Path):
     assert 0 < len(good.cases) < 4
     names = {suite.get("name"): suite for suite in ElementTree.parse(below / "j.xml").getroot()}
     assert names["broken"].find(".//error") is not None
+    assert {case.get("classname") for case in names["good"]} == {"desk/tasks.csv"}
     code, _, err = command("run", "good", "--repeats", "2", cwd=below)
     assert (code, "--repeats: a suite says this" in err) == (2, True)
     code, _, err = command("run", "goood", cwd=below)

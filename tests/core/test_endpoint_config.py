@@ -108,7 +108,7 @@ REFUSED: dict[str, tuple[JsonObject, list[tuple[str, str]]]] = {
     ),
     "a base with a query": (
         endpoint("http_openapi", OPENAPI | {"base_url": "https://a.example.com/?key=1"}),
-        [("/config/base_url", "must end before")],
+        [("/config/base_url", "has a query or a fragment")],
     ),
     "a spec that is a number": (
         endpoint("http_openapi", OPENAPI | {"spec": 3}),

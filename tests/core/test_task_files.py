@@ -22,8 +22,11 @@ TABS = "The columns are separated by tabs."
 UTF_16 = "The file is UTF-16 and is read as that."
 
 
-def read_as(name):
-    return f"The column `{name}` is read as `{column_of(name).name}`."
+def read_as(*names):
+    if len(names) == 1:
+        return f"The column `{names[0]}` is read as `{column_of(names[0]).name}`."
+    listed = ", ".join(f"`{name}` as `{column_of(name).name}`" for name in names)
+    return f"{len(names)} columns are read by their names here: {listed}."
 
 
 def taken(data, name="tasks.csv"):
@@ -88,11 +91,11 @@ TAKEN = {
         [],
     ),
     "smart quotes in a text": ('user\n"Grüß Gott, 5 € – “now”."\n', HELLO, []),
-    "title case": ("User,Tags\nHi.,a\n", HI | {"tags": ["a"]}, [read_as("User"), read_as("Tags")]),
+    "title case": ("User,Tags\nHi.,a\n", HI | {"tags": ["a"]}, [read_as("User", "Tags")]),
     "title case with spaces, quoted": (
         '"User","Expected Outcome"\n"Hi.","Refusal"\n',
         HI | {"expected_outcome": "refusal"},
-        [read_as("User"), read_as("Expected Outcome")],
+        [read_as("User", "Expected Outcome")],
     ),
     "capitals": ("USER\nHi.\n", HI, [read_as("USER")]),
     "hyphens": (
@@ -113,12 +116,12 @@ TAKEN = {
     "axis names": (
         f"user_instruction,initial_state\nHi.,{CELL}\n",
         STATE,
-        [read_as("user_instruction"), read_as("initial_state")],
+        [read_as("user_instruction", "initial_state")],
     ),
     "axis names in title case, semicolons": (
         f"User Instruction;Initial State\nHi.;{CELL}\n",
         STATE,
-        [SEMICOLONS, read_as("User Instruction"), read_as("Initial State")],
+        [SEMICOLONS, read_as("User Instruction", "Initial State")],
     ),
     "line breaks in a cell": (
         'user;tags\r\n"Hi.\r\nThere.";a\r\n',

@@ -1,5 +1,6 @@
 """The SDK against a real server: agents registered from Python, dispatched to, and judged."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from scripted_proxy import Reply, scripted
 from test_sdk_dispatch import FORMS, asgi_server
 
 from desk import TOOLS, outage
+from live_service import served
 from nodes import REFUND_TASK, Api, house_in
 from pipelines.odyssey import (
     ApiFailed,
@@ -151,9 +153,73 @@ def test_an_agent_is_found_behind_many_others(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_tool_endpoints_that_the_server_does_not_have_are_told() -> None:
-    with pytest.raises(ApiFailed, match="This server has no tool endpoints") as raised:
-        tool_endpoints.create_code(name="prices", functions=[async_refunds], requirements=["x==1"])
-    assert raised.value.status in (404, 405)
+    nothing = Reply(404, {"error": {"code": "not_found", "message": "There is nothing here."}})
+    told = "This server has no tool endpoints"
+    with scripted(nothing) as server, pytest.raises(ApiFailed, match=told) as raised:
+        tool_endpoints.create_code(name="prices", functions="def f(): ...", base_url=server.url, api_key="k")
+    assert raised.value.status == 404
+
+
+def test_a_service_is_registered_asked_and_called_from_python(tmp_path: Path, api: Api) -> None:
+    ping = {"operationId": "ping", "responses": {"200": {"description": "OK"}}}
+    spec = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/ping": {"get": ping}}}
+    file = tmp_path / "openapi.json"
+    file.write_text(json.dumps(spec))
+    api.post("/api/credentials", {"name": "SERVICE_KEY", "value": "s3cret-value"}, 201)
+    with served() as service:
+        made = tool_endpoints.create_openapi(
+            name="service", base_url=service.url, spec=file, bearer="SERVICE_KEY", org_id=1
+        )
+        assert (made["type"], made["tools"], made["discovery_error"]) == ("http_openapi", 1, None)
+        assert tool_endpoints.call("service", "ping")["response"]["tool"] == "ping"
+        assert service.headers[-1]["authorization"] == "Bearer s3cret-value"
+        assert tool_endpoints.discover("service", accept=True)["drift"] == []
+        with pytest.raises(ApiFailed, match="has no tool `pong`"):
+            tool_endpoints.call("service", "pong")
+    with pytest.raises(ApiFailed) as raised:
+        tool_endpoints.call("service", "ping")
+    assert raised.value.code == "transport_error"
+    with pytest.raises(ApiFailed, match="no tool endpoint named 'nobody'"):
+        tool_endpoints.discover("nobody")
+
+
+def test_what_is_sent_for_endpoints_with_a_url() -> None:
+    made = Reply(201, {"id": 1})
+    where = {"api_key": "k"}
+    with scripted(made) as server:
+        tool_endpoints.create_openapi(
+            name="a",
+            base_url="https://a.example.com",
+            spec="https://a.example.com/openapi.json",
+            api_key_header={"X-Key": "A_KEY"},
+            server_url=server.url,
+            **where,
+        )
+        tool_endpoints.create_openapi(
+            name="b",
+            base_url="https://b.example.com",
+            spec={"openapi": "3.1.0"},
+            server_url=server.url,
+            **where,
+        )
+        tool_endpoints.create_mcp(
+            name="c", url="https://c.example.com/mcp", bearer="C_KEY", server_url=server.url, **where
+        )
+    first, second, third = (each.body for each in server.asked)
+    assert first["config"] == {
+        "base_url": "https://a.example.com",
+        "spec_url": "https://a.example.com/openapi.json",
+    }
+    assert first["auth"] == {"type": "api_key", "header": "X-Key", "credential": "A_KEY"}
+    assert (second["config"]["spec"], second["auth"]) == ({"openapi": "3.1.0"}, None)
+    assert third == {
+        "name": "c",
+        "type": "mcp_server",
+        "config": {"url": "https://c.example.com/mcp"},
+        "auth": {"type": "bearer", "credential": "C_KEY"},
+    }
+    with pytest.raises(ValueError, match="not both"):
+        tool_endpoints.create_mcp(name="c", url="https://c", bearer="A", api_key_header={"X": "B"})
 
 
 def test_what_is_sent_for_code() -> None:
@@ -165,7 +231,7 @@ def test_what_is_sent_for_code() -> None:
         tool_endpoints.create_code(
             org_id=1,  # as the product's page writes it; the key says which org it is
             name="prices",
-            functions=[async_refunds],
+            functions="def get_price(sku: str) -> dict: ...",
             env_vars={"KEY": "a-credential"},
             base_url=server.url,
             api_key="k",
@@ -180,10 +246,8 @@ def test_what_is_sent_for_code() -> None:
     }
     assert endpoint.path == "/api/tool-endpoints"
     assert "org_id" not in endpoint.body
-    assert endpoint.body["functions"].startswith(
-        "async def async_refunds(envelope: Envelope) -> str:\n    await"
-    )
-    assert (endpoint.body["type"], endpoint.body["env_vars"]) == ("code", {"KEY": "a-credential"})
+    assert endpoint.body["source"] == "def get_price(sku: str) -> dict: ..."
+    assert endpoint.body["env_vars"] == {"KEY": "a-credential"}
 
 
 def test_a_server_that_does_not_answer_is_told_and_asked_once() -> None:

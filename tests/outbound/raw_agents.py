@@ -34,7 +34,8 @@ class Caller:
         await self.writer.drain()
 
     async def answer(self, status: int, body: bytes, *headers: str) -> None:
-        head = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {len(body)}", *headers]
+        length = f"Content-Length: {len(body)}"
+        head = [f"HTTP/1.1 {status} Whatever", length, "Connection: close", *headers]
         await self.send("\r\n".join(head).encode() + b"\r\n\r\n" + body)
 
     async def answer_json(self, value: Any, status: int = 200) -> None:

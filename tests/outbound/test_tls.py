@@ -9,10 +9,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from mcp_servers import RawMcp
 from raw_agents import hangs, raw_agent, replies
 
+from pipelines.core.live_tools import FoundTool, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
+from pipelines.outbound.mcp_server import mcp_server_endpoint
 from pipelines.wire.envelope import Envelope
 
 pytestmark = pytest.mark.anyio
@@ -139,3 +142,23 @@ async def test_cancelling_closes_a_tls_connection_too(contexts):
         with pytest.raises(asyncio.CancelledError):
             await task
         await asyncio.wait_for(agent.left.wait(), 5)
+
+
+@pytest.mark.parametrize("name", [NAME, "other.example"])
+async def test_an_mcp_server_must_have_a_certificate_for_its_name(contexts, name):
+    their_side, our_side = contexts
+    async with raw_agent(RawMcp().serve, tls=their_side) as server:
+        called = mcp_server_endpoint(
+            config={"url": server.url(name)},
+            auth_headers={},
+            policy=AddressPolicy(allow_private=True),
+            resolver=every_name_is_this_machine,
+            tls=our_side,
+        )
+        echo = FoundTool(name="echo", description="", input_schema={}, call={"name": "echo"})
+        if name == NAME:
+            assert (await called.call(echo, {"text": "sealed"})).response == "sealed"
+        else:
+            with pytest.raises(HopFailed, match="cannot be reached: its certificate is not valid: Hostname"):
+                await called.call(echo, {})
+        await called.close()

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import httpx2
 import pytest
 
 from desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
+from live_service import served
 from pipelines.server.app import App
 from pipelines.server.settings import load_settings
 from pipelines.storage.batches import add_batch, finish_batch
@@ -16,7 +18,10 @@ from pipelines.wire.names import API_V1, PROXY_BASE, Role
 pytestmark = pytest.mark.anyio
 DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
-IDS = ("agent_id", "batch_id", "credential_id", "dataset_id", "key_id", "name", "run_id", "task_id")
+IDS = (
+    *("agent_id", "batch_id", "credential_id", "dataset_id", "endpoint_id", "key_id", "name"),
+    *("run_id", "task_id"),
+)
 
 
 class Operation(NamedTuple):
@@ -44,6 +49,19 @@ def operations() -> Iterator[Operation]:
 
 
 EVERY = list(operations())
+PING = {"operationId": "ping", "responses": {"200": {"description": "OK"}}}
+SPEC = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/ping": {"get": PING}}}
+ENDPOINT: Row = {"name": "orders-api", "type": "http_openapi", "config": {"base_url": "", "spec": SPEC}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def service() -> Iterator[None]:
+    """Behind every tool endpoint here."""
+    with served() as running:
+        ENDPOINT["config"]["base_url"] = running.url
+        yield
+
+
 #: Bodies with which each operation would go through, so that only who is asking decides.
 BODIES: dict[str, Any] = {
     "POST /api/agents": AGENT,
@@ -57,11 +75,16 @@ BODIES: dict[str, Any] = {
     "POST /api/keys": {"name": "x"},
     "PUT /api/cassettes/{name}": {"tool": "ping", "arguments": {}, "response": "pong"},
     "POST /api/credentials": {"name": "KEY", "value": "s3cret-value"},
+    "POST /api/tool-endpoints": ENDPOINT,
+    "PUT /api/tool-endpoints/{endpoint_id}": {"name": "renamed"},
+    "POST /api/tool-endpoints/{endpoint_id}/call": {"tool_name": "ping"},
 }
 
 
 async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> httpx2.Response:
     body = BODIES.get(str(operation))
+    if str(operation) in ("POST /api/tool-endpoints", "PUT /api/tool-endpoints/{endpoint_id}"):
+        body = body | {"name": f"orders-{uuid4()}"}
     if str(operation) == "POST /api/runs":
         body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
     query = {"to": ids["batch_id"]} if operation.path.endswith("/compare") else None
@@ -77,6 +100,8 @@ async def things_of(house: House, org: Org) -> Row:
     key = answered(await org.client.post("/api/keys", json={"name": "k"}), 201)
     secret = {"name": "SHOP_KEY", "value": "s3cret-value"}
     credential = answered(await org.client.post("/api/credentials", json=secret), 201)
+    own = ENDPOINT | {"name": f"orders-{uuid4()}"}
+    endpoint = answered(await org.client.post("/api/tool-endpoints", json=own), 201)
     recorded = b'{"tool": "ping", "arguments": {}, "response": "pong"}'
     answered(await org.client.put("/api/cassettes/42", content=recorded))
     batch = {"agent_id": agent["id"], "agent_version": 1, "dataset_id": dataset["id"]}
@@ -97,6 +122,7 @@ async def things_of(house: House, org: Org) -> Row:
         "run_id": run.id,
         "key_id": key["id"],
         "credential_id": credential["id"],
+        "endpoint_id": endpoint["id"],
         "name": "42",
     }
 
@@ -158,9 +184,10 @@ async def test_another_orgs_ids_are_not_there(house: House, org: Org, operation:
         for path in ("/api/agents/{agent_id}", "/api/datasets/{dataset_id}", "/api/runs/{run_id}")
     ]
     refused(await send(another.client, operation, ids), 404, "not_found")
-    nowhere = dict.fromkeys(ids, 10**6)
+    nowhere = dict.fromkeys(ids, 10**6) | {"endpoint_id": str(uuid4())}
     theirs, missing = [
-        re.sub(r"\d+", "N", (await send(another.client, operation, each)).text) for each in (ids, nowhere)
+        re.sub(r"[0-9a-f-]{36}|\d+", "N", (await send(another.client, operation, each)).text)
+        for each in (ids, nowhere)
     ]
     assert theirs == missing, "the refusal tells that the thing exists"
     after = [

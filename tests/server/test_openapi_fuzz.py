@@ -90,7 +90,7 @@ def aim(case: Any, served: Served) -> dict[str, str]:
 
 def exchange(case: Any, served: Served) -> None:
     headers = aim(case, served)
-    response = case.call(base_url="http://testserver", session=served.client, headers=headers, timeout=20)
+    response = case.call(base_url="http://testserver", session=served.client, headers=headers, timeout=60)
     case.validate_response(response, checks=CHECKS)
     if response.status_code >= 400:
         error = response.json()["error"]

@@ -146,6 +146,7 @@ async def test_the_trace_row_says_what_the_reply_said_and_what_changed(run: Driv
         "idempotency_key": None,
         "occurred_at": None,
         "client": None,
+        "replayed": False,
     }
     assert row["validation"]["ok"] is True
     assert row["validation"]["engine"] == "embedded"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.core.problems import Refused
+from pipelines.server.sandboxes import mcp_commands
 from pipelines.server.settings import SETTINGS, load_settings
 
 
@@ -148,3 +149,14 @@ def test_all_problems_are_told_at_once() -> None:
 )
 def test_a_public_url_is_taken(value: Any) -> None:
     assert load_settings({"PIPELINES_PUBLIC_URL": value}).public_url == value
+
+
+def test_a_folder_of_mcp_servers_must_be_there(tmp_path: Path) -> None:
+    assert mcp_commands(load_settings({"PIPELINES_DATA_DIR": str(tmp_path)}), None) is None
+    named = {"PIPELINES_DATA_DIR": str(tmp_path), "PIPELINES_MCP_STDIO": str(tmp_path)}
+    assert mcp_commands(load_settings(named), None) is not None
+    for wrong in ("yes", str(tmp_path / "nowhere")):
+        with pytest.raises(Refused) as refused:
+            mcp_commands(load_settings(named | {"PIPELINES_MCP_STDIO": wrong}), None)
+        (problem,) = refused.value.problems
+        assert problem.path == f"PIPELINES_MCP_STDIO={wrong}"

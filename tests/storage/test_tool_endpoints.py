@@ -123,6 +123,9 @@ async def test_tools_are_stored_changed_listed_and_removed(database: Database) -
         counted = tool_endpoints.counted_endpoint(connection, 1, made.id)
         assert counted is not None
         assert (counted.tools, counted.drifted) == (2, 2)
+        page = tool_endpoints.endpoints_of_org(connection, 1, name="orders-api", limit=5, before_id=None)
+        assert page.items == [counted]
+        assert tool_endpoints.endpoints_of_org(connection, 2, limit=5, before_id=None).items == []
         tool_endpoints.store_tools(connection, made.id, [KnownTool(after)])
         tool_endpoints.remove_tools(connection, made.id, ["ping"])
         assert tool_endpoints.tool_names(connection, made.id) == {"get_order"}

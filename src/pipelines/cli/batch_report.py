@@ -1,7 +1,7 @@
 """The results of a batch in a terminal: failures first, each with what was asked; of many, a summary."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -24,23 +24,37 @@ _ORDER = ("FAIL", "ERROR", "NOT_APPLICABLE", "PENDING", "PASS")  # anything else
 def print_batch(console: Console, batch: Any, runs: list[Any]) -> None:
     print_title(console, _head(batch, runs))
     repeated = batch["repeats"] > 1
-    groups = _by_label(runs)
+    alike = _alike(runs)
+    groups = _by_label([some[0] for some in alike.values()])
     passed = groups.pop("PASS", [])
     others = [run for label in groups for run in groups[label]]
     blocks = others if len(others) <= MOST_BLOCKS else _examples(groups)
     for run in blocks:
-        print_run(console, run, repeated=repeated)
-    for line in _left_out(groups, blocks, batch["id"]):
+        print_run(console, run, repeated=repeated, alike=alike[run["id"]])
+    for line in _left_out(groups, blocks, alike, batch["id"]):
         print_block(console, "", line, indent=0)
     if len(passed) <= MOST_PASSED:
         for run in passed:
-            print_run(console, run, repeated=repeated, in_short=True)
+            print_run(console, run, repeated=repeated, in_short=True, alike=alike[run["id"]])
     _print_summary(console, batch, runs)
 
 
-def print_run(console: Console, run: Any, *, repeated: bool, in_short: bool = False) -> None:
+def _alike(runs: list[Any]) -> dict[int, list[Any]]:
+    """Repeats of a task that ended for the same reason, by the first of them: told once."""
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for run in sorted(runs, key=rank_of):
+        reason = reason_of(run) if label_of(run) != "PASS" else ""
+        key = (run["task_id"], label_of(run), run["human_verdict"], reason)
+        found.setdefault(key, []).append(run)
+    return {some[0]["id"]: some for some in found.values()}
+
+
+def print_run(
+    console: Console, run: Any, *, repeated: bool, in_short: bool = False, alike: Sequence[Any] = ()
+) -> None:
     label = label_of(run)
-    print_block(console, label, place_of(run, repeated=repeated), style=COLOURS.get(label, "magenta"))
+    place = place_of(run, repeated=repeated, alike=alike)
+    print_block(console, label, place, style=COLOURS.get(label, "magenta"))
     decided = run["human_verdict"]
     if decided:
         print_block(console, "", f"a person says {decided}", indent=4)
@@ -59,12 +73,12 @@ def rank_of(run: Any) -> tuple[int, int]:
     return _ORDER.index(label if label in _ORDER else "NOT_APPLICABLE"), run["id"]
 
 
-def place_of(run: Any, *, repeated: bool) -> str:
-    """`run 7, task 3 (2): Refund order #4521.`"""
+def place_of(run: Any, *, repeated: bool, alike: Sequence[Any] = ()) -> str:
+    """`run 7, task 3, repeat 2: Refund order #4521.`, or `runs 7, 9, task 3: …` of several alike."""
     number = run.get("row_number") or run["task_id"]
-    repeat = f" ({run['repeat_number']})" if repeated else ""
+    repeat = f", repeat {run['repeat_number']}" if repeated and len(alike) < 2 else ""
     asked = one_line(run.get("user_instruction"), LONGEST_INSTRUCTION)
-    return f"run {run['id']}, task {number}{repeat}: {asked}"
+    return f"{_named([each['id'] for each in alike] or [run['id']])}, task {number}{repeat}: {asked}"
 
 
 def reason_of(run: Any) -> str:
@@ -109,10 +123,12 @@ def _kind(run: Any) -> str:
     return str(run["failure_mode"] or run["error_class"] or "")
 
 
-def _left_out(groups: dict[str, list[Any]], shown: list[Any], batch_id: int) -> Iterator[str]:
+def _left_out(
+    groups: dict[str, list[Any]], shown: list[Any], alike: dict[int, list[Any]], batch_id: int
+) -> Iterator[str]:
     known = {run["id"] for run in shown}
     for label, runs in groups.items():
-        rest = [run for run in runs if run["id"] not in known]
+        rest = [each for run in runs if run["id"] not in known for each in alike[run["id"]]]
         if rest:
             how = f"--verdict {label}" if label in ("FAIL", "PENDING", "NOT_APPLICABLE") else "--limit 500"
             yield f"… and {len(rest):,} more {label}: pipelines ls runs --batch {batch_id} {how}"
@@ -160,5 +176,6 @@ def warnings_of(runs: list[Any]) -> list[str]:
 
 
 def _named(ids: list[int]) -> str:
-    some = ", ".join(map(str, ids[:MOST_RUNS_NAMED])) + (", …" if len(ids) > MOST_RUNS_NAMED else "")
+    more = f", … ({len(ids):,} in all)" if len(ids) > MOST_RUNS_NAMED else ""
+    some = ", ".join(map(str, ids[:MOST_RUNS_NAMED])) + more
     return f"run {some}" if len(ids) == 1 else f"runs {some}"

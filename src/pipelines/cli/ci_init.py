@@ -21,9 +21,10 @@ NOT_OURS = {"node_modules", "site-packages", "__pycache__"}
 GITHUB_FILE, GITLAB_FILE = ".github/workflows/odyssey.yml", ".gitlab-ci.yml"
 GITLAB_BESIDE = ".gitlab/odyssey.yml"  # where there is a .gitlab-ci.yml already, which is not ours to change
 NOT_KNOWN = (
-    "echo 'Fill in how Odyssey is installed: it is on no package index yet. Commit its wheel and install that"
+    "echo 'FILL IN how Odyssey is installed: it is on no package index yet. Commit its wheel and install it,"
     " or add its repository as a submodule and install its folder.' >&2; exit 3"
 )
+USUAL_BRANCHES = ("main", "master", "trunk")
 
 
 def write_workflows(
@@ -75,8 +76,16 @@ def _git(top: Path, *arguments: str) -> str:
 
 
 def _main_branch(top: Path) -> str:
+    """As the remote says, else by its usual name: whoever adds a workflow stands on a branch for that."""
     remote = _git(top, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
-    return remote or _git(top, "symbolic-ref", "--short", "HEAD") or "main"
+    if remote:
+        return remote
+    here = _git(top, "symbolic-ref", "--short", "HEAD")
+    if here in USUAL_BRANCHES:
+        return here
+    shown = _git(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes/origin")
+    there = {name.removeprefix("origin/") for name in shown.splitlines()}
+    return next((name for name in USUAL_BRANCHES if name in there), here or "main")
 
 
 # -- pipelines.yaml
@@ -129,7 +138,9 @@ def _agent_folders(top: Path) -> list[Path]:
         here = Path(folder)
         depth = len(here.relative_to(top).parts)
         names[:] = sorted(n for n in names if not n.startswith(".") and n not in NOT_OURS and depth < DEEPEST)
-        if AGENT_FILE in files:
+        if here != top and _is_odyssey(here / "pyproject.toml"):
+            names.clear()  # its examples are not this repository's agents
+        elif AGENT_FILE in files:
             found.append(here)
     return found
 
@@ -158,10 +169,16 @@ def _own_package(top: Path) -> str | None:
     for project in sorted(
         [*top.glob("pyproject.toml"), *top.glob("*/pyproject.toml"), *top.glob("*/*/pyproject.toml")]
     ):
-        if f'name = "{PACKAGE}"' in project.read_text(encoding="utf-8", errors="replace"):
+        if _is_odyssey(project):
             place = project.parent.relative_to(top).as_posix()
             return f"python -m pip install {shlex.quote(f'./{place}' if place != '.' else '.')}"
     return None
+
+
+def _is_odyssey(project: Path) -> bool:
+    return project.is_file() and f'name = "{PACKAGE}"' in project.read_text(
+        encoding="utf-8", errors="replace"
+    )
 
 
 def _filled(template: str, top: Path, lines: list[str], *, indent: int, item: str = "") -> str:

@@ -51,8 +51,8 @@ class Server:
             else self._ask("POST", path, **options)
         )
 
-    def put(self, path: str, body: Any) -> Any:
-        return self._ask("PUT", path, json=body)
+    def put(self, path: str, body: Any, **options: Any) -> Any:
+        return self._ask("PUT", path, json=body, **options)
 
     def put_zip(self, path: str, raw: bytes) -> Any:
         return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
@@ -130,7 +130,8 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
         stop(f"{path}: {response.status_code} {response.text[:300]}", code)
-    details = error.get("details") or []
+    found = error.get("details")
+    details = found if isinstance(found, list) else []  # an object is for programs: the message says it too
     lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
     for detail in details[:50]:
         if isinstance(detail, dict):

@@ -29,6 +29,7 @@ class Report:
         self._opened: set[int] = set()
         self._closed: set[int] = set()
         self._shown: dict[int, int] = {}  # the last trace row of each run that was printed
+        self._warned: set[str] = set()
         self.verdicts: list[str] = []
 
     def look(self, batch_id: int) -> None:
@@ -86,10 +87,11 @@ class Report:
             Text(f"  {verdict}", style=f"bold {COLOURS.get(verdict, 'red')}"), Text(printable(reason))
         )
         self._console.print(told)
-        for warning in run["soft_warnings"] or ():
-            self._console.print(
-                Padding(Text(f"warning: {printable(str(warning))}", style="yellow"), (0, 0, 0, 2))
-            )
+        # What all runs have in common is told with the first of them.
+        new = [each for each in map(str, run["soft_warnings"] or ()) if each not in self._warned]
+        self._warned.update(new)
+        for warning in new:
+            self._console.print(Padding(Text(f"warning: {printable(warning)}", style="yellow"), (0, 0, 0, 2)))
 
 
 def _arguments(arguments: Any) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pipelines.cli.doctor_bindings import binding_findings
 from pipelines.cli.doctor_code import code_findings
 from pipelines.cli.doctor_endpoint import Endpoint, endpoint_findings, probe_finding
 from pipelines.cli.doctor_files import agent_findings, environment_findings, task_findings
@@ -49,8 +50,10 @@ def examine(project: Project, asked: Asked) -> Iterator[Finding]:
         yield doubt(
             IMPORT, "there is no app to look at", "name it: --app module:app, or --url of a running one"
         )
-    yield probe_finding(asked.server, is_named=asked.is_server_named)
+    probe = probe_finding(asked.server, is_named=asked.is_server_named)
+    yield probe
     yield from agent_findings(project)
+    yield from binding_findings(project, asked.server, is_reached=probe.level is Level.OK)
     yield from task_findings(project)
 
 

@@ -115,7 +115,7 @@ def declared_tools(project: Project, problems: list[Problem] | None = None) -> t
     return read_tools_schema(
         project.definition.get("tools_schema") or [],
         ledger_schema=_ledger_schema(project),
-        endpoints={},
+        endpoints=None,  # see doctor_endpoints
         path="/tools_schema",
         problems=found,
     )

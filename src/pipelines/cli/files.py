@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pipelines.core.gate import ExitCode
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Problem, Refused, said_of
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
@@ -94,5 +95,14 @@ def read_tools(path: Path) -> tuple[Tool, ...]:
     listed = body.get("tools_schema") if isinstance(body, dict) else body
     try:
         return parse_tools_schema(listed)
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+
+
+def read_ledger_schema(path: Path) -> LedgerSchema | None:
+    """An agent's file has one beside its tools; a bare list of tools has none."""
+    body = read_json(path)
+    try:
+        return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None
     except Refused as refused:
         stop_with(refused.problems, str(path))

@@ -40,7 +40,12 @@ def main(version: Version = False) -> None:
 @app.command()
 def plan(
     tools: Annotated[Path, typer.Argument(help="tools.json: a tools_schema, or an agent that has one.")],
-    state: Annotated[Path | None, typer.Argument(help="state.json: an initial_state.")] = None,
+    state: Annotated[
+        Path | None, typer.Argument(help="Whose world: a file of tasks, or state.json: an initial_state.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Which task of the file: its id, or its place. [default: the first]")
+    ] = None,
     behavior: Annotated[
         str | None, typer.Option(help="Behaviour text, as in a CSV's behavior column.")
     ] = None,
@@ -50,7 +55,7 @@ def plan(
     """Print what each tool will do in the sandbox, as YAML to read, copy, correct and keep."""
     from pipelines.cli.plans import print_plans
 
-    print_plans(tools, state, behavior=behavior, only=tool or [], as_json=as_json)
+    print_plans(tools, state, task=task, behavior=behavior, only=tool or [], as_json=as_json)
 
 
 @app.command()

@@ -4,34 +4,85 @@ from pathlib import Path
 
 import typer
 
-from pipelines.cli.files import read_object, read_tools, stop, stop_with
+from pipelines.cli.blocks import one_line
+from pipelines.cli.files import read_json, read_ledger_schema, read_object, read_tools, stop, stop_with
+from pipelines.cli.task_file import read_task_file
 from pipelines.core.initial_state import parse_initial_state
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.ledger import World
+from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Refused
+from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.shown import shown_plans
+from pipelines.core.tools_schema import Tool
+
+LONGEST_ASKED = 70
+
+
+NO_WORLD = (
+    "# Read without a world: which types and fields there are decides what a tool does, so a task may find",
+    "# other plans. See those in force: pipelines odyssey plan TOOLS tasks.csv (or state.json)",
+)
 
 
 def print_plans(
-    tools: Path, state: Path | None, *, behavior: str | None, only: list[str], as_json: bool
+    tools: Path, state: Path | None, *, task: str | None, behavior: str | None, only: list[str], as_json: bool
 ) -> None:
-    declared = read_tools(tools)
+    declared, schema = read_tools(tools), read_ledger_schema(tools)
     unknown = sorted(set(only) - {tool.name for tool in declared})
     if unknown:
         stop(f"{tools}: no tool named {', '.join(unknown)}")
-    simulator = build_simulator(declared, world=World.from_initial_state(_state(state)), behavior=behavior)
+    seed = _seed(state, task, declared, schema)
+    simulator = build_simulator(
+        declared,
+        ledger_schema=schema,
+        world=World.from_initial_state(seed.initial_state),
+        behavior=behavior if behavior is not None else seed.behavior_instructions,
+    )
+    shown = only or list(simulator.plans)
     if as_json:
-        typer.echo(dumps(shown_plans(simulator)).decode())
-        return
-    for name in only or simulator.plans:
+        typer.echo(dumps(shown_plans(simulator, only=shown)).decode())
+    else:
+        for line in NO_WORLD if state is None else _whose(seed):
+            typer.echo(line)
+        _print_sections(simulator, shown)
+    if any(simulator.plans[name].plan is None for name in shown):
+        raise typer.Exit(1)  # an author's plan that cannot be read
+
+
+def _print_sections(simulator: PlannedSimulator, shown: list[str]) -> None:
+    for name in shown:
         typer.echo(_section(name, simulator))
     for sentence in simulator.not_understood:
         typer.echo(f"# not understood, so not enforced: {sentence}")
     for sentence in simulator.without_effect:
         typer.echo(f"# without effect in this world: {sentence}")
+
+
+def _seed(
+    path: Path | None, task: str | None, tools: tuple[Tool, ...], ledger_schema: LedgerSchema | None
+) -> Seed:
+    """The world to read plans for: a state, or a task of a file of tasks; the first where none is named."""
+    if path is None or (path.suffix == ".json" and task is None and isinstance(read_json(path), dict)):
+        if task is not None:
+            stop("--task: give the file of tasks behind the tools, too")
+        return Seed(user_instruction="", initial_state=_state(path))
+    seeds = read_task_file(path, tools, ledger_schema).seeds
+    if task is None:
+        return seeds[0]
+    named = [seed for place, seed in enumerate(seeds, 1) if task in (seed.id, str(place))]
+    if len(named) != 1:
+        stop(f"{path}: no task {task}; a task is named by its `id`, or by its place (1 to {len(seeds)})")
+    return named[0]
+
+
+def _whose(seed: Seed) -> list[str]:
+    if not seed.user_instruction:
+        return []
+    return [f"# In the world of this task: {one_line(seed.user_instruction, LONGEST_ASKED)}"]
 
 
 def _state(path: Path | None) -> JsonObject:

@@ -1,6 +1,7 @@
 """`pipelines show`: one run from what was asked to why it was judged so, or a batch as `run` printed it."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import typer
@@ -17,10 +18,12 @@ from pipelines.cli.blocks import (
     value_text,
 )
 from pipelines.cli.client import Server
+from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.run import is_number, standing
 from pipelines.cli.usage import seconds_of, seconds_text, usage_json, usage_lines
+from pipelines.wire.names import MODEL_CALL
 
 LONGEST = 400  # characters of one value; --full has all of it
 MOST_ROWS = 60  # of a trace
@@ -62,8 +65,7 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     _print_asked(console, run, _oracle(server, run), longest)
     _print_trace(console, trace, longest, MOST_ROWS if not full else WITHOUT_LIMIT)
     _print_changes(console, run, trace, longest, MOST_CHANGES if not full else WITHOUT_LIMIT)
-    if run["final_response"] is not None:
-        _part(console, "Answered", [shortened(run["final_response"], longest * 5)])
+    _print_answer(console, run, longest)
     _print_error(console, run)
     _print_verdict(console, run)
     _print_people(console, run["review"], verdicts["earlier"])
@@ -122,10 +124,26 @@ def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
     _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
 
 
+def _print_answer(console: Console, run: Any, longest: int) -> None:
+    """The last words; of a conversation all of them, as they were said."""
+    said = [
+        f"{'agent' if each['role'] == 'assistant' else 'user'}: {shortened(each['content'], longest * 2)}"
+        for each in run["messages"] or ()
+        if each.get("role") in ("user", "assistant") and isinstance(each.get("content"), str)
+    ]
+    if run["odyssey_seed"].get("scripted_user_turns") and said:
+        _part(console, "Said", said)
+    elif run["final_response"] is not None:
+        _part(console, "Answered", [shortened(run["final_response"], longest * 5)])
+
+
 def _print_trace(console: Console, trace: list[Any], longest: int, most: int) -> None:
-    calls = [row for row in trace if row["kind"] == "tool_call"]
+    kinds = Counter(row["kind"] for row in trace)
+    calls, asked = kinds["tool_call"], kinds[MODEL_CALL]
+    models = f", {plural(asked, 'model call')}" if asked else ""
     console.print()
-    print_title(console, f"What happened ({len(calls)} tool calls, {len(trace) - len(calls)} events)")
+    events = plural(len(trace) - calls - asked, "event")
+    print_title(console, f"What happened ({plural(calls, 'tool call')}{models}, {events})")
     for row in trace[:most]:
         for indent, line in row_lines(row, longest):
             print_block(console, "", line, indent=indent)
@@ -138,19 +156,44 @@ def _print_trace(console: Console, trace: list[Any], longest: int, most: int) ->
 def row_lines(row: Any, longest: int) -> list[tuple[int, str]]:
     """A call and its reply, or an event; each with how far in it stands."""
     actor = f" [{row['actor_id']}]" if row["actor_id"] else ""
+    if row["kind"] == MODEL_CALL:
+        return _model_lines(row)
     if row["kind"] != "tool_call":
         return [(2, f"{row['sequence']}{actor} {row['kind']}: {value_text(row['payload'], longest)}")]
     called = f"{row['sequence']}{actor} {row['tool_name']} {arguments_text(row['arguments'], longest)}"
     return [(2, called.rstrip()), (6, f"{reply_head(row)}: {value_text(row['response'], longest)}")]
 
 
+def _model_lines(row: Any) -> list[tuple[int, str]]:
+    """Which model was asked, and how it went; what was said is nowhere."""
+    call = row["payload"]
+    named = call["model"] or "a model"
+    asked = f"{row['sequence']} {named} of gateway {call['gateway']}: {call['call']}"
+    status = row["http_status"] if row["http_status"] is not None else "no answer"
+    told = [call["input_tokens"], call["output_tokens"]]
+    tokens = ["not told" if count is None else f"{count:,}" for count in told]
+    counts = "" if told == [None, None] else f", tokens in {tokens[0]}, out {tokens[1]}"
+    time = "" if row["latency_ms"] is None else f", {row['latency_ms']} ms"
+    error = f": {call['error']}" if call["error"] else ""
+    return [(2, asked), (6, f"→ {status}{time}{counts}{error}")]
+
+
 def reply_head(row: Any) -> str:
-    """`→ 502, injected by failure_rules[0], 3 ms`"""
+    """`→ 502, injected by failure_rules[0], 3 ms`, or `→ no reply (504), …` of a time-out or a reset."""
     status = row["http_status"] if row["http_status"] is not None else "no reply"
+    if _is_wire_fault(row):  # the row was written before the connection was held: its time is not the agent's
+        row, status = row | {"latency_ms": None}, f"no reply ({status})"
     rule = f" by failure_rules[{row['matched_rule_index']}]" if row["matched_rule_index"] is not None else ""
     code = f", {row['error_code']}" if row["error_code"] else ""
     time = "" if row["latency_ms"] is None else f", {row['latency_ms']} ms"
     return f"→ {status}, {row['source']}{rule}{code}{time}"
+
+
+def _is_wire_fault(row: Any) -> bool:
+    """Only these have a word for a code: that of an injected error is a number."""
+    error = row["response"].get("error") if isinstance(row["response"], dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    return row["source"] == "injected" and code in ("timeout", "connection_reset")
 
 
 def _print_changes(console: Console, run: Any, trace: list[Any], longest: int, most: int) -> None:

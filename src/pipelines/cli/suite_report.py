@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 from xml.etree import ElementTree
 
@@ -44,9 +45,11 @@ def task_cases(suite: TaskSuite, ran: Sequence[Ran], tasks: Mapping[int, Any]) -
     cases = _cases(suite, runs, list(tasks.values()))
     code, says = _gate(suite, runs, cases)
     results = SuiteResults(name=suite.name, agent=suite.agent.label, exit_code=int(code), cases=tuple(cases))
-    return Finished(
-        results=results, says=says, junit=tuple(batch_junit(each.batch, each.runs) for each in ran)
+    junit = tuple(
+        batch_junit(each.batch, each.runs, f"{suite.agent.label}/{PurePath(dataset).name}")
+        for each, dataset in zip(ran, suite.datasets, strict=True)
     )
+    return Finished(results=results, says=says, junit=junit)
 
 
 def _cases(suite: TaskSuite, runs: Sequence[Any], tasks: Sequence[Any]) -> list[Case]:

@@ -1,5 +1,5 @@
-"""What runs took: time as we measured it, tokens and cost as their agents report them. What nobody
-reported is said to be so: it is not nothing."""
+"""What runs took: time as we measured it, tokens and cost as their agents report them; tokens of code agents
+that say nothing, as the model gateway counted. What nobody reported is said to be so: it is not nothing."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -9,6 +9,8 @@ from typing import Any
 from pipelines.cli.eval.words import plural
 
 TOKENS_IN, TOKENS_OUT, COST = "total_input_tokens", "total_output_tokens", "total_cost_usd"
+GATEWAY = "model_gateway"
+COUNTED = {TOKENS_IN: "input_tokens", TOKENS_OUT: "output_tokens"}
 
 
 def usage_lines(runs: Sequence[Any]) -> list[str]:
@@ -68,7 +70,8 @@ def _tokens(runs: Sequence[Any]) -> str:
         "in not reported" if given is None else f"{given:,.0f} in",
         "out not reported" if made is None else f"{made:,.0f} out",
     ]
-    return ", ".join(parts) + _share(runs, TOKENS_IN if given is not None else TOKENS_OUT)
+    key = TOKENS_IN if given is not None else TOKENS_OUT
+    return ", ".join(parts) + _share(runs, key) + _counted(runs, key)
 
 
 def _cost(runs: Sequence[Any]) -> str:
@@ -84,9 +87,35 @@ def _share(runs: Sequence[Any], key: str) -> str:
     return "" if known == len(runs) else f" (reported by {known} of {plural(len(runs), 'run')})"
 
 
+def _counted(runs: Sequence[Any], key: str) -> str:
+    """Said where the gateway counted, and where models did not tell it."""
+    counted = [run for run in runs if _own(run, key) is None and _gateway_of(run)]
+    if not counted:
+        return ""
+    whose = "" if len(counted) == len(runs) else f" for {plural(len(counted), 'run')}"
+    silent = sum(_gateway_of(run).get("uncounted") or 0 for run in counted)
+    at_least = f"; at least: {plural(silent, 'model call')} did not tell" if silent else ""
+    return f" (counted by the model gateway{whose}{at_least})"
+
+
 def _reported(runs: Sequence[Any], key: str) -> list[float]:
-    found = ((run["metadata"] or {}).get(key) for run in runs if isinstance(run["metadata"], dict | None))
-    return [value for value in found if isinstance(value, int | float) and not isinstance(value, bool)]
+    """What the agent says, else what its gateway counted."""
+    found = ((_own(run, key), _number(_gateway_of(run).get(COUNTED.get(key, "")))) for run in runs)
+    return [value for pair in found if (value := pair[0] if pair[0] is not None else pair[1]) is not None]
+
+
+def _own(run: Any, key: str) -> float | None:
+    return _number((run["metadata"] or {}).get(key)) if isinstance(run["metadata"], dict) else None
+
+
+def _gateway_of(run: Any) -> Any:
+    metadata = run["metadata"] if isinstance(run["metadata"], dict) else {}
+    counted = metadata.get(GATEWAY)
+    return counted if isinstance(counted, dict) else {}
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _sum(runs: Sequence[Any], key: str) -> float | None:

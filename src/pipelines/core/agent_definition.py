@@ -22,6 +22,7 @@ LONGEST_DESCRIPTION = 5_000
 LONGEST_ENTRYPOINT = 300
 LONGEST_REQUIREMENTS = 20_000
 LONGEST_HEADER_VALUE = 8_192  # what common servers take for one header
+MOST_GATEWAYS = 100
 DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 300, 1_800
 DEFAULT_CONCURRENCY, MAX_CONCURRENCY = 8, 1_000
 
@@ -46,6 +47,7 @@ class AgentDefinition:
     entrypoint: str | None = None  # code mode: what is called; None is found in the files
     requirements: str | None = None  # code mode: None is the tree's requirements.txt, if it has one
     secrets: tuple[str, ...] = ()  # code mode: the org's credentials that become environment variables
+    model_gateways: tuple[str, ...] = ()  # code mode: the models that its runs may ask
     code: CodeRecord | None = None  # code mode: what is stored of it; authors send a source instead
 
     @property
@@ -63,6 +65,8 @@ class AgentDefinition:
             "requirements": self.requirements,
             "secrets": [*self.secrets],
         }
+        # Left out where there are none: rows of before it was known stay as they are, and so do versions.
+        own |= {"model_gateways": [*self.model_gateways]} if self.model_gateways else {}
         return self._shared_json() | (own if self.is_code else {})
 
     def as_stored(self) -> JsonObject:
@@ -82,6 +86,7 @@ class AgentDefinition:
                 "requires_rich_response": body.get("response_contract") is not None,
                 "config": AgentConfig.from_stored(body.get("config")),
                 "secrets": tuple(stored_list(body.get("secrets"))),
+                "model_gateways": tuple(stored_list(body.get("model_gateways"))),
                 "code": CodeRecord.from_stored(code) if code is not None else None,
             }
         )
@@ -103,14 +108,17 @@ class AgentDefinition:
         }
 
 
-CODE_FIELDS = ("entrypoint", "requirements", "secrets")
-_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "auth_header_value")
+CODE_FIELDS = ("entrypoint", "requirements", "secrets", "model_gateways")
+_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "model_gateways", "auth_header_value")
 
 
 def parse_agent_definition(
     body: JsonObject, *, endpoints: Mapping[str, EndpointFacts] | None = None, draft: bool = False
 ) -> AgentDefinition:
-    """The agent, or Refused with everything wrong with it. `endpoints` are the org's tool endpoints by id."""
+    """The agent, or Refused with everything wrong with it.
+
+    `endpoints` are the org's tool endpoints by id; without them bindings are not looked up.
+    """
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(_FIELDS)
@@ -119,7 +127,7 @@ def parse_agent_definition(
     ledger_schema = read_ledger_schema(
         fields.get("ledger_schema"), path=fields.at("ledger_schema"), problems=problems
     )
-    tools = _read_tools(fields, ledger_schema, endpoints or {})
+    tools = _read_tools(fields, ledger_schema, endpoints)
     if mode == "external_http":
         _refuse_code_fields(fields)
     header_name = _read_header_name(fields)
@@ -142,6 +150,7 @@ def parse_agent_definition(
         entrypoint=fields.text("entrypoint", longest=LONGEST_ENTRYPOINT),
         requirements=fields.text("requirements", longest=LONGEST_REQUIREMENTS, may_be_blank=True),
         secrets=_read_secrets(fields),
+        model_gateways=_read_gateways(fields),
     )
     if problems:
         raise Refused(problems, "the agent")
@@ -167,8 +176,19 @@ def _read_secrets(fields: Fields) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def _read_gateways(fields: Fields) -> tuple[str, ...]:
+    """Names only; which there are is for whoever knows the server."""
+    key = "model_gateways"
+    names = fields.texts(key)
+    if len(names) > MOST_GATEWAYS:
+        fields.refuse(key, f"`{key}` has {len(names)} names; at most {MOST_GATEWAYS} are allowed")
+    return tuple(dict.fromkeys(names))
+
+
 def _read_tools(
-    fields: Fields, ledger_schema: LedgerSchema | None, endpoints: Mapping[str, EndpointFacts]
+    fields: Fields,
+    ledger_schema: LedgerSchema | None,
+    endpoints: Mapping[str, EndpointFacts] | None,
 ) -> tuple[Tool, ...]:
     if not fields.has("tools_schema"):
         return ()

@@ -16,6 +16,7 @@ from pipelines.core.transcript import Message, oddities, read_messages
 MAX_REPLY_BYTES = 8 * 1024 * 1024  # a long rich transcript has some hundred kilobytes
 MOST_VALUES = 100_000  # in messages, and in metadata: a transcript of thousands of messages has fewer
 MAX_METADATA_BYTES = 256 * 1024
+OURS = "model_gateway"  # of the metadata: what a run asked of models, as its gateway counted
 MOST_WARNED = 3  # problems of one transcript: more of them say the same
 
 _ENVELOPE_HINT = 'send {"final_response": "…"}, and optionally `messages` and `metadata`'
@@ -138,6 +139,9 @@ def _read_metadata(value: Json, warnings: list[str]) -> JsonObject | None:
         most = f"{MAX_METADATA_BYTES // 1024} KiB or {MOST_VALUES:,} values"
         warnings.append(f"metadata was dropped: it has more than {most}")
         return None
+    if OURS in value:
+        warnings.append(f"metadata.{OURS} was dropped: the platform writes it, of what it has counted")
+        value = {key: each for key, each in value.items() if key != OURS}
     for key in TEXT_KEYS:
         if not isinstance(value.get(key), str | None):
             warnings.append(f"metadata.{key} is not a string")

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import NamedTuple, Protocol
 
 from pipelines.core.failure_rules import Counts, RuleProgress
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.json_text import JsonObject, canonical_by_value, loads_own
 from pipelines.core.ledger import Ledger, LedgerUpdate, SetFlag, update_from_json
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import MomentOfCall
@@ -18,6 +18,7 @@ from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.wire.errors import OdysseyError
+from pipelines.wire.names import Source
 
 #: A retry mostly follows at once: the replies of the last calls are at hand, others are read from the log.
 REPLIES_KEPT = 4
@@ -31,6 +32,7 @@ MAX_CHANGED_BYTES = 64 * 1024 * 1024
 #: Estimates for `weight`: of a run without any calls, of a key, and of JSON read into values.
 RUN_BYTES = 8_192
 KEY_BYTES = 400
+ASKED_BYTES = 150
 VALUES_PER_TEXT = 4
 
 
@@ -96,6 +98,7 @@ class CalledRun:
     replies: dict[str, KeptReply] = field(default_factory=dict)  # by Idempotency-Key, the oldest first
     older: dict[int, int] = field(default_factory=dict)  # of keys before those: the row of each, by its hash
     recent: deque[KeptReply] = field(default_factory=deque)  # those that still have their row
+    asked: dict[bytes, int] = field(default_factory=dict)  # of live endpoints: how often each was asked what
     changed_bytes: int = (
         0  # of its world, at most: what was changed again is counted again until it is measured
     )
@@ -108,6 +111,15 @@ class CalledRun:
         """Count a call that reaches the failure rules."""
         self.calls = number = self.calls + 1
         return tuple.__new__(Arrival, (number, self.progress.count(tool_name)))
+
+    def count_asked(self, tool_name: str, arguments: JsonObject) -> int:
+        """How often a live endpoint was asked the same before. This time counts from now on."""
+        same = sha256(tool_name.encode() + b"\0" + canonical_by_value(arguments)).digest()
+        before = self.asked.get(same, 0)
+        self.asked[same] = before + 1
+        if not before:
+            self.weight += ASKED_BYTES
+        return before
 
     def fold(
         self,
@@ -136,10 +148,19 @@ class CalledRun:
             return
         if arrival is None:
             arrival = self.arrive(row.tool_name)
+            self._count_passed_on(row)
         if row.updates is not None:
             self.changed_bytes += len(row.updates)
             self.weight += len(row.updates)
             self._apply(_updates(row.updates) if updates is None else updates, arrival)
+
+    def _count_passed_on(self, row: TraceRow) -> None:
+        """Of a call read back: those in memory were counted when they asked."""
+        tool = self.toolbox.tools.get(row.tool_name or "")
+        if tool is not None and tool.is_passthrough and row.source != Source.INJECTED:
+            arguments = loads_own(row.arguments or "{}")
+            if isinstance(arguments, dict):
+                self.count_asked(tool.name, arguments)
 
     def may_change(self) -> bool:
         """Whether what its calls have changed of its world leaves room for more."""

@@ -48,6 +48,8 @@ class Work(NamedTuple):
     names: int = 0  # of required members: each that is missing is an error of its own
 
     def plus(self, other: "Work", times: int = 1) -> "Work":
+        if other is _NO_WORK:
+            return self
         return Work(
             self[0] + times * other[0],
             self[1] + times * other[1],
@@ -56,6 +58,8 @@ class Work(NamedTuple):
         )
 
     def or_more(self, other: "Work") -> "Work":
+        if other is _NO_WORK or other is self:
+            return self
         return Work(
             max(self[0], other[0]), max(self[1], other[1]), max(self[2], other[2]), max(self[3], other[3])
         )
@@ -76,6 +80,9 @@ class Work(NamedTuple):
         """Whether all its patterns can be searched for in a text of this length."""
         is_short = self.backtracking * length**2 <= MOST_BACKTRACKED**2
         return is_short and (length * self.pattern_bytes <= MOST_PATTERN_WORK or length <= ALWAYS_CHECKED)
+
+
+_NO_WORK = Work()  # itself, where it can be: most schemas have nothing below them, and there are many
 
 
 class Searched:
@@ -167,20 +174,26 @@ class _Reader:
 
     def _at(self, schema: Json, levels: int) -> Work:
         here, of_items, of_members = self._parts(schema, levels)
+        if of_items is _NO_WORK and of_members is _NO_WORK:  # of most: a schema of one value
+            return here
         return here.or_more(of_items).or_more(of_members)
 
     def _parts(self, schema: Json, levels: int) -> tuple[Work, Work, Work]:
         """At the value itself, at any one of its items, and at any one of its members."""
         if not isinstance(schema, dict):
-            return Work(0 if schema is None else 1), Work(), Work()
+            return _NO_WORK if schema is None else Work(1), _NO_WORK, _NO_WORK
         key = (id(schema), levels if self._nodes.is_recursive else 0)
         if key not in self._known:
-            self._known[key] = Work(), Work(), Work()  # a reference to itself without a step into the value
+            self._known[key] = (
+                _NO_WORK,
+                _NO_WORK,
+                _NO_WORK,
+            )  # a reference to itself without a step into the value
             self._known[key] = self._read(schema, levels)
         return self._known[key]
 
     def _read(self, schema: JsonObject, levels: int) -> tuple[Work, Work, Work]:
-        here, of_items, of_members = own_work(schema), Work(), Work()
+        here, of_items, of_members = own_work(schema), _NO_WORK, _NO_WORK
         if APPLYING.isdisjoint(schema):
             return here, of_items, of_members
         # What is unevaluated is found by looking at the value once more.
@@ -189,7 +202,7 @@ class _Reader:
             parts = self._parts(same, levels)
             here = here.plus(parts[0], factor)
             of_items, of_members = of_items.plus(parts[1], factor), of_members.plus(parts[2], factor)
-        looked_again = Work(here.steps) if factor > 1 else Work()
+        looked_again = Work(here.steps) if factor > 1 else _NO_WORK
         if levels > 0:
             of_items = of_items.plus(self._below(self._nodes.of_items(schema), levels))
             of_members = of_members.plus(self._below(self._nodes.of_members(schema), levels))
@@ -200,11 +213,12 @@ class _Reader:
 
     def _below(self, groups: list[list[Json]], levels: int) -> Work:
         """Of each group only one is applied to an item or member, but of every group one."""
-        total = Work()
+        total = _NO_WORK
         for group in groups:
-            most = Work()
+            most = _NO_WORK
             for schema in group:
-                most = most.or_more(self._at(schema, levels - 1))
+                if schema is not None:
+                    most = most.or_more(self._at(schema, levels - 1))
             total = total.plus(most)
         return total
 
@@ -247,7 +261,7 @@ def _largest_listed(schema: JsonObject) -> int:
 
 def _key_patterns(schema: JsonObject) -> Work:
     patterns = schema.get("patternProperties")
-    total = Work()
+    total = _NO_WORK
     for pattern in patterns if isinstance(patterns, dict) else ():
         total = total.plus(_pattern_work(pattern)).plus(Work(_KEY_PATTERN_STEPS))
     return total

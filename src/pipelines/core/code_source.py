@@ -112,7 +112,7 @@ def _read(name: str, fields: Fields, entrypoint: str, *, allow_http: bool) -> Co
         case "paste":
             return _read_paste(fields, entrypoint)
         case "files":
-            return _read_files(fields)
+            return read_files(fields)
         case "git":
             return _read_git(fields, allow_http=allow_http)
     hint = "register the agent as a draft, then PUT the archive to /api/agents/{id}/code and publish it"
@@ -127,7 +127,8 @@ def _read_paste(fields: Fields, entrypoint: str) -> UploadedFiles:
     return UploadedFiles(source="paste", files=(CodeFile(entrypoint, content),))
 
 
-def _read_files(fields: Fields) -> UploadedFiles | None:
+def read_files(fields: Fields) -> UploadedFiles | None:
+    """The field `files`: texts by their paths."""
     place = fields.at("files")
     if not fields.require("files", 'such as {"agent.py": "…"}'):
         return None

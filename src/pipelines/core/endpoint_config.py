@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pipelines.core.authored import Fields, as_object
 from pipelines.core.endpoint_code import CODE_FIELDS, read_code_config, read_env_vars
 from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.openapi.base_url import base_url_complaint
 from pipelines.core.passthrough_binding import ENDPOINT_TYPES
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.wanted_credential import WantedCredential, read_credential
@@ -23,12 +24,12 @@ MOST_ARGS = 100
 DEFAULT_HEADER = "X-API-Key"
 
 OPENAPI, MCP, CODE = "http_openapi", "mcp_server", "code"
-_CONFIG_FIELDS = {
+_FIELDS_BY_TYPE = {
     OPENAPI: ("base_url", "spec_url", "spec"),
     MCP: ("url", "command", "args", "env_vars"),
     CODE: CODE_FIELDS,
 }
-_ALL_CONFIG_FIELDS = tuple(dict.fromkeys(name for names in _CONFIG_FIELDS.values() for name in names))
+CONFIG_FIELDS = tuple(dict.fromkeys(name for names in _FIELDS_BY_TYPE.values() for name in names))
 #: What of a config can be large. It is kept apart, since a call does not need a spec.
 LARGE_FIELDS = ("spec", "source", "files", "zip")
 _AUTH_FIELDS = {"none": (), "api_key": ("header", "credential"), "bearer": ("credential",)}
@@ -93,7 +94,7 @@ def _read_name(fields: Fields) -> str | None:
 
 def _config_fields(fields: Fields, type: str | None) -> Fields | None:
     """Where the fields of the config are: under `config`, or at the top."""
-    known = _CONFIG_FIELDS[type] if type is not None else _ALL_CONFIG_FIELDS
+    known = _FIELDS_BY_TYPE[type] if type is not None else CONFIG_FIELDS
     if "config" not in fields.body:
         # Of a type that is not known nothing more can be said than what no type has.
         fields.refuse_unknown(("name", "type", "auth", *known))
@@ -156,9 +157,7 @@ def _read_url(fields: Fields, key: str, *, is_base: bool = False) -> str | None:
     url = fields.text(key, longest=LONGEST_URL)
     if url is None:
         return None
-    complaint = url_complaint(url)
-    if complaint is None and is_base and ("?" in url or "#" in url):
-        complaint = "must end before `?` and `#`: paths of the document are appended to it"
+    complaint = url_complaint(url) or (base_url_complaint(url) if is_base else None)
     if complaint is None and "#" in url:
         complaint = "has a fragment (#), which is never sent"
     if complaint is not None:

@@ -265,7 +265,9 @@ def _subschemas(schema: JsonObject, path: str) -> Iterator[tuple[JsonObject, str
         elif isinstance(node, dict):
             yield node, place
             for key, below in node.items():
-                here = place + pointer([key])
+                if not isinstance(below, (dict, list)):
+                    continue
+                here = f"{place}/{key}" if key.isidentifier() else place + pointer([key])
                 if key in _BY_NAME and isinstance(below, dict):
                     pending.extend((each, here + pointer([name])) for name, each in below.items())
                 elif key not in _PLAIN_DATA:

@@ -15,11 +15,28 @@ import orjson
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, "Json"]
 
+MOST_EXACT = 2**53  # above it a float is no certain whole number
 MAX_DEPTH = 64  # far past any real tool call, well before a recursive reader runs out of stack
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _AS_BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STRING_ONCE = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+
+
+def nested_pattern(levels: int) -> bytes:
+    """What may stand inside a value of valid JSON that has at most so many levels within it, one step of it.
+
+    Linear, as nothing in it is tried twice. Which bracket closes which is not looked at.
+    """
+    flat = rb'[^"{}\[\]]++|' + _STRING_ONCE
+    nested = flat
+    for _ in range(levels):
+        nested = flat + rb"|[\[{](?:" + nested + rb")*+[\]}]"
+    return nested
+
+
+_NOT_TOO_DEEP = re.compile(rb"(?:" + nested_pattern(MAX_DEPTH) + rb")*+")
 
 
 class InvalidJson(ValueError):
@@ -67,6 +84,25 @@ def dumps(value: object) -> bytes:
 def canonical(value: object) -> bytes:
     """As `dumps`, the keys of every object in order: equal for objects that differ only in that."""
     return orjson.dumps(value, default=_plain, option=orjson.OPT_SORT_KEYS)
+
+
+def canonical_by_value(value: Json) -> bytes:
+    """As `canonical`, and equal for equal numbers: 1 and 1.0 are one."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    if b"." not in text and b"e" not in text:  # then no number is a float
+        return text
+    return orjson.dumps(_in_whole_numbers(value), option=orjson.OPT_SORT_KEYS)
+
+
+def _in_whole_numbers(value: Json) -> Json:
+    """The same with every 1.0 as 1, as far as a whole number is exact."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= MOST_EXACT else value
+    if isinstance(value, list):
+        return [_in_whole_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _in_whole_numbers(item) for key, item in value.items()}
+    return value
 
 
 def written(text: str) -> Json:
@@ -133,7 +169,7 @@ def pointer(path: Iterable[str | int]) -> str:
 
 
 def _is_too_deep(data: bytes) -> bool:
-    return text_depth(data) > MAX_DEPTH
+    return _NOT_TOO_DEEP.fullmatch(data) is None
 
 
 def _reason(data: bytes, error: orjson.JSONDecodeError) -> str:
@@ -144,7 +180,8 @@ def _reason(data: bytes, error: orjson.JSONDecodeError) -> str:
     if not data.strip():
         return "the body is empty"
     try:
-        json.loads(data, parse_constant=_refuse_constant)
+        if b"NaN" in data or b"Infinity" in data:  # reading it again takes many times its size
+            json.loads(data, parse_constant=_refuse_constant)
     except InvalidJson as found:
         return str(found)
     except (ValueError, RecursionError):

@@ -67,6 +67,8 @@ class LiveReply(NamedTuple):
     response: Json  # decoded; text stays text
     notes: tuple[str, ...] = ()  # for the trace
     is_replayed: bool = False
+    #: The endpoint itself calls its answer an error where its status cannot say so (MCP's isError).
+    is_error: bool = False
 
 
 class HopFailed(AskFailed):
@@ -98,7 +100,9 @@ class EndpointValues:
     version: int
     config: JsonObject  # whole, with what is large of it
     auth_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)  # values by variable name
+    #: What the config's `env_vars` name: values by the credentials' names, and by the variables'.
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 #: Makes the endpoints of one type. Raises HopFailed where this server cannot.

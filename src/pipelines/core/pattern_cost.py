@@ -63,7 +63,11 @@ def patterns_in(value: Json, path: str = "") -> Iterator[PatternAt]:
                 if found.pattern not in seen:
                     seen.add(found.pattern)
                     yield found
-            pending.extend((below, place + pointer([key])) for key, below in node.items())
+            pending.extend(
+                (below, f"{place}/{key}" if key.isidentifier() else place + pointer([key]))
+                for key, below in node.items()
+                if isinstance(below, (dict, list))  # places are the most of the work
+            )
 
 
 def _own_patterns(node: dict[str, Json], place: str) -> Iterator[PatternAt]:

@@ -135,7 +135,10 @@ class _Measure:
         )
         self.has_conditions = self.has_conditions or (isinstance(node, dict) and "if" in node)
         below = [*(node.values() if isinstance(node, dict) else node), *self.targets(node)]
-        total = 1 + sum(self.nodes(child, depth + 1) for child in below)
+        total = 1
+        for child in below:
+            if isinstance(child, (dict, list)):  # asked here, too: most are not, and a call each is the most
+                total += self.nodes(child, depth + 1)
         self._known[id(node)] = min(total, _MOST_COUNTED)
         return min(total, _MOST_COUNTED)
 
@@ -169,6 +172,6 @@ def _anchored(schema: JsonObject) -> Iterator[tuple[str, Json]]:
         node = pending.pop()
         if isinstance(node, dict):
             yield from ((name, node) for key in _ANCHORS if isinstance(name := node.get(key), str))
-            pending.extend(node.values())
+            pending.extend(each for each in node.values() if isinstance(each, (dict, list)))
         elif isinstance(node, list):
             pending.extend(node)

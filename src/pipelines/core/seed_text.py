@@ -1,6 +1,8 @@
 """A seed as text, on its way from the process that read it to the store: parsed there one by one."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.seed import CONVERSATION, Seed
@@ -44,3 +46,32 @@ def seed_text(written: bytes) -> SeedText:
         oracle_hash=oracle,
         text=text,
     )
+
+
+class WrittenSeeds(Sequence[Seed]):
+    """Seeds that are kept as the texts they will be stored as, and read again whenever one is looked at."""
+
+    def __init__(self, seeds: Iterable[Seed]) -> None:
+        self._written = list(map(written_seed, seeds))
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    @overload
+    def __getitem__(self, index: int) -> Seed: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Seed]: ...
+    def __getitem__(self, index: int | slice) -> Seed | list[Seed]:
+        if isinstance(index, slice):
+            return [_read_again(written) for written in self._written[index]]
+        return _read_again(self._written[index])
+
+    def handed_over(self) -> Iterator[bytes]:
+        """Each text for the last time."""
+        self._written.reverse()
+        while self._written:
+            yield self._written.pop()
+
+
+def _read_again(written: bytes) -> Seed:
+    return Seed.from_stored(seed_text(written).as_json())

@@ -1,11 +1,21 @@
 """Files of tasks by their format, which their name tells: a table, YAML, JSON, or JSON lines."""
 
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from pipelines.core.file_text import decode, refused
+from pipelines.core.json_rows import JsonRows, split_rows
 from pipelines.core.json_text import InvalidJson, Json, loads
+from pipelines.core.notes import Notes
 from pipelines.core.problems import Problem
-from pipelines.core.task_rows import Upload, rows_from_json
+from pipelines.core.task_rows import (
+    MAX_ROWS,
+    Entry,
+    Upload,
+    count_problems,
+    read_entries,
+    rows_from_json,
+)
 from pipelines.core.task_table import read_table
 from pipelines.core.uploads import refuse_unknown
 from pipelines.core.yaml_text import read_yaml
@@ -59,11 +69,15 @@ def _read_yaml(text: str) -> Upload:
 
 
 def _read_json(text: str) -> Upload:
+    split = split_rows(text.encode("utf-8", "surrogatepass"), most=MAX_ROWS)
+    if split is not None:
+        _, path = _listed(split.rest, "", "")
+        return rows_from_json(split.rows, path=path)
     try:
         value = loads(text)
     except InvalidJson as error:
         hint = None
-        if text.lstrip().startswith("{") and "\n" in text.strip() and _is_json(text.strip().split("\n")[0]):
+        if text.lstrip().startswith("{") and "\n" in text.strip() and _is_json(next(_lines(text.strip()))):
             hint = "with a task on each line, name the file .jsonl"
         raise refused(error.predicate, hint) from None
     rows, path = _listed(value, "a JSON array of tasks", 'put the tasks into an array: [{"user": "…"}]')
@@ -81,30 +95,48 @@ def _listed(value: Json, what: str, hint: str) -> tuple[Json, str]:
 
 
 def _read_lines(text: str) -> Upload:
-    if text.lstrip().startswith("[") and (_is_json(text) or text.strip().split("\n")[0].strip() == "["):
+    is_array = text.lstrip().startswith("[")
+    if is_array and (next(_lines(text.strip())) == "[" or _is_json(text)):
         raise refused("this is one JSON array, not a task on each line", "name the file .json")
-    rows: list[Json] = []
-    numbers: list[int] = []
     problems: list[Problem] = []
-    # Not splitlines(): a line separator may stand inside a JSON string.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
+    notes = Notes("line")
+    rows = read_entries(_entries(text, problems), problems, notes)
+    return Upload(rows=rows, problems=problems, notes=notes, is_table=False)
+
+
+def _entries(text: str, problems: list[Problem]) -> Iterator[Entry]:
+    """As many lines that are JSON as are taken; the others are counted."""
+    count = broken = 0
+    for number, line in enumerate(_lines(text), start=1):
         try:
-            rows.append(loads(line.strip()))
-            numbers.append(number)
+            value = loads(line) if line else None
         except InvalidJson as error:
+            broken += 1
             problems.append(Problem(path=f"line {number}", row=number, message=error.predicate))
-    if not rows and len(problems) > 1:
+            continue
+        if line:
+            count += 1
+            if count <= MAX_ROWS:
+                yield Entry(number, f"line {number}: ", value)
+    if not count and broken > 1:
         raise refused("no line of the file is JSON", _FIRST)
-    upload = rows_from_json(
-        rows, path="file", at=lambda index: (numbers[index], f"line {numbers[index]}: "), word="line"
-    )
-    found = tuple(problem for problem in upload.problems if rows or problem.path != "file")
-    return Upload(rows=upload.rows, problems=(*problems, *found), notes=upload.notes, is_table=False)
+    if count or not broken:
+        problems.extend(count_problems(count, "file"))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Not splitlines(): a line separator may stand inside a JSON string."""
+    at = 0
+    while at <= len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield text[at:end].strip()
+        at = end + 1
 
 
 def _is_json(text: str) -> bool:
+    if split_rows(text.encode("utf-8", "surrogatepass"), most=0) is not None:
+        return True
     try:
         loads(text)
     except InvalidJson:
@@ -112,6 +144,6 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def read_source(source: bytes | Json, format: Format) -> Upload:
+def read_source(source: bytes | Json | JsonRows, format: Format) -> Upload:
     """A file's bytes, or rows that came as JSON."""
     return read_file(source, format) if isinstance(source, bytes) else rows_from_json(source)

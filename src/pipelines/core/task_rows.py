@@ -5,14 +5,19 @@ A name is taken in any spelling that is only one column's; two names of one colu
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NamedTuple
 
 from pipelines.core.authored import did_you_mean, kind, quoted
+from pipelines.core.json_rows import JsonRows
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.notes import Notes
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.task_columns import BY_AXIS, BY_NAME, BadCell, column_of, read_cell
+from pipelines.core.weighed_cache import WeighedCache
 
 MAX_ROWS = 5_000  # in one call
+MOST_KNOWN_BYTES = 16 * 1024 * 1024  # of cells that were read, in case that a row further down has the same
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,30 +31,41 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Upload:
-    """What could be read of an upload, and what was wrong with the rest."""
+    """What can be read of an upload, and what was wrong with the rest.
 
-    rows: tuple[Row, ...]
-    problems: tuple[Problem, ...]
+    Rows are read as they are asked for, once: as values they take ten times and more what they take as text.
+    """
+
+    rows: Iterable[Row]
+    problems: list[Problem]  # and notes: all of them, once the rows have been read
     notes: Notes
     is_table: bool
     #: A place in the file as its author sees it, where that is not the path itself.
     placed: Callable[[Problem], Problem] = field(default=lambda problem: problem)
 
 
-def rows_from_json(
-    rows: Json, *, path: str = "/rows", at: Callable[[int], tuple[int, str]] | None = None, word: str = "task"
-) -> Upload:
-    """From objects with the columns' names and JSON values. `at`: a row's number and label by its index."""
-    if not isinstance(rows, list):
+def rows_from_json(rows: Json | JsonRows, *, path: str = "/rows") -> Upload:
+    """From objects with the columns' names and JSON values."""
+    if not isinstance(rows, list | JsonRows):
         message = f"`rows` must be a JSON array of objects, not {kind(rows)}"
         raise Refused([Problem(path=path, message=message)], "the upload")
-    where = at or (lambda index: (index + 1, f"{path}/{index}"))
-    problems = list(count_problems(len(rows), path))
-    notes = Notes(word)
+    given = islice(rows, MAX_ROWS)
+    entries = (Entry(index + 1, f"{path}/{index}", row) for index, row in enumerate(given))
+    problems, notes = list(count_problems(len(rows), path)), Notes("task")
+    return Upload(rows=read_entries(entries, problems, notes), problems=problems, notes=notes, is_table=False)
+
+
+class Entry(NamedTuple):
+    """Something that should be a task."""
+
+    number: int
+    label: str
+    value: Json
+
+
+def read_entries(entries: Iterable[Entry], problems: list[Problem], notes: Notes) -> Iterator[Row]:
     reader = RowReader(is_table=False)
-    read = []
-    for index, row in enumerate(rows[:MAX_ROWS]):
-        number, label = where(index)
+    for number, label, row in entries:
         if not isinstance(row, dict):
             message = f"a task must be an object, not {kind(row)}"
             problems.append(Problem(path=label.rstrip(": "), row=number, message=message))
@@ -57,8 +73,8 @@ def rows_from_json(
         given = _given(row, number, label, problems, notes)
         names = {column: name for column, (name, _) in given.items()}
         values = {column: value for column, (_, value) in given.items()}
-        read.append(reader.read(number, label, names, values))
-    return Upload(rows=tuple(read), problems=(*problems, *reader.problems), notes=notes, is_table=False)
+        yield reader.read(number, label, names, values)
+    problems += reader.problems
 
 
 def _given(
@@ -79,7 +95,7 @@ def _given(
         elif value is not None:
             given[column.name] = (name, value)
             if name != column.name:
-                notes.say(read_as(name, column.name))
+                notes.say(read_as((name, column.name)))
     return given
 
 
@@ -89,7 +105,7 @@ class RowReader:
     def __init__(self, *, is_table: bool) -> None:
         self.problems: list[Problem] = []
         self._is_table = is_table
-        self._known: dict[tuple[str, str], Json] = {}
+        self._known = WeighedCache[Json](most_bytes=MOST_KNOWN_BYTES, most_things=MAX_ROWS)
 
     def read(
         self,
@@ -117,9 +133,7 @@ class RowReader:
             return value
         if not value.strip():
             return None
-        if (column, value) not in self._known:
-            self._known[column, value] = read_cell(BY_NAME[column], value)
-        return self._known[column, value]
+        return self._known.get((column, value), lambda: (read_cell(BY_NAME[column], value), len(value)))
 
 
 # Problems, in the words of whoever has the file open
@@ -141,8 +155,12 @@ def _place(label: str, written: str, inside: str, *, is_table: bool) -> str:
     return f"{label}{pointer([written])}{inside}"
 
 
-def read_as(name: str, column: str) -> str:
-    return f"The column `{name}` is read as `{column}`."
+def read_as(*pairs: tuple[str, str]) -> str:
+    if len(pairs) == 1:
+        ((name, column),) = pairs
+        return f"The column `{name}` is read as `{column}`."
+    listed = ", ".join(f"`{name}` as `{column}`" for name, column in pairs)
+    return f"{len(pairs)} columns are read by their names here: {listed}."
 
 
 def clash(path: str, column: str, names: Iterable[str], row: int | None = None) -> Problem:

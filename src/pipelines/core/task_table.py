@@ -5,7 +5,7 @@ breaks is still one row.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pipelines.core.csv_text import records_of
 from pipelines.core.file_text import FileText
@@ -33,29 +33,32 @@ def read_table(file: FileText) -> Upload:
     for note in (*file.notes, *layout.notes, *_renamed(layout.header, columns)):
         notes.say(note)
     problems = list(_header_problems(layout.header, columns))
-    filled = [
-        (number, cells)
-        for number, cells in enumerate(records_of(layout.text, layout.separator), start=1)
-        if number > layout.header_row and any(map(str.strip, cells))
-    ]
-    problems.extend(count_problems(len(filled), "file"))
-    reader = RowReader(is_table=True)
-    rows = _rows(layout, columns, filled[:MAX_ROWS], reader, problems)
-    return Upload(rows=tuple(rows), problems=(*problems, *reader.problems), notes=notes, is_table=True)
+    rows = _rows(layout, columns, _filled(layout, problems), problems)
+    return Upload(rows=rows, problems=problems, notes=notes, is_table=True)
+
+
+def _filled(layout: Layout, problems: list[Problem]) -> Iterator[tuple[int, list[str]]]:
+    """As many rows with content as are taken, by number; the others are counted."""
+    count = 0
+    for number, cells in enumerate(records_of(layout.text, layout.separator), start=1):
+        if number > layout.header_row and any(map(str.strip, cells)):
+            count += 1
+            if count <= MAX_ROWS:
+                yield number, cells
+    problems.extend(count_problems(count, "file"))
 
 
 def _rows(
     layout: Layout,
     columns: list[Column | None],
-    filled: list[tuple[int, list[str]]],
-    reader: RowReader,
+    filled: Iterable[tuple[int, list[str]]],
     problems: list[Problem],
-) -> list[Row]:
+) -> Iterator[Row]:
     header = layout.header
     names = {column.name: name for column, name in zip(columns, header, strict=True) if column is not None}
     # What is told of the header is not told again of every row.
     told = frozenset() if REQUIRED.name in names else frozenset({REQUIRED.name})
-    rows = []
+    reader = RowReader(is_table=True)
     for number, cells in filled:
         beyond = cells[len(header) :]
         if len(cells) < len(header) or any(map(str.strip, beyond)):
@@ -68,13 +71,15 @@ def _rows(
             elif not name and cell.strip():
                 message = "a cell has content, but no name above it in the header"
                 problems.append(Problem(path=f"row {number}", row=number, message=message))
-        rows.append(reader.read(number, f"row {number}", names, given, told))
-    return rows
+        yield reader.read(number, f"row {number}", names, given, told)
+    problems += reader.problems
 
 
 def _renamed(header: tuple[str, ...], columns: list[Column | None]) -> list[str]:
+    """One note, however many there are: a spreadsheet's header has capitals in all of them."""
     named = zip(header, columns, strict=True)
-    return [read_as(name, column.name) for name, column in named if column and name != column.name]
+    pairs = [(name, column.name) for name, column in named if column and name != column.name]
+    return [read_as(*pairs)] if pairs else []
 
 
 def _header_problems(header: tuple[str, ...], columns: list[Column | None]) -> Iterator[Problem]:

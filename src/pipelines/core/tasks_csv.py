@@ -3,10 +3,11 @@
 An upload is checked whole: either every row is a seed that can be run, or the answer lists every bad cell.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core import csv_text
+from pipelines.core.json_rows import JsonRows
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
@@ -24,7 +25,7 @@ from pipelines.core.tools_schema import Tool
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadTasks:
-    seeds: tuple[Seed, ...]
+    seeds: Sequence[Seed]
     rows: tuple[int, ...]  # where each stands, as its author's program counts: the first row of a sheet is 1
     notes: tuple[str, ...]  # what was taken otherwise than it stands there
 
@@ -55,36 +56,66 @@ def parse_tasks(
 
 
 def read_tasks(
-    source: bytes | Json,
+    source: bytes | Json | JsonRows,
     *,
     format: Format = "table",
     tools: Sequence[Tool] | None = None,
     ledger_schema: LedgerSchema | None = None,
+    keep: Callable[[Iterable[Seed]], Sequence[Seed]] = tuple,
 ) -> ReadTasks:
-    """As `parse_tasks`, with what its author may want to know of how the file was read."""
-    upload = read_source(source, format)
-    problems = list(upload.problems)
-    unlisted = 0  # a single row may have more than are ever listed
-    seeds: list[Seed] = []
-    for row in upload.rows:
-        found = cannot_run(row.axes)
-        try:
-            seeds.append(_seed(row, upload, tools, ledger_schema))
-        except Refused as refused:
-            found = refused.problems + found
-            unlisted += refused.total - len(refused.problems)
-        placed = (in_row(problem, row, is_table=upload.is_table) for problem in found)
-        problems.extend(problem for problem in placed if problem.column not in row.unreadable)
-    numbered = {row.number: row for row in upload.rows}
-    for problem in repeated_ids((row.number, row.axes.get("id")) for row in upload.rows):
-        problems.append(in_row(problem, numbered[problem.row or 0], is_table=upload.is_table))
-    if problems:
-        total = len(problems) + unlisted
+    """As `parse_tasks`, with what its author may want to know of how the file was read.
+
+    `keep` is given the seeds one by one, as they are read: of many large ones all at once are too many.
+    """
+    reading = _Reading(read_source(source, format), tools, ledger_schema)
+    seeds = keep(reading.seeds())
+    reading.refuse_problems()
+    rows = tuple(row.number for row in reading.read)
+    return ReadTasks(seeds=seeds, rows=rows, notes=reading.upload.notes.texts())
+
+
+class _Reading:
+    """The rows of an upload on their way to seeds, and everything wrong with them."""
+
+    def __init__(
+        self, upload: Upload, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None
+    ) -> None:
+        self.upload = upload
+        self.read: list[Row] = []  # without what they say
+        self._tools = tools
+        self._ledger_schema = ledger_schema
+        self._ids: list[Json] = []
+        self._problems: list[Problem] = []
+        self._unlisted = 0  # a single row may have more than are ever listed
+
+    def seeds(self) -> Iterator[Seed]:
+        for row in self.upload.rows:
+            self.read.append(replace(row, axes={}))
+            self._ids.append(row.axes.get("id"))
+            found = cannot_run(row.axes)
+            try:
+                seed = _seed(row, self.upload, self._tools, self._ledger_schema)
+            except Refused as refused:
+                found = refused.problems + found
+                self._unlisted += refused.total - len(refused.problems)
+            else:
+                yield seed
+            placed = (in_row(problem, row, is_table=self.upload.is_table) for problem in found)
+            self._problems.extend(problem for problem in placed if problem.column not in row.unreadable)
+
+    def refuse_problems(self) -> None:
+        problems = [*self.upload.problems, *self._problems, *self._repeated_ids()]
+        if not problems:
+            return
+        total = len(problems) + self._unlisted
         problems.sort(key=lambda problem: problem.row or 0)
-        told = dict.fromkeys(map(upload.placed, problems[:MOST_SHOWN]))  # nothing is told twice
+        told = dict.fromkeys(map(self.upload.placed, problems[:MOST_SHOWN]))  # nothing is told twice
         raise Refused(list(told), "the upload", total=total - len(problems[:MOST_SHOWN]) + len(told))
-    rows = tuple(row.number for row in upload.rows)
-    return ReadTasks(seeds=tuple(seeds), rows=rows, notes=upload.notes.texts())
+
+    def _repeated_ids(self) -> Iterator[Problem]:
+        numbered = {row.number: row for row in self.read}
+        for problem in repeated_ids(zip(numbered, self._ids, strict=True)):
+            yield in_row(problem, numbered[problem.row or 0], is_table=self.upload.is_table)
 
 
 def _seed(row: Row, upload: Upload, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None) -> Seed:

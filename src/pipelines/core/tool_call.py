@@ -1,4 +1,4 @@
-"""What a run answers to a tool call: refused, injected or simulated. Decided without I/O and without storing.
+"""What a run answers to a tool call: refused, injected, simulated or passed on. Decided without I/O.
 
     receive -> decide -> a Decision
                       -> an Ask: the caller carries out its question and hands the reply to
@@ -18,6 +18,7 @@ from pipelines.core.called_run import MAX_KEYS, Arrival, CalledRun, KeptReply, O
 from pipelines.core.failure_rules import Effect, MatchedRule, WireFault
 from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_text
 from pipelines.core.ledger import Ledger, LedgerUpdate
+from pipelines.core.live_tools import HopFailed, LiveCall
 from pipelines.core.problems import Problem
 from pipelines.core.simulation.reply_check import contradictions, may_contradict, update_check
 from pipelines.core.simulation.simulator import Question, SimulatedReply, SimulationFailed, Wait
@@ -210,7 +211,7 @@ def settle(run: CalledRun, ask: Ask, reply: object) -> Decision | Ask:
     if isinstance(ask.question, Wait):
         return _answered(run, ask.received, ask.matched)
     if isinstance(reply, AskFailed):
-        return refusal(reply)._replace(source=Source.TRANSPORT_ERROR)
+        return _not_passed_on(reply, ask)
     moment = run.moment(ask.received.arrival.number)
     try:
         simulated = run.simulator.settle(ask.question, reply, run.ledger, moment)
@@ -272,6 +273,8 @@ def _asked(
     if asked >= MAX_QUESTIONS:
         message = f"No usable answer came for {received.tool.name}, though it was asked for {asked} times."
         return refusal(SimulationError(message))
+    if isinstance(question, LiveCall):
+        question = replace(question, asked_before=run.count_asked(question.declared_name, question.arguments))
     reads_world = asked > 0 or run.simulator.reads_world(received.tool.name)
     return Ask(
         received=received, question=question, reads_world=reads_world, matched=matched, asked=asked + 1
@@ -295,6 +298,17 @@ def _failed(error: SimulationFailed) -> Decision:
     return refusal(SimulationError(str(error), details={"reason": error.code}))
 
 
+def _not_passed_on(failed: AskFailed, ask: Ask) -> Decision:
+    notes = failed.notes if isinstance(failed, HopFailed) else ()
+    return refusal(failed)._replace(
+        source=Source.TRANSPORT_ERROR,
+        validation=text_of({"ok": False, "attempts": 1, "errors": [], "notes": list(notes)})
+        if notes
+        else None,
+        matched_rule_index=ask.matched.index if ask.matched is not None else None,
+    )
+
+
 def refusal(error: OdysseyError) -> Decision:
     return Decision(Source.ERROR, None, text_of({"error": error.as_json()}), error=error)
 
@@ -310,10 +324,11 @@ def _is_too_large(text: str) -> bool:
 def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision | list[Problem]:
     """A reply that breaks a declared schema is not sent, and what it changed is not done.
 
-    Where it contradicts the ledger, how: that is for another answer. What a live endpoint gave is the truth.
+    Where it contradicts the ledger, how: that is for another answer.
     """
+    if simulated.source is Source.PASSTHROUGH:
+        return _passed_on(run, tool, simulated)
     status, response, updates = simulated.status, simulated.response, simulated.updates
-    problems: list[Problem] = []
     if status >= 400:  # errors have a shape of their own, and change nothing
         updates = _NO_UPDATES
     else:
@@ -325,14 +340,44 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision 
         if broken:
             return _broken(tool, simulated, broken)
         problems = _contradictions(run, simulated)
-        if problems and simulated.source is Source.ODYSSEY:
+        if problems:
             return problems
     text = dumps(response).decode()
     if _is_too_large(text):
         return refusal(ReplyTooLarge())
-    validation = _validation(simulated, problems)
-    is_valid = 0 if problems else 1 if simulated.attempts == 1 else ON_SECOND_TRY
+    validation = _validation(simulated, [])
+    is_valid = 1 if simulated.attempts == 1 else ON_SECOND_TRY
     return _new(Decision, (simulated.source, status, text, updates, None, validation, None, is_valid, None))
+
+
+def _passed_on(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
+    """What a live endpoint gave is the truth: sent as it came, with what is wrong with it in the trace. What
+    its adapter made of it enters the world whole or, where that would break it, not at all."""
+    text = dumps(simulated.response).decode()
+    if _is_too_large(text):
+        return _not_passed_on_size(tool)
+    problems: list[Problem] = []
+    if simulated.status < 400:
+        problems = tool.response_problems(simulated.response) + _contradictions(run, simulated)
+    if simulated.updates:
+        broken = update_check(simulated.updates, run.toolbox.ledger_schema)
+        why = [f"{each.path} {each.message}" for each in broken] if run.may_change() else [_WORLD_FULL]
+        if why:
+            told = tuple(f"the ledger_adapter changed nothing: {one}" for one in why)
+            simulated = simulated._replace(updates=_NO_UPDATES, notes=(*simulated.notes, *told))
+    return Decision(
+        simulated.source,
+        simulated.status,
+        text,
+        simulated.updates,
+        validation=_validation(simulated, problems),
+        is_valid=0 if problems else 1,
+    )
+
+
+def _not_passed_on_size(tool: Tool) -> Decision:
+    failed = AskFailed(f"The live reply of {tool.name} is over 1 MiB.")
+    return refusal(failed)._replace(source=Source.TRANSPORT_ERROR)
 
 
 def _broken(

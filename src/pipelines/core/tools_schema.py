@@ -104,10 +104,13 @@ def parse_tools_schema(
     endpoints: Mapping[str, EndpointFacts] | None = None,
     path: str = "/tools_schema",
 ) -> tuple[Tool, ...]:
-    """The tools, or Refused with everything wrong with them. `endpoints` are the org's, by id."""
+    """The tools, or Refused with everything wrong with them.
+
+    `endpoints` are the org's, by id; without them bindings are not looked up, as where no server is asked.
+    """
     problems: list[Problem] = []
     tools = read_tools_schema(
-        body, ledger_schema=ledger_schema, endpoints=endpoints or {}, path=path, problems=problems
+        body, ledger_schema=ledger_schema, endpoints=endpoints, path=path, problems=problems
     )
     if problems:
         raise Refused(problems, "tools_schema")
@@ -133,7 +136,7 @@ def read_tools_schema(
     body: Json,
     *,
     ledger_schema: LedgerSchema | None,
-    endpoints: Mapping[str, EndpointFacts],
+    endpoints: Mapping[str, EndpointFacts] | None,
     path: str,
     problems: list[Problem],
 ) -> tuple[Tool, ...]:
@@ -216,7 +219,7 @@ def _read_tool(
     fields: Fields,
     name: str | None,
     ledger_schema: LedgerSchema | None,
-    endpoints: Mapping[str, EndpointFacts],
+    endpoints: Mapping[str, EndpointFacts] | None,
 ) -> Tool | None:
     before = len(fields.problems)
     fields.refuse_unknown((*_FIELDS, *_SDK_MARKS))

@@ -9,6 +9,10 @@ TOOL_CALL = "tool_call"
 #: Of a call that was passed on and whose outcome is not stored: it is out, or whoever waited for it is gone.
 OUTCOME_UNKNOWN = "outcome_unknown"
 
+#: Who answered, as it stands in the check of a reply; within a text of it the quotes would be escaped.
+CASSETTE = "cassette"
+_REPLAYED = f'"engine":"{CASSETTE}"'
+
 #: `is_valid` of a reply that passed its check when it was made anew.
 ON_SECOND_TRY = 2
 
@@ -37,6 +41,11 @@ class TraceRow(NamedTuple):
     is_valid: int | None  # 0 where the reply failed its check, 1 or ON_SECOND_TRY where not; None: none was
     client: str | None = None  # the MCP client that called, as it calls itself
 
+    @property
+    def is_replayed(self) -> bool:
+        """Whether a cassette answered in place of the live endpoint."""
+        return self.validation is not None and _REPLAYED in self.validation
+
     def as_json(self) -> JsonObject:
         """What a reader of the trace gets."""
         return self._shown(_value)
@@ -64,6 +73,7 @@ class TraceRow(NamedTuple):
             "idempotency_key": self.idempotency_key,
             "occurred_at": self.occurred_at,
             "client": self.client,
+            "replayed": self.is_replayed,
         }
 
 

@@ -30,8 +30,21 @@ def upload_warnings(
 
     No further text is read once `may_read` says no. `rows` are where the seeds stand in their file.
     """
-    linted = lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
-    found = list(linted)
+    linted = list(lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read))
+    unread, others = plan_warnings(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read)
+    told = [*unread, *linted, *others][:MAX_WARNINGS]
+    return [(problem if rows is None else in_file(problem, rows)).as_json() for problem in told]
+
+
+def plan_warnings(
+    seeds: Sequence[Seed],
+    *,
+    tools: Sequence[Tool] | None,
+    ledger_schema: LedgerSchema | None,
+    may_read: Callable[[], bool] = lambda: True,
+) -> tuple[list[Problem], list[Problem]]:
+    """That some texts were not read, if so; then sentences without effect, and tools that are guesses."""
+    found: list[Problem] = []
     read: dict[tuple[str, bytes], PlannedSimulator] = {}
     of_types: dict[Types, tuple[int, PlannedSimulator]] = {}  # the first of each, to look for guesses in
     unread: list[int] = []
@@ -60,11 +73,10 @@ def upload_warnings(
         says = "not understood, so not enforced without a model: "
         found += [_behavior_warning(row, says + sentence) for sentence in read[key].not_understood]
     found += guesses_over(of_types.values(), tools or ())
-    if unread:
-        says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
-        found.insert(0, _behavior_warning(unread[0], says))
-    told = found[:MAX_WARNINGS]
-    return [(problem if rows is None else in_file(problem, rows)).as_json() for problem in told]
+    if not unread:
+        return [], found
+    says = f"not read for this answer, as in {len(unread)} rows from here on; each run says what it lacks"
+    return [_behavior_warning(unread[0], says)], found
 
 
 def _behavior_warning(row: int, message: str) -> Problem:

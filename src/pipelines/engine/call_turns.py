@@ -8,9 +8,12 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 LONG_S = 0.02  # a call that takes less is nobody's trouble; ordinary ones take a thousandth of that
 
+T = TypeVar("T")
 Work = Callable[[], None]
 
 
@@ -33,6 +36,12 @@ class CallTurns:
             work()
         finally:
             self._done(org_id, self._clock() - began)
+
+    async def do(self, org_id: int, work: Callable[[], T]) -> T:
+        """What it gives, or raises; what it takes is counted as a call's time is."""
+        result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.take(org_id, partial(_settle, result, work))
+        return await result
 
     async def wait(self, org_id: int) -> None:
         """Until the org's turn has come, for what has to keep the order of its calls."""
@@ -69,3 +78,12 @@ class CallTurns:
             asyncio.get_running_loop().call_soon(self._go_on, org_id)
         else:  # as nearly always
             del self._waiting[org_id]
+
+
+def _settle(result: "asyncio.Future[T]", work: Callable[[], T]) -> None:
+    if result.done():  # whoever asked has hung up
+        return
+    try:
+        result.set_result(work())
+    except Exception as error:  # noqa: BLE001 - raised to whoever asked
+        result.set_exception(error)

@@ -45,11 +45,11 @@ class CodeFolders:
 
     async def _make(self, record: CodeRecord, place: Path) -> Path:
         raw = await read_code(self._platform, record)
-        await asyncio.to_thread(_unpack, raw, place)
+        await asyncio.to_thread(unpack, raw, place)
         return place
 
 
-def _unpack(raw: bytes, place: Path) -> None:
+def unpack(raw: bytes, place: Path) -> None:
     """Whole or not at all, also when several processes do it at once: the first one's folder stays."""
     with new_folder(place.parent) as made:
         for path, parts in unpacked(raw):

@@ -9,6 +9,7 @@ from time import monotonic
 
 from pipelines.core.json_text import JsonObject
 from pipelines.sandbox.environments import Environments
+from pipelines.sandbox.function_boxes import FunctionBoxes
 from pipelines.sandbox.pool import CannotIsolate, SandboxPool
 from pipelines.wire.errors import CodeModeUnavailable
 
@@ -27,6 +28,16 @@ class Opened:
     def environments(self) -> Environments:
         return self._make_environments(self.pool)
 
+    @cached_property
+    def functions(self) -> FunctionBoxes:
+        """The sandboxes of code endpoints."""
+        return FunctionBoxes(self.pool)
+
+    async def close(self) -> None:
+        if "functions" in self.__dict__:
+            await self.functions.close()
+        await self.pool.close()
+
     @property
     def is_unsafe(self) -> bool:
         return self.pool.isolation == "none"
@@ -43,8 +54,14 @@ class Opened:
 
 class CodeMode:
     def __init__(
-        self, make_pool: Callable[[], SandboxPool], make_environments: Callable[[SandboxPool], Environments]
+        self,
+        make_pool: Callable[[], SandboxPool],
+        make_environments: Callable[[SandboxPool], Environments],
+        *,
+        folder: Path,
     ) -> None:
+        """`folder` is where code is unpacked, on this node."""
+        self.folder = folder
         self._make_pool = make_pool
         self._make_environments = make_environments
         self._opening = asyncio.Lock()
@@ -87,4 +104,4 @@ class CodeMode:
 
     async def close(self) -> None:
         if self._opened is not None:
-            await self._opened.pool.close()
+            await self._opened.close()

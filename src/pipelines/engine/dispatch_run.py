@@ -58,7 +58,7 @@ class Dispatcher:
         session = _Session()
         try:
             failed = await self._converse(claimed, session)
-            ending = self._ending(session, failed)
+            ending = self._ending(run, session, failed)
         except asyncio.CancelledError:  # by a person, or by the end of this process: its row says which
             self._platform.live_runs.let_go(run.id)
             raise
@@ -132,7 +132,8 @@ class Dispatcher:
             variation=seed.variation,
         )
 
-    def _ending(self, session: _Session, failed: DispatchFailed | None) -> Ending:
+    def _ending(self, run: Run, session: _Session, failed: DispatchFailed | None) -> Ending:
+        told_in = self._platform.live_runs.models.told_in
         messages: list[Json] = [message.as_json() for message in session.history]
         if failed is not None:
             sent = failed.reply  # read, but against the response contract: its author wants to see it
@@ -141,7 +142,7 @@ class Dispatcher:
                 status=RunStatus.FAILED,
                 final_response=sent.final_response if sent is not None else None,
                 messages=messages if session.is_conversation else told,
-                metadata=sent.metadata if sent is not None else None,
+                metadata=told_in(run.id, sent.metadata if sent is not None else None),
                 error_class=failed.error_class.value,
                 error_json=failed.as_json(),
             )
@@ -150,7 +151,7 @@ class Dispatcher:
             status=RunStatus.COMPLETED,
             final_response=session.last.final_response,
             messages=messages if session.is_conversation else session.last.messages_json(),
-            metadata=session.last.metadata,
+            metadata=told_in(run.id, session.last.metadata),
         )
 
     async def _end(self, run: Run, ending: Ending, session: _Session) -> None:

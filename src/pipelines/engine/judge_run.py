@@ -168,6 +168,7 @@ def _gathered(
     if responses and not score_eval_run.was_told(run, rows):
         warnings.append(score_eval_run.NOT_TOLD)
     warnings += platform.live_runs.slowed.warnings(run.id)
+    warnings += platform.live_runs.models.warnings(run.id)
     warnings += reply_warnings(rows)
     if run.mode != "manual":  # there it was said when the run was opened
         warnings += _unenforced(connection, platform, run)

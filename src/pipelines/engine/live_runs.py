@@ -26,10 +26,13 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.simulation.guesses import guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
+from pipelines.core.simulation.live_simulator import Passing, with_live_tools
+from pipelines.core.simulation.simulator import Simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
 from pipelines.engine.call_turns import CallTurns
+from pipelines.engine.model_tallies import ModelTallies
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.slowed_runs import SlowedRuns
 from pipelines.engine.time_limit import has_time
@@ -38,6 +41,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.datasets import world_by_hash, world_size
 from pipelines.storage.runs import NewRun, Run, run_by_token_hash
+from pipelines.storage.tool_endpoints import endpoint_by_name
 from pipelines.storage.trace_rows import read_log
 from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailable
 from pipelines.wire.names import RunStatus
@@ -128,6 +132,7 @@ class LiveRuns:
         self.steady = steady
         self.turns = CallTurns()
         self.slowed = SlowedRuns()
+        self.models = ModelTallies()
         self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
         self._token_of: dict[int, str] = {}
@@ -328,6 +333,7 @@ class LiveRuns:
         """It has ended and its row says so: what is read from now on is right, what is being read is not."""
         self._deadlines.pop(run_id, None)
         self.slowed.forget(run_id)
+        self.models.forget(run_id)
         self.deactivate(run_id)
         self._drop(run_id)
         if run_id in self._unstored.values():  # no call will be decided on it any more
@@ -360,7 +366,7 @@ class _Shared:
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
-            simulator=with_added_text(simulator, toolbox.tools, run.seed.tool_result_addition),
+            simulator=_over_live_tools(connection, run, toolbox, simulator),
             ledger=ledger,
             progress=RuleProgress(
                 run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)
@@ -428,6 +434,36 @@ class _Found(NamedTuple):
 
     agent: Agent | None
     state: JsonObject | None
+
+
+def _over_live_tools(
+    connection: Connection, run: Run, toolbox: Toolbox, simulator: PlannedSimulator
+) -> Simulator:
+    """What answers this one run: its passthrough tools by the endpoints they are bound to."""
+    passing = Passing(
+        org_id=run.org_id,
+        run_id=run.id,
+        endpoint_ids=_endpoint_ids(connection, run.org_id, toolbox.tools),
+        mode=run.passthrough,
+        cassette=run.cassette,
+    )
+    live = with_live_tools(simulator, toolbox.tools, toolbox.ledger_schema, passing)
+    return with_added_text(live, toolbox.tools, run.seed.tool_result_addition)
+
+
+def _endpoint_ids(connection: Connection, org_id: int, tools: Mapping[str, Tool]) -> dict[str, str]:
+    """Of the tools that are passed through; of an endpoint that is gone, its name: the call will say so."""
+    ids: dict[str, str] = {}
+    for tool in tools.values():
+        binding = tool.passthrough_binding
+        if not tool.is_passthrough or binding is None:
+            continue
+        found = binding.endpoint_id
+        if found is None and binding.endpoint_name is not None:
+            endpoint = endpoint_by_name(connection, org_id, binding.endpoint_name)
+            found = endpoint.id if endpoint is not None else binding.endpoint_name
+        ids[tool.name] = found or ""
+    return ids
 
 
 def _tools_key(run: Run | NewRun) -> Hashable:

@@ -11,6 +11,7 @@ from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
+from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.check_rules import check_rules
 from pipelines.engine.platform import Platform
@@ -51,6 +52,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         raise AgentIsDraft
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
+    await refuse_drift(platform, agent)
     tasks = await _tasks(platform, org_id, asked)
     _check(tasks, asked)
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
@@ -107,7 +109,8 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
 
 async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
     """Go on with what was not sent, and send again what was cancelled or interrupted, each as a new run."""
-    await find_batch(platform, org_id, batch_id)
+    batch = await find_batch(platform, org_id, batch_id)
+    await refuse_drift(platform, await find_agent(platform, org_id, batch.agent_id, batch.agent_version))
     await resume_runs(platform, org_id, batch_id)
     batch = await find_batch(platform, org_id, batch_id)
     if batch.status == "running" and batch.unqueued_since is not None:

@@ -13,6 +13,7 @@ from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.world_time import read_now
+from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.check_rules import check_rules
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, later
@@ -39,6 +40,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     agent = await find_agent(platform, org_id, agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
+    await refuse_drift(platform, agent)
     tasks = await platform.database.read(
         partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=[task_id])
     )

@@ -1,15 +1,16 @@
 """What every use case works with, built once by the server (or a test) and handed in."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from pipelines.core.fair_slots import FairSlots
-from pipelines.core.live_tools import LiveCall, LiveReply
+from pipelines.core.live_tools import EndpointMaker
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.model_gateway import ModelGateway
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.outbound.address_guard import AddressRefused
@@ -20,6 +21,7 @@ from pipelines.storage.secret_box import SecretBox
 
 # At a time, of all orgs together; see FairSlots for the guests.
 JUDGES, JUDGE_GUESTS = 2, 1
+PROBES, PROBE_GUESTS = 6, 2  # discoveries of tool endpoints, and calls by hand
 DISPATCHES, DISPATCH_GUESTS = 1_000, 250  # what the sockets and the memory of one process are good for
 
 
@@ -57,8 +59,6 @@ class Platform:
     secrets: SecretBox
     live_runs: LiveRuns
     cassettes: Cassettes
-    #: Puts a call to its endpoint, past every cassette; None where live tools are not served.
-    ask_live: Callable[[LiveCall], Awaitable[LiveReply]] | None = None
     manual_run_ttl_s: int
     now: Callable[[], str] = field(default_factory=WallClock)
     #: Why the platform may not call an endpoint; None when it may.
@@ -69,6 +69,10 @@ class Platform:
     helpers: HelperProcesses  # read what is large: bodies, replies, code
     upload_helpers: HelperProcesses  # apart, since an upload takes minutes where a body takes seconds
     span_helpers: HelperProcesses  # apart, since telemetry comes all the time
+    #: By type of tool endpoint; a type without one cannot be asked by this server.
+    endpoint_makers: Mapping[str, EndpointMaker] = field(default_factory=dict)
     dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
+    probing: FairSlots = field(default_factory=lambda: FairSlots(PROBES, guests=PROBE_GUESTS))
+    model_gateway: ModelGateway = field(default_factory=ModelGateway)
     review_leases: ReviewLeases = field(default_factory=ReviewLeases)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,10 +11,13 @@ from urllib.parse import urlsplit
 from pipelines.core.agent_definition import CODE_FIELDS, AgentDefinition, parse_agent_definition
 from pipelines.core.code_source import CodeRecord
 from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.passthrough_binding import EndpointFacts
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.language import parse_plan
 from pipelines.engine import upload_code
+from pipelines.engine.bind_endpoints import endpoint_facts, keep_bindings
 from pipelines.engine.manage_credentials import unknown_credentials
+from pipelines.engine.model_access import gateway_problems
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_code import CheckedCode
 from pipelines.storage import agents
@@ -24,7 +28,7 @@ from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"
 CODE = "code"
-CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements"}
+CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements", "model_gateways"}
 
 
 class _Read(NamedTuple):
@@ -42,7 +46,7 @@ async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Age
     def store(connection: Connection) -> Agent:
         agent_id = agents.add_agent(connection, org_id=org_id, name=definition.name, status=status, now=now)
         sealed = _sealed(platform, org_id, agent_id, secret)
-        _add_version(connection, agent_id, _Version(definition, record, sealed, status), now)
+        _add_version(connection, org_id, agent_id, _Version(definition, record, sealed, status), now)
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
@@ -57,7 +61,8 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
     now = platform.now()
     new_code = None
     current = await find_agent(platform, org_id, agent_id)
-    known = await asyncio.to_thread(_read, _merged(current, body))
+    facts = await endpoint_facts(platform, org_id, _merged(current, body))
+    known = await asyncio.to_thread(_read, _merged(current, body), facts)
     if body.keys() & CHECKED_OUTSIDE:  # what takes more than the transaction below has
         whole, stored = _merged(current, body), current.definition.code
         new_code = await _stored_code(
@@ -66,7 +71,7 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
 
     def store(connection: Connection) -> Agent:
         before = _existing(connection, org_id, agent_id)
-        status, definition, secret = _read_anew(known, current, before, body)
+        status, definition, secret = _read_anew(known, current, before, body, facts)
         sealed = before.sealed_auth_header
         if WRITE_ONLY in body or definition.auth_header_name is None:
             sealed = _sealed_anew(platform, before, secret)
@@ -77,7 +82,7 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
         version = _Version(definition, record, sealed, status)
         if _is_as(before, version):
             return before
-        _add_version(connection, agent_id, version, now)
+        _add_version(connection, org_id, agent_id, version, now)
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
@@ -91,16 +96,17 @@ async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes)
     if problems:
         raise Refused(problems, "the code")
     record = await _stored_code(platform, checked)
-    known = await asyncio.to_thread(_read, _merged(agent, {}))
+    facts = await endpoint_facts(platform, org_id, _merged(agent, {}))
+    known = await asyncio.to_thread(_read, _merged(agent, {}), facts)
     now = platform.now()
 
     def store(connection: Connection) -> Agent:
         before = _existing(connection, org_id, agent_id)
-        status, definition, _ = _read_anew(known, agent, before, {})
+        status, definition, _ = _read_anew(known, agent, before, {}, facts)
         version = _Version(definition, record, before.sealed_auth_header, status)
         if _is_as(before, version):
             return before
-        _add_version(connection, agent_id, version, now)
+        _add_version(connection, org_id, agent_id, version, now)
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
@@ -120,18 +126,19 @@ async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent
     current = await find_agent(platform, org_id, agent_id)
     if current.status == "published":
         return current
-    known = await asyncio.to_thread(_read, _merged(current, published))
+    facts = await endpoint_facts(platform, org_id, _merged(current, published))
+    known = await asyncio.to_thread(_read, _merged(current, published), facts)
 
     def store(connection: Connection) -> Agent:
         agent = _existing(connection, org_id, agent_id)
         if agent.status == "published":
             return agent
-        status, definition, _ = _read_anew(known, current, agent, published)  # a draft may leave things out
+        # Checked whole: a draft may leave things out.
+        status, definition, _ = _read_anew(known, current, agent, published, facts)
         record = agent.definition.code
         _check_has_code(definition, status, record)
-        _add_version(
-            connection, agent_id, _Version(definition, record, agent.sealed_auth_header, status), now
-        )
+        version = _Version(definition, record, agent.sealed_auth_header, status)
+        _add_version(connection, org_id, agent_id, version, now)
         return _existing(connection, org_id, agent_id)
 
     return await platform.database.write(store)
@@ -169,9 +176,12 @@ async def _checked(
     problems: list[Problem] = []
     read = None
     try:
-        read = await asyncio.to_thread(_read, body)  # a large definition takes seconds
+        facts = await endpoint_facts(platform, org_id, body)
+        read = await asyncio.to_thread(_read, body, facts)  # a large definition takes seconds
         await _check_endpoint(platform, read.definition)
-        problems += await unknown_credentials(platform, org_id, read.definition.secrets)
+        named = read.definition.secrets
+        problems += await unknown_credentials(platform, org_id, named)
+        problems += await gateway_problems(platform, org_id, read.definition.model_gateways, named)
     except Refused as refused:
         problems += refused.problems
     checked = None
@@ -219,9 +229,11 @@ def _merged(before: Agent, body: JsonObject) -> JsonObject:
     return {"status": before.status, **kept, **body}
 
 
-def _read_anew(known: _Read, current: Agent, before: Agent, body: JsonObject) -> _Read:
+def _read_anew(
+    known: _Read, current: Agent, before: Agent, body: JsonObject, facts: Mapping[str, EndpointFacts]
+) -> _Read:
     """Everybody waits for the one writer: what was read before its turn is read again only if it changed."""
-    return known if before == current else _read(_merged(before, body))
+    return known if before == current else _read(_merged(before, body), facts)
 
 
 def _check_has_code(definition: AgentDefinition, status: str, record: CodeRecord | None) -> None:
@@ -230,7 +242,7 @@ def _check_has_code(definition: AgentDefinition, status: str, record: CodeRecord
         raise Refused([Problem(path=f"/{CODE}", message="the code is missing", hint=hint)], "the agent")
 
 
-def _read(body: JsonObject) -> _Read:
+def _read(body: JsonObject, facts: Mapping[str, EndpointFacts]) -> _Read:
     """The definition apart from its secret and its code. Refused with all problems at once."""
     rest = {name: value for name, value in body.items() if name != CODE or body.get("mode") != "code"}
     status = rest.pop("status", "published")
@@ -242,7 +254,7 @@ def _read(body: JsonObject) -> _Read:
         problems.append(Problem(path=f"/{CODE}", message="`code` is for agents of mode `code`", hint=hint))
     rest.pop(CODE, None)
     try:
-        definition = parse_agent_definition(rest, draft=status == "draft")
+        definition = parse_agent_definition(rest, endpoints=facts, draft=status == "draft")
     except Refused as refused:
         raise Refused(problems + refused.problems, "the agent") from None
     problems += _plan_problems(definition)
@@ -312,7 +324,8 @@ def _is_as(before: Agent, version: _Version) -> bool:
     )
 
 
-def _add_version(connection: Connection, agent_id: int, version: _Version, now: str) -> None:
+def _add_version(connection: Connection, org_id: int, agent_id: int, version: _Version, now: str) -> None:
+    keep_bindings(connection, org_id, agent_id, version.definition)
     agents.add_version(
         connection,
         agent_id=agent_id,

@@ -21,6 +21,15 @@ from pipelines.core.redaction import Redaction
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.import_check import import_check
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
+from pipelines.engine.model_access import (
+    GatewayMissing,
+    ModelAccess,
+    OpenedUpstream,
+    key_variables,
+    new_key,
+    open_upstreams,
+    url_variables,
+)
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.upload_code import MOST_REQUIREMENTS, REQUIREMENTS_FILE
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
@@ -61,6 +70,7 @@ class Visitor:
     jti: str
     token_hash: str
     redaction: Redaction
+    models: ModelAccess | None = None  # which it may ask; None: none
 
 
 #: Speaks HTTP on the connections out of a sandbox, for one run alone.
@@ -75,6 +85,8 @@ class _Ready:
     folder: Path
     environment: Path | None
     secrets: dict[str, str]
+    upstreams: dict[str, OpenedUpstream]  # models that it may ask
+    model_key: str  # with this, its word for their keys
     warnings: tuple[str, ...]  # what every run of code on this node has to say
 
 
@@ -107,17 +119,36 @@ class CodeRunner:
             await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
 
         job = _job(agent, envelope, ready)
-        redaction = Redaction(ready.secrets)
+        models = self._models(envelope, ready)
         visitor = Visitor(
-            jti=envelope.run_token_jti, token_hash=hash_of(envelope.run_token), redaction=redaction
+            jti=envelope.run_token_jti,
+            token_hash=hash_of(envelope.run_token),
+            redaction=Redaction(ready.secrets),
+            models=models,
         )
-        outcome = await self._run(ready.pool, job, visitor, place, begins)
+        try:
+            outcome = await self._run(ready.pool, job, visitor, place, begins)
+        finally:
+            if models is not None:
+                await asyncio.shield(models.close())
         hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         await self._keep_output(envelope.run_id, outcome, hidden)
         latency_ms = round((perf_counter() - started) * 1000, 3)
         contract = agent.definition.response_contract
         read = await asyncio.to_thread(_outcome, outcome, hidden, contract, latency_ms)
         return _warned(read, ready.warnings)
+
+    def _models(self, envelope: Envelope, ready: _Ready) -> ModelAccess | None:
+        if not ready.upstreams:
+            return None
+        return ModelAccess(
+            self._platform,
+            ready.upstreams,
+            token_hash=hash_of(envelope.run_token),
+            tally=self._platform.live_runs.models.of(envelope.run_id),
+            redaction=Redaction(ready.secrets),
+            key=ready.model_key,
+        )
 
     async def test_import(self, agent: Agent) -> PingResult:
         """Whether the code can be called: loaded in a sandbox, its function looked at and not called."""
@@ -154,6 +185,7 @@ class CodeRunner:
         assert definition.code is not None, "an agent of mode code is not published without code"
         try:
             secrets = await open_credentials(self._platform, agent.org_id, definition.secrets)
+            upstreams = await open_upstreams(self._platform, agent.org_id, definition.model_gateways)
             folder = await held.enter_async_context(self._folders.held(definition.code))
             requirements = definition.requirements
             if requirements is None:
@@ -164,6 +196,8 @@ class CodeRunner:
             await asyncio.to_thread(Redaction, secrets)  # how they are spelled is worked out beside the loop
         except CredentialMissing as error:
             raise CannotStart(f"{error}; set it with POST /api/credentials, then run again") from None
+        except GatewayMissing as error:
+            raise CannotStart(str(error)) from None
         except CannotPrepare as error:
             raise CannotStart(f"the requirements cannot be installed: {error}") from None
         except Refused as refused:
@@ -174,6 +208,8 @@ class CodeRunner:
             folder=folder,
             environment=environment,
             secrets=secrets,
+            upstreams=upstreams,
+            model_key=new_key(),
             warnings=(UNSAFE_WARNING,) if opened.is_unsafe else (),
         )
 
@@ -227,13 +263,15 @@ def _job(agent: Agent, envelope: Envelope, ready: _Ready) -> CodeJob:
         ENV_RUN_ID: str(envelope.run_id),
         ENV_TASK_ID: str(envelope.task_id),
     }
+    upstreams = [opened.upstream for opened in ready.upstreams.values()]
     return CodeJob(
         source_dir=ready.folder,
         entrypoint=parse_entrypoint(agent.definition.code.entrypoint),
         task_input=envelope.body()["input"],
         run_token=envelope.run_token,
         proxy_path=f"{PROXY_BASE}/runs/{envelope.run_token_jti}",
-        env=ready.secrets | own,
+        env=ready.secrets | key_variables(upstreams, ready.model_key) | own,
+        urls=url_variables(upstreams),
         environment=ready.environment,
         limits=Limits(wall_s=float(agent.definition.run_timeout_s)),
     )

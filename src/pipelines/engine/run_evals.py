@@ -26,6 +26,7 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.engine import open_batch, score_eval_run
+from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import add_runs
 from pipelines.engine.edit_scenarios import known_variations
 from pipelines.engine.platform import Platform
@@ -150,6 +151,7 @@ async def ask_cell_again(
     last = max(asked.values(), default=0)
     places = [(by_id[ids[(last + at) % len(ids)]], last + at + 1) for at in range(runs)]
     agent = await find_agent(platform, org_id, matrix.agent_id, matrix.agent_version)
+    await refuse_drift(platform, agent)
     await add_runs(platform, matrix.batch_id, agent, places)
     await runner.enqueue(await open_batch.find_batch(platform, org_id, matrix.batch_id))
     return await find_matrix(platform, org_id, matrix_id)
@@ -173,6 +175,7 @@ async def _open(
         raise AgentIsDraft
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
+    await refuse_drift(platform, agent)
     compared_with = await _baselines(platform, org_id, asked, checked)
     plan = _plan(asked, checked, has_baselines=bool(compared_with))
     concurrency = min(asked.concurrency, agent.definition.max_concurrency)

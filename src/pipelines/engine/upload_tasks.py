@@ -5,14 +5,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
-from pipelines.core.seed_text import SeedText, seed_text
+from pipelines.core.seed_text import SeedText
 from pipelines.core.task_files import TABLE, Format
 from pipelines.core.task_key import fold_content, refuse_taken
 from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, read_tasks, tasks_as_rows
@@ -20,8 +19,10 @@ from pipelines.core.tools_schema import Tool
 from pipelines.core.upload_warnings import upload_warnings
 from pipelines.core.uploads import MAX_NAME, is_name
 from pipelines.engine.platform import Platform
+from pipelines.engine.seeds_in_file import SeedsInFile
 from pipelines.engine.time_limit import has_time
 from pipelines.processes.jobs import MOST_WARNING_S
+from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import Input, Job
 from pipelines.storage import agents, datasets, task_keys, texts
 from pipelines.storage.connection import Connection
@@ -30,9 +31,11 @@ from pipelines.storage.texts import SLICE_ROWS
 from pipelines.wire.errors import NotFound, StorageUnavailable
 
 EXPORTED_AT_ONCE = 10  # tasks in memory, each with its world
-WRITTEN_AT_ONCE = 250  # seeds made into texts before the first of them is stored
 MEBIBYTE = 1024 * 1024
+WRITTEN_AT_ONCE = 250  # seeds made into texts before the first of them is stored, and
+WRITTEN_CHARACTERS = 4 * MEBIBYTE  # of them, or one that is larger
 CHECKING_S = 120.0  # of a large upload by a helper process; 64 MiB take some 20
+CHECKING_BYTES = 768 * MEBIBYTE  # of its address space; 64 MiB of any format take half of it at most
 MOST_SEEDS_BYTES = 1024 * MEBIBYTE  # as texts: far past what an upload makes
 
 
@@ -232,10 +235,11 @@ async def check_rows(
 
 async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: Surroundings) -> Checked:
     definition = around.definition_text
-    job = Job("upload_rows", {"format": rows.format, "definition": definition}, CHECKING_S, MOST_SEEDS_BYTES)
-    *written, last = await platform.upload_helpers.run(job, rows.data, owner=org_id)
-    told: Any = loads_own(last)
-    return Checked(list(map(seed_text, written)), told["warnings"], told["notes"])
+    asked: JsonObject = {"format": rows.format, "definition": definition}
+    job = Job("upload_rows", asked, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
+    parts = await platform.upload_helpers.run_into(PartsInFile(), job, rows.data, owner=org_id)
+    told: Any = loads_own(parts[-1])
+    return Checked(SeedsInFile(parts), told["warnings"], told["notes"])
 
 
 def _check_here(rows: Json | SmallFile, around: Surroundings) -> Checked:
@@ -261,9 +265,10 @@ async def _same(
 ) -> int | None:
     """The dataset that was made of the same tasks."""
     content: str | None = None
-    left = iter(seeds)
-    while some := list(islice(left, WRITTEN_AT_ONCE)):
-        tasks = [written.task for written in await asyncio.to_thread(_written, some)]
+    count = 0
+    while some := await asyncio.to_thread(_written, seeds, count):
+        tasks = [written.task for written in some]
+        count += len(tasks)
         content = fold_content(content, ((task.seed_hash, task.world_hash) for task in tasks))
     if content is None:
         return None
@@ -308,9 +313,7 @@ async def _store_texts(
     """The tasks whose texts they are, and which were not there already."""
     tasks: list[NewTask] = []
     new_texts: list[str] = []
-    left = iter(seeds)
-    while some := list(islice(left, WRITTEN_AT_ONCE)):
-        written = await asyncio.to_thread(_written, some)
+    while written := await asyncio.to_thread(_written, seeds, len(tasks)):
         bodies = {text.hash: text for seed in written for text in seed.texts}
         missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
         for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
@@ -320,5 +323,13 @@ async def _store_texts(
     return tasks, new_texts
 
 
-def _written(seeds: Sequence[Seed | SeedText]) -> list[WrittenSeed]:
-    return [datasets.as_texts(seed) for seed in seeds]
+def _written(seeds: Sequence[Seed | SeedText], start: int) -> list[WrittenSeed]:
+    """Some of them, from one on: as many as are stored together."""
+    written: list[WrittenSeed] = []
+    room = WRITTEN_CHARACTERS
+    for at in range(start, min(start + WRITTEN_AT_ONCE, len(seeds))):
+        written.append(datasets.as_texts(seeds[at]))
+        room -= sum(len(text.body) for text in written[-1].texts)
+        if room <= 0:
+            break
+    return written

@@ -69,11 +69,13 @@ class _Report:
         }
 
 
-async def verify_cassette(platform: Platform, org_id: int, name: str, body: JsonObject) -> JsonObject:
+async def verify_cassette(
+    platform: Platform, ask_live: AskLive, org_id: int, name: str, body: JsonObject
+) -> JsonObject:
     """What is otherwise today, by JSONPath; what was not asked, and why."""
     include_writes, limit = _read(body)
     cassette = await find_cassette(platform, org_id, name)
-    verifying = _Verifying(platform, org_id, platform.ask_live, include_writes=include_writes, limit=limit)
+    verifying = _Verifying(platform, org_id, ask_live, include_writes=include_writes, limit=limit)
     verifying.secrets = await known_values(platform, org_id)
     async for stored in calls_in_order(platform, cassette):
         await verifying.look_at([RecordedCall.from_stored(call.line) for call in stored])

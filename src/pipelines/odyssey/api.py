@@ -25,19 +25,21 @@ class Api:
     def get(self, path: str) -> Any:
         return self._ask("GET", path)
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._ask("POST", path, body)
+    def post(self, path: str, body: Mapping[str, Any], *, timeout_s: float = TIMEOUT_S) -> Any:
+        return self._ask("POST", path, body, timeout_s=timeout_s)
 
     def put(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._ask("PUT", path, body)
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, timeout_s: float = TIMEOUT_S
+    ) -> Any:
         headers = {"X-API-Key": self._key, "Content-Type": "application/json", "Accept": "application/json"}
         try:
             content = b"" if body is None else json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
             raise ApiFailed(f"what is sent to {path} cannot be written as JSON: {error}") from error
-        request = HttpRequest(method, self.url + path, headers, content, TIMEOUT_S)
+        request = HttpRequest(method, self.url + path, headers, content, timeout_s)
         try:
             reply = exchange(request, keep=False)  # a POST that arrives twice would be done twice
         except ExchangeFailed as failed:

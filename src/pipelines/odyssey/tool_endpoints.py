@@ -1,11 +1,17 @@
 """Tool endpoints from Python: real backends that a tool may be passed through to."""
 
-import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from textwrap import dedent
 from typing import Any
 
 from .api import Api, Row
+from .collected_source import CannotShip as CannotShip
+from .collected_source import collect
+from .endpoint_calls import DISCOVERY_S, ENDPOINTS
+from .endpoint_calls import call as call
+from .endpoint_calls import create_mcp as create_mcp
+from .endpoint_calls import create_openapi as create_openapi
+from .endpoint_calls import discover as discover
 from .errors import ApiFailed
 
 
@@ -14,7 +20,8 @@ def create_code(
     name: str,
     functions: str | Sequence[Callable[..., Any]],
     requirements: Sequence[str] = (),
-    env_vars: Mapping[str, str] | None = None,
+    env_vars: Sequence[str] | Mapping[str, str] = (),
+    allow_hosts: Sequence[str] = (),
     org_id: int | None = None,
     api_key: str | None = None,
     base_url: str | None = None,
@@ -22,25 +29,29 @@ def create_code(
     """Register Python functions as a tool endpoint, which the platform runs in its sandbox.
 
         create_code(
-            name="prices",
-            functions="def get_price(sku: str) -> dict: ...",
-            requirements=["requests==2.32.3"],
-            env_vars={"PRICES_KEY": "prices-api-key"},
+            name="research-tools",
+            functions=[tools_network.search_wikipedia, tools_network.fetch_url],
+            requirements=["httpx>=0.27", "trafilatura"],
+            env_vars=["SEARCH_KEY"],
+            allow_hosts=["*.wikipedia.org"],
         )
 
-    `functions` is source text, or the functions themselves, whose source is read. `env_vars` maps a variable
-    to the name of an org credential; never put a secret's value here. The org is the key's: `org_id` may be
-    written, and says nothing more. Raises ApiFailed, also when the server has no tool endpoints yet.
+    `functions` are the functions themselves: their modules are shipped, with the modules of your project that
+    those import. Or the source text of one file. `requirements` are the packages they import; one that seems
+    to be missing is a warning. `env_vars` are names of org credentials, each of which becomes an environment
+    variable of that name, or a mapping of variables to credentials; never put a secret's value here.
+    `allow_hosts` are the only hosts that the functions reach, as `api.example.com` or `*.example.com`. The
+    org is the key's: `org_id` may be written, and says nothing more. Raises CannotShip (a ValueError) with
+    every function that cannot be shipped and what to do about it, and ApiFailed.
     """
-    body = {
-        "name": name,
-        "type": "code",
-        "functions": functions if isinstance(functions, str) else _source_of(functions),
+    body: dict[str, Any] = {"name": name, "type": "code", **_shipped(functions, requirements)}
+    body |= {
         "requirements": list(requirements),
-        "env_vars": dict(env_vars or {}),
+        "env_vars": dict(env_vars) if isinstance(env_vars, Mapping) else list(env_vars),
+        "allow_hosts": list(allow_hosts),
     }
     try:
-        made: Row = Api(api_key=api_key, base_url=base_url).post("/api/tool-endpoints", body)
+        made: Row = Api(api_key=api_key, base_url=base_url).post(ENDPOINTS, body, timeout_s=DISCOVERY_S)
     except ApiFailed as failed:
         if failed.status not in (404, 405):
             raise
@@ -53,5 +64,10 @@ def create_code(
     return made
 
 
-def _source_of(functions: Sequence[Callable[..., Any]]) -> str:
-    return "\n\n".join(dedent(inspect.getsource(function)) for function in functions)
+def _shipped(functions: str | Sequence[Callable[..., Any]], requirements: Sequence[str]) -> dict[str, Any]:
+    if isinstance(functions, str):
+        return {"source": functions}
+    collected = collect(functions, requirements)
+    for told in collected.warnings:
+        warnings.warn(told, stacklevel=3)
+    return {"files": collected.files, "functions": collected.functions}

@@ -77,7 +77,7 @@ class NoAnswer:
     status: int | None = None  # when the answer began and then broke off
 
 
-class _Progress:
+class Progress:
     """What is known of an exchange when it is cut short."""
 
     __slots__ = ("answer", "is_sending")
@@ -100,14 +100,14 @@ class _Progress:
 async def post_once(post: Post, *, network: AsyncNetworkBackend, tls: ssl.SSLContext) -> Answer | NoAnswer:
     """Never raises for what the other side does; cancelling it closes the connection."""
     try:
-        url = _readable(post.url)
+        url = readable_url(post.url)
     except InvalidURL as error:
         return NoAnswer(trouble=Trouble.UNSENDABLE, detail=f"the URL cannot be used: {error}", reached="no")
-    if any(not _is_sendable(name, value) for name, value in post.headers.items()):
+    if any(not is_sendable(name, value) for name, value in post.headers.items()):
         # Found here, because the HTTP library would quote the value, a secret perhaps, in its log.
         detail = "a header cannot be sent: check the auth header's name and value"
         return NoAnswer(trouble=Trouble.UNSENDABLE, detail=detail, reached="no")
-    progress = _Progress(post.most_bytes)
+    progress = Progress(post.most_bytes)
     try:
         return await _answered(post, url, progress, network, tls)
     except BaseException:  # also where it is cancelled
@@ -116,54 +116,54 @@ async def post_once(post: Post, *, network: AsyncNetworkBackend, tls: ssl.SSLCon
 
 
 async def _answered(
-    post: Post, url: URL, progress: _Progress, network: AsyncNetworkBackend, tls: ssl.SSLContext
+    post: Post, url: URL, progress: Progress, network: AsyncNetworkBackend, tls: ssl.SSLContext
 ) -> Answer | NoAnswer:
     try:
         async with asyncio.timeout(post.timeout_s):
             await _exchange(post, url, progress, network, tls)
     except (TimeoutError, httpcore2.TimeoutException):
-        failure = _timed_out(post, url, progress)
+        failure = timed_out(post.timeout_s, url, progress)
     # OSError: TLS breaks raw.
     except (httpcore2.NetworkError, OSError, NotHttp, BrokenOff, TooMuchAround) as error:
-        failure = _failed(url, progress, error)
+        failure = failed(url, progress, error)
     else:
-        return _answer(progress)
+        return answer_of(progress)
     # An error that was announced but not delivered whole is still that error.
     if progress.status is not None and progress.status >= 300:
         progress.answer.keep_what_came()
-        return _answer(progress)
+        return answer_of(progress)
     progress.answer.close()
     return failure
 
 
-def _readable(text: str) -> URL:
+def readable_url(text: str) -> URL:
     url = URL(text)
     if url.scheme not in DEFAULT_PORTS or not url.host:
         raise InvalidURL("it must start with http:// or https:// and name a host")
-    if not 0 < _port(url) < 65_536:
+    if not 0 < port_of(url) < 65_536:
         raise InvalidURL("its port must be from 1 to 65535")
     return url
 
 
-def _is_sendable(name: str, value: str) -> bool:
+def is_sendable(name: str, value: str) -> bool:
     return _HEADER_NAME.fullmatch(name) is not None and _HEADER_VALUE.fullmatch(value) is not None
 
 
-def _port(url: URL) -> int:
+def port_of(url: URL) -> int:
     return DEFAULT_PORTS[url.scheme] if url.port is None else url.port
 
 
-def _place(url: URL) -> str:
+def place(url: URL) -> str:
     """The host and port: all of a URL that is safe to show (paths and queries hold tokens)."""
-    return f"{url.host}:{_port(url)}"
+    return f"{url.host}:{port_of(url)}"
 
 
 async def _exchange(
-    post: Post, url: URL, progress: _Progress, network: AsyncNetworkBackend, tls: ssl.SSLContext
+    post: Post, url: URL, progress: Progress, network: AsyncNetworkBackend, tls: ssl.SSLContext
 ) -> None:
     host = url.raw_host.decode("ascii")
     timeout_s = min(CONNECT_TIMEOUT_S, post.timeout_s)
-    plain = await network.connect_tcp(host, _port(url), timeout=timeout_s)
+    plain = await network.connect_tcp(host, port_of(url), timeout=timeout_s)
     try:
         stream = plain
         if url.scheme == "https":
@@ -173,37 +173,45 @@ async def _exchange(
         await plain.aclose()
 
 
-async def _send_and_read(post: Post, url: URL, progress: _Progress, stream: AsyncNetworkStream) -> None:
-    head = [f"{post.method} {url.raw_path.decode('ascii')} HTTP/1.1", f"Host: {url.netloc.decode('ascii')}"]
-    head += [f"{name}: {value}" for name, value in post.headers.items()]
-    head += [f"Content-Length: {len(post.body)}", "", ""]
+async def _send_and_read(post: Post, url: URL, progress: Progress, stream: AsyncNetworkStream) -> None:
     progress.is_sending = True
     with suppress(httpcore2.WriteError):  # it may have answered before it had read everything
-        await stream.write("\r\n".join(head).encode("ascii") + post.body)
+        target, host = url.raw_path.decode("ascii"), url.netloc.decode("ascii")
+        await stream.write(request_bytes(post.method, target, host, post.headers, post.body))
     await progress.answer.read(stream)
 
 
-def _answer(progress: _Progress) -> Answer:
+def request_bytes(
+    method: str, target: str, host: str, headers: Mapping[str, str], body: bytes | None
+) -> bytes:
+    """One request; without a body, as most with GET are, it names no length."""
+    head = [f"{method} {target} HTTP/1.1", f"Host: {host}"]
+    head += [f"{name}: {value}" for name, value in headers.items()]
+    head += [f"Content-Length: {len(body)}"] if body is not None else []
+    return "\r\n".join([*head, "", ""]).encode("ascii") + (body or b"")
+
+
+def answer_of(progress: Progress) -> Answer:
     answer = progress.answer
     assert answer.status is not None
     return Answer(status=answer.status, headers=answer.headers, body=answer.begins, file=answer.file)
 
 
-def _timed_out(post: Post, url: URL, progress: _Progress) -> NoAnswer:
+def timed_out(timeout_s: float, url: URL, progress: Progress) -> NoAnswer:
     if progress.reached == "no":
-        detail = f"no connection to {_place(url)} within {min(CONNECT_TIMEOUT_S, post.timeout_s):g} s"
+        detail = f"no connection to {place(url)} within {min(CONNECT_TIMEOUT_S, timeout_s):g} s"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")
     begun = "the answer began, but was not whole" if progress.status is not None else "there was no answer"
-    detail = f"{begun} within {post.timeout_s:g} s"
+    detail = f"{begun} within {timeout_s:g} s"
     return NoAnswer(trouble=Trouble.TIMEOUT, detail=detail, reached=progress.reached, status=progress.status)
 
 
-def _failed(url: URL, progress: _Progress, error: Exception) -> NoAnswer:
+def failed(url: URL, progress: Progress, error: Exception) -> NoAnswer:
     if isinstance(error, AddressRefused):
         trouble = Trouble.ADDRESS_NEVER if error.is_final else Trouble.ADDRESS_REFUSED
         return NoAnswer(trouble=trouble, detail=str(error), reached="no")
     if progress.reached == "no":
-        detail = f"cannot connect to {_place(url)}: {_reason(error)}"
+        detail = f"cannot connect to {place(url)}: {reason_of(error)}"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")
     if isinstance(error, TooMuchAround):
         return NoAnswer(
@@ -218,7 +226,7 @@ def _failed(url: URL, progress: _Progress, error: Exception) -> NoAnswer:
     return NoAnswer(trouble=Trouble.BROKEN, detail=detail, reached=progress.reached, status=progress.status)
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """The words of the deepest cause: libraries wrap "Connection refused" into their own."""
     cause: BaseException | None = error
     reason = str(error)
@@ -231,5 +239,5 @@ def _reason(error: BaseException) -> str:
             return "the name cannot be resolved"
         if isinstance(cause, OSError) and cause.errno:  # its own words may hold the address behind the name
             reason = os.strerror(cause.errno)
-        cause = cause.__cause__
+        cause = cause.__cause__ or cause.__context__  # a pool of connections drops the cause
     return reason

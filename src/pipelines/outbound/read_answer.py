@@ -38,12 +38,15 @@ class TooMuchAround(Exception):
 class IncomingAnswer:
     """What has come of an answer so far."""
 
-    def __init__(self, most_bytes: int, most_error_bytes: int) -> None:
+    def __init__(
+        self, most_bytes: int, most_error_bytes: int, *, has_no_body: bool = False, may_go_on: bool = False
+    ) -> None:
         self.status: int | None = None  # once the head is there
         self.headers: dict[str, str] = {}  # lower-case names; the last of those that stand twice
         self.begins = b""  # the whole body, unless there is a file
         self.file: IO[bytes] | None = None
         self.is_whole = False
+        self._is_kept = False  # by whoever answered, behind an answer that has ended
         self._most_bytes = most_bytes
         self._most_error_bytes = most_error_bytes
         self._fields: list[tuple[bytes, bytes]] = []
@@ -52,15 +55,23 @@ class IncomingAnswer:
         self._left = most_bytes + 1  # bytes of the body that are wanted yet
         self._around = 0  # bytes that were no content
         self._is_head = True
+        self._has_no_body = has_no_body  # the answer to HEAD, whatever length it names
+        self._has_more = False  # bytes behind the answer
         self._ends_with_connection = False
         self._parser = httptools.HttpResponseParser(self)
-        # Nothing follows the answer on its connection, so what is ambiguous elsewhere does no harm here.
-        self._parser.set_dangerous_leniencies(
-            lenient_chunked_length=True,
-            lenient_data_after_close=True,
-            lenient_optional_cr_before_lf=True,
-            lenient_spaces_after_chunk_size=True,
-        )
+        # Where nothing follows the answer on its connection, what is ambiguous elsewhere does no harm.
+        if not may_go_on:
+            self._parser.set_dangerous_leniencies(
+                lenient_chunked_length=True,
+                lenient_data_after_close=True,
+                lenient_optional_cr_before_lf=True,
+                lenient_spaces_after_chunk_size=True,
+            )
+
+    @property
+    def lets_go_on(self) -> bool:
+        """Whether the connection can be asked once more: the answer has ended, and nothing came behind it."""
+        return self._is_kept and not self._has_more and not self._has_no_body
 
     async def read(self, stream: AsyncNetworkStream) -> None:
         small_reads = 0
@@ -76,6 +87,10 @@ class IncomingAnswer:
             if small_reads > SMALL_READS and not self.is_whole:
                 await asyncio.sleep(GATHERING_S if len(data) < SMALL_READ_BYTES else 0)
         await self._finish()
+
+    @property
+    def has_begun(self) -> bool:
+        return self._around > 0 or self.status is not None
 
     def keep_what_came(self) -> None:
         """Of an answer that was cut short; a file has it already."""
@@ -93,6 +108,7 @@ class IncomingAnswer:
         except httptools.HttpParserUpgrade:
             raise NotHttp from None
         except httptools.HttpParserError:
+            self._has_more = True
             if self.is_whole:  # what comes behind an answer is nobody's
                 return
             self._check_head()
@@ -129,6 +145,9 @@ class IncomingAnswer:
 
     # What the parser finds
 
+    def on_message_begin(self) -> None:
+        self._has_more = self.is_whole
+
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(self._fields) <= MAX_HEADERS:  # those of trailers, too
             self._fields.append((name, value))
@@ -147,6 +166,7 @@ class IncomingAnswer:
         self._ends_with_connection = not {"content-length", "transfer-encoding"} & self.headers.keys()
         if status >= 300:
             self._left = min(self._most_bytes, self._most_error_bytes) + 1
+        self.is_whole = self._has_no_body
 
     def on_body(self, body: bytes) -> None:
         if self.is_whole or self._is_head:
@@ -160,5 +180,6 @@ class IncomingAnswer:
     def on_message_complete(self) -> None:
         if self._is_head:
             self._fields.clear()
-        else:
+        elif not self._has_more:
             self.is_whole = True
+            self._is_kept = self._parser.should_keep_alive()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pipelines.core.json_text import JsonObject, count_values, dumps, loads_and_text, loads_own
+from pipelines.core.json_text import JsonObject, count_values, dumps, loads, loads_and_text, loads_own
 from pipelines.core.problems import Problem, Refused
 
 MOST_WARNING_S = 5.0  # of reading behaviour texts for the warnings of one upload
@@ -24,9 +24,11 @@ def read_json(data: bytes, *, most_values: int) -> Iterator[bytes]:
 
 def upload_head(data: bytes, *, taken: list[str]) -> Iterator[bytes]:
     """Of a body with rows: everything but the rows, which are read once it is known against what."""
+    from pipelines.core.json_rows import split_rows
     from pipelines.core.uploads import head_of
 
-    body, _ = loads_and_text(data)
+    split = split_rows(data, most=0)
+    body = split.rest if split is not None else loads(data)
     yield dumps(head_of(body, tuple(taken)))
 
 
@@ -36,20 +38,22 @@ def upload_rows(data: bytes, *, format: str | None, definition: str | None) -> I
     Without a format it is a body with `rows`, which was read strictly before.
     """
     from pipelines.core.agent_definition import AgentDefinition
-    from pipelines.core.seed_text import written_seed
-    from pipelines.core.tasks_csv import read_tasks
+    from pipelines.core.json_rows import split_rows
+    from pipelines.core.seed_text import WrittenSeeds
+    from pipelines.core.tasks_csv import MAX_ROWS, read_tasks
     from pipelines.core.upload_warnings import upload_warnings
 
     stored = loads_own(definition) if definition is not None else None
     agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
-    source: Any = data if format is not None else loads_own(data)["rows"]  # type: ignore[index, call-overload]
+    source: Any = data
+    if format is None:
+        split = split_rows(data, most=MAX_ROWS, is_checked=True)
+        source = split.rows if split is not None else loads_own(data)["rows"]  # type: ignore[index, call-overload]
     tools = agent.tools if agent is not None else None
     ledger_schema = agent.ledger_schema if agent is not None else None
     asked: Any = format or "table"
-    read = read_tasks(source, format=asked, tools=tools, ledger_schema=ledger_schema)
-    del source
-    for seed in read.seeds:
-        yield written_seed(seed)
+    read = read_tasks(source, format=asked, tools=tools, ledger_schema=ledger_schema, keep=WrittenSeeds)
+    del source, data
     until = time.process_time() + MOST_WARNING_S
     warnings = upload_warnings(
         read.seeds,
@@ -58,6 +62,8 @@ def upload_rows(data: bytes, *, format: str | None, definition: str | None) -> I
         may_read=lambda: time.process_time() < until,
         rows=read.rows,
     )
+    assert isinstance(read.seeds, WrittenSeeds)
+    yield from read.seeds.handed_over()
     yield dumps({"notes": read.notes, "warnings": warnings})
 
 
@@ -143,6 +149,23 @@ def scenario_drafts(data: bytes, *, max_scenarios: int, without: list[str]) -> I
     yield from draft_parts(data, most=max_scenarios, without=frozenset(without))
 
 
+def openapi_tools(data: bytes) -> Iterator[bytes]:
+    """The tools of an OpenAPI document, after the notes on it."""
+    import gc
+
+    from pipelines.core.openapi.translate import translated
+
+    # Millions of small values, none of which is in a loop: looking for loops takes a fifth of the time.
+    gc.disable()
+    try:
+        found = translated(data)
+        yield dumps(list(found.notes))
+        for tool in found.tools:
+            yield dumps(tool.as_json())
+    finally:
+        gc.enable()
+
+
 def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterator[bytes]:
     """A cassette's lines, checked whole and masked, in slices of [key, occurrence, line]; then, last, how
     many calls and bytes they are."""
@@ -172,6 +195,6 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     for job in (
         *(read_json, upload_head, upload_rows, canonical_hash, agent_reply, entry_file),
         *(matrix_report, heatmap, compare_matrices, report_flags),
-        *(skill_spans, scenario_drafts, cassette_calls),
+        *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
     )
 }

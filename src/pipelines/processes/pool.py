@@ -12,12 +12,13 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, Literal, NamedTuple, TypeAlias
+from typing import IO, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
 from pipelines.core.problems import Problem, Refused
 from pipelines.processes import frames
+from pipelines.processes.parts_in_file import PartsInFile
 
 MEBIBYTE = 1024 * 1024
 MEMORY_BYTES = 1024 * MEBIBYTE  # of address space: a text of 8 MiB takes up to 700 MiB to read
@@ -28,6 +29,7 @@ PROCESSES = 2  # as many as the machine's cores would leave time for beside the 
 
 #: What is read: bytes, or a file with a descriptor, which is not copied through this process.
 Input: TypeAlias = bytes | IO[bytes]
+Parts = TypeVar("Parts", list[bytes], PartsInFile)
 
 
 class TookTooMuch(Exception):
@@ -47,6 +49,7 @@ class Job(NamedTuple):
     arguments: JsonObject
     limit_s: float  # of processor time
     most_bytes: int  # of the whole result
+    memory_bytes: int | None = None  # of address space, where it is less than what the processes may have
 
 
 class HelperProcesses:
@@ -57,27 +60,32 @@ class HelperProcesses:
         self._idle = [_Helper(memory_bytes) for _ in range(processes)]
         self._all = tuple(self._idle)
         self._threads = ThreadPoolExecutor(processes, thread_name_prefix="helper")
-        self._under_way: set[asyncio.Task[list[bytes]]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
 
     async def run(self, job: Job, data: Input, *, owner: int) -> list[bytes]:
         """The parts of the result. Refused and InvalidJson as the job raises them; TookTooMuch; JobFailed."""
-        task = asyncio.ensure_future(self._run(job, data, owner))
+        return await self.run_into([], job, data, owner=owner)
+
+    async def run_into(self, parts: Parts, job: Job, data: Input, *, owner: int) -> Parts:
+        """As `run`, with a place for the parts that may be a file."""
+        task = asyncio.ensure_future(self._run(parts, job, data, owner))
         self._under_way.add(task)
         task.add_done_callback(self._ended)
         # Whoever asked may hang up; the process is busy all the same until it is done.
-        return await asyncio.shield(task)
+        await asyncio.shield(task)
+        return parts
 
-    def _ended(self, task: "asyncio.Task[list[bytes]]") -> None:
+    def _ended(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)
         if not task.cancelled():
             task.exception()  # is seen, also where whoever asked has hung up
 
-    async def _run(self, job: Job, data: Input, owner: int) -> list[bytes]:
+    async def _run(self, parts: list[bytes] | PartsInFile, job: Job, data: Input, owner: int) -> None:
         async with self._turns.slot(Place(owner)):
             helper = self._idle.pop()
             try:
                 loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._threads, helper.work, job, data)
+                await loop.run_in_executor(self._threads, helper.work, parts, job, data)
             finally:
                 self._idle.append(helper)
 
@@ -105,16 +113,16 @@ class _Helper:
         self._connection: socket.socket | None = None
         self._ended_by: int | None = None  # the exit code of the last
 
-    def work(self, job: Job, data: Input) -> list[bytes]:
+    def work(self, parts: list[bytes] | PartsInFile, job: Job, data: Input) -> None:
         was_idle = self._process is not None
         try:
-            return self._work(job, data)
+            return self._work(parts, job, data)
         except (EOFError, ConnectionError):
             self.end()
             if not was_idle or self._ended_by == -signal.SIGPROF:
                 raise self._gone(job) from None
         try:  # it may have been ended while it was idle: once more, by a new one
-            return self._work(job, data)
+            return self._work(parts, job, data)
         except (EOFError, ConnectionError):
             self.end()
             raise self._gone(job) from None
@@ -122,20 +130,25 @@ class _Helper:
     def _gone(self, job: Job) -> TookTooMuch:
         if self._ended_by == -signal.SIGPROF:
             return TookTooMuch("time", f"{job.limit_s:g} s")
-        return TookTooMuch("crash", f"{_size(self._memory_bytes)} of memory")
+        return TookTooMuch("crash", f"{_size(self._memory_of(job))} of memory")
 
-    def _work(self, job: Job, data: Input) -> list[bytes]:
+    def _memory_of(self, job: Job) -> int:
+        return min(job.memory_bytes or self._memory_bytes, self._memory_bytes)
+
+    def _work(self, parts: list[bytes] | PartsInFile, job: Job, data: Input) -> None:
         connection = self._connection or self._start()
         until = time.monotonic() + PATIENCE * job.limit_s
         try:
-            _ask(connection, job, data)
-            return self._result(connection, job, until)
+            _ask(connection, job, data, self._memory_of(job))
+            parts.clear()
+            self._result(parts, connection, job, until)
         except (TimeoutError, OverflowError):
             self.end()
             raise TookTooMuch("time", f"{job.limit_s:g} s") from None
 
-    def _result(self, connection: socket.socket, job: Job, until: float) -> list[bytes]:
-        parts: list[bytes] = []
+    def _result(
+        self, parts: list[bytes] | PartsInFile, connection: socket.socket, job: Job, until: float
+    ) -> None:
         left = job.most_bytes
         problem: Exception | None = None
         while True:
@@ -147,20 +160,19 @@ class _Helper:
             elif kind == frames.END:
                 break
             else:
-                problem = self._problem(kind, body)
+                problem = self._problem(kind, body, job)
         if loads_own(body) == {"is_leaving": True}:
             self.end()
         if problem is not None:
             raise problem
-        return parts
 
-    def _problem(self, kind: bytes, body: bytes) -> Exception:
+    def _problem(self, kind: bytes, body: bytes, job: Job) -> Exception:
         if kind == frames.REFUSED:
             return _refused(loads_own(body))
         if kind == frames.UNREADABLE:
             return InvalidJson(body.decode())
         if kind == frames.OUT_OF_MEMORY:
-            return TookTooMuch("memory", f"{_size(self._memory_bytes)} of memory")
+            return TookTooMuch("memory", f"{_size(self._memory_of(job))} of memory")
         return JobFailed(body.decode())
 
     def _start(self) -> socket.socket:
@@ -201,10 +213,15 @@ class _Helper:
             self._ended_by = process.wait()
 
 
-def _ask(connection: socket.socket, job: Job, data: Input) -> None:
+def _ask(connection: socket.socket, job: Job, data: Input, memory_bytes: int) -> None:
     # A process that takes nothing off its socket is no better than one that does not answer.
     connection.settimeout(PATIENCE * job.limit_s)
-    head: dict[str, Json] = {"job": job.name, "arguments": job.arguments, "limit_s": job.limit_s}
+    head: dict[str, Json] = {
+        "job": job.name,
+        "arguments": job.arguments,
+        "limit_s": job.limit_s,
+        "memory_bytes": memory_bytes,
+    }
     if isinstance(data, bytes):
         connection.sendall(b"J")
     else:

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import traceback
+from typing import Any
 
 from pipelines.core.json_text import InvalidJson, dumps, loads_own
 from pipelines.core.problems import Refused
@@ -30,7 +31,7 @@ def main() -> None:
     is_leaving = False
     while not is_leaving:
         try:
-            asked, data = _received(connection)
+            asked, data = _received(connection, memory_bytes)
         except (EOFError, ConnectionError):  # the server is gone
             return
         # By processor time, so that a busy machine refuses nothing; the signal ends the process.
@@ -52,13 +53,13 @@ def _most_used_kib() -> int:
     return int(line.split()[1])
 
 
-def _received(connection: socket.socket) -> tuple[dict, bytes]:  # type: ignore[type-arg]
+def _received(connection: socket.socket, memory_bytes: int) -> tuple[dict, bytes]:  # type: ignore[type-arg]
     marker, files, _, _ = socket.recv_fds(connection, 1, 1)
     if not marker:
         raise EOFError
-    asked = loads_own(frames.receive(connection).body)
+    asked: Any = loads_own(frames.receive(connection).body)
+    resource.setrlimit(resource.RLIMIT_AS, (asked["memory_bytes"], memory_bytes))
     data = frames.receive(connection).body
-    assert isinstance(asked, dict)
     if files:
         with os.fdopen(files[0], "rb") as file:
             file.seek(0)

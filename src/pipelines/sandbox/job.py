@@ -72,10 +72,11 @@ class Limits:
     connections: int = 32  # open to the proxy at one time; more wait
     #: In all, while no cgroup counts their memory: each can make the kernel hold a quarter of a MiB.
     sockets: int = 256
+    open_files_without_cgroup: int = FILES_WITHOUT_CGROUP
 
     def without_cgroup(self) -> "Limits":
         """Fewer of what the kernel keeps memory for and only looking at it now and then bounds."""
-        files = min(self.open_files, FILES_WITHOUT_CGROUP)
+        files = min(self.open_files, self.open_files_without_cgroup)
         return replace(self, processes=min(self.processes, PROCESSES_WITHOUT_CGROUP), open_files=files)
 
 
@@ -95,6 +96,8 @@ class CodeJob:
     #: Environment variables: ids of the run, secrets by name. The pool adds the proxy's URL, the token and
     #: the task input under their contract names. They travel over a socket, never in an argument list.
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: More URLs of its door, by the variable that holds one: a path each, as above.
+    urls: Mapping[str, str] = field(default_factory=dict)
     #: What `environments.prepare` made of the code's requirements.
     environment: Path | None = None
     limits: Limits = field(default_factory=Limits)

@@ -5,6 +5,7 @@ import os
 import re
 
 _PIECE = 64 * 1024
+_MOST_PIECES = 16  # a pipe cannot be made larger from inside: one is the usual
 #: Past its limit a flood is thrown away at this pace, lest reading it take the whole event loop.
 _FLOOD_PAUSE_S = 0.002
 #: Stands where the middle of too much text was left out: here, and in what an exception says (`inside`).
@@ -31,6 +32,20 @@ class Output:
         note = b"\n[... %d bytes dropped ...]\n" % dropped if dropped else b""
         whole = bytes(self._head) + note + bytes(self._tail)
         return whole.decode("utf-8", "replace").replace("\0", "\ufffd")
+
+    def taken(self) -> str:
+        """What was printed since the last time. Whatever lies in the pipe is read first, so that what a
+        process printed before it answered is there."""
+        for _ in range(_MOST_PIECES):
+            before = self._total
+            self._read()
+            if self._total == before:
+                break
+        text = self.text()
+        self._head.clear()
+        self._tail.clear()
+        self._total = 0
+        return text
 
     def close(self) -> None:
         if self._pipe >= 0:

@@ -5,7 +5,7 @@ import json
 import logging
 import math
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.sandbox import recipe
 from pipelines.sandbox.cgroups import Groups
 from pipelines.sandbox.door import Serve
-from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Isolation
+from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Isolation, Limits
 from pipelines.sandbox.launching import Launcher
 from pipelines.sandbox.memory import NICE
 from pipelines.sandbox.probe import Probe, probe_with
@@ -72,8 +72,8 @@ class SandboxPool:
         self._idle_s = idle_s
         self._groups = groups
         self._hidden = hidden
-        at_once = most_running or most_at_once()
-        self._running = FairSlots(at_once, guests=-(-at_once // 4))
+        self.at_once = most_running or most_at_once()
+        self._running = FairSlots(self.at_once, guests=-(-self.at_once // 4))
         self._launcher = Launcher()
         self._stock: Stock | None = None
         #: What was found out at the start; None before.
@@ -152,6 +152,15 @@ class SandboxPool:
                 await asyncio.shield(self._stock.discard(held))
             return self._outcome(held, job, ended, was_warm=waiting is not None)
 
+    async def open_sandbox(self, layout: Layout) -> Held:
+        """One that is the caller's to give to `discard`; raises StartFailed."""
+        assert self._stock is not None, "start the pool first"
+        return await self._stock.start(layout)
+
+    async def discard(self, held: Held) -> None:
+        assert self._stock is not None
+        await self._stock.discard(held)
+
     async def close(self) -> None:
         """Kills what runs and what waits, and returns when it is gone."""
         if self._stock is not None:
@@ -160,29 +169,36 @@ class SandboxPool:
 
     def _message(self, held: Held, job: CodeJob) -> dict[str, Any]:
         """What the driver is told. This is the only way in for tokens and secrets."""
-        folder = str(held.folder) if held.folder else recipe.JOB_FOLDER
-        environment = None
-        if job.environment is not None:
-            environment = str(job.environment) if held.folder else recipe.ENVIRONMENT
-        proxy_url = f"http://127.0.0.1:{held.sandbox.port}{job.proxy_path}"
-        version = f"python{self.python.version}"
+        door = f"http://127.0.0.1:{held.sandbox.port}"
+        proxy_url = f"{door}{job.proxy_path}"
+        urls = {name: f"{door}{path}" for name, path in job.urls.items()}
         return {
-            "folder": folder,
-            "agent": f"{folder}/agent",
+            **self.surroundings(held, job.environment, dict(job.env) | urls | _contract(job, proxy_url)),
             "file": job.entrypoint.file,
             "function": job.entrypoint.function,
-            "site_packages": environment and f"{environment}/lib/{version}/site-packages",
-            "executable": environment and f"{environment}/bin/python",
             "task_input": job.task_input,
             "proxy_url": proxy_url,
             "run_token": job.run_token,
-            "env": _variables(folder, environment) | dict(job.env) | _contract(job, proxy_url),
-            "limits": self._limits(job),
+            "limits": self.limits(job.limits),
             "result_bytes": job.limits.result_bytes,
         }
 
-    def _limits(self, job: CodeJob) -> dict[str, int | None]:
-        limits = job.limits if self._groups is not None else job.limits.without_cgroup()
+    def surroundings(self, held: Held, environment: Path | None, env: Mapping[str, str]) -> dict[str, Any]:
+        """Folders, packages and variables as the driver is told them."""
+        folder = str(held.folder) if held.folder else recipe.JOB_FOLDER
+        inside = None
+        if environment is not None:
+            inside = str(environment) if held.folder else recipe.ENVIRONMENT
+        return {
+            "folder": folder,
+            "agent": f"{folder}/agent",
+            "site_packages": inside and f"{inside}/lib/python{self.python.version}/site-packages",
+            "executable": inside and f"{inside}/bin/python",
+            "env": _variables(folder, inside) | dict(env),
+        }
+
+    def limits(self, wanted: Limits) -> dict[str, int | None]:
+        limits = wanted if self._groups is not None else wanted.without_cgroup()
         # Without a user namespace the limit would count every process of the operator's own account.
         processes = limits.processes if self.isolation == "bubblewrap" else None
         return {

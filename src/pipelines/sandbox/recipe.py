@@ -17,13 +17,15 @@ from pipelines.sandbox.launching import Request
 PROXY_PORT = 8377
 FIRST_UID = 60_000  # and one more for each sandbox alive at a time; no system hands these out
 INSIDE = Path(__file__).parent / "inside"
-DRIVER = "/sbx/driver.py"
+AGENT_DRIVER, FUNCTIONS_DRIVER = "driver.py", "functions.py"
 JOB_FOLDER = "/job"
 AGENT_FOLDER = "/job/agent"
 ENVIRONMENT = "/env"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 _NUMBERED = re.compile(r"python(3\.\d+)")
 _SYSTEM = tuple(Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64"))
+#: Whom TLS trusts, which is public: functions that may reach hosts must be able to tell them from others.
+CERTIFICATES = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
 _ETC = ("passwd", "group", "hosts", "nsswitch.conf")
 
 
@@ -48,6 +50,7 @@ class Layout:
     environment: Path | None
     disk_bytes: int
     memory_bytes: int
+    driver: str = AGENT_DRIVER  # of `inside`: what waits in there for work
     #: Which folders these were: one removed and made again is another, and who waits has the old one.
     identity: tuple[int, ...] = ()
 
@@ -107,7 +110,7 @@ def isolated(
         *("--json-status-fd", str(STATUS), "--seccomp", str(SECCOMP)),
         *("--chdir", JOB_FOLDER),
     ]
-    driver = [str(python.executable), "-I", "-S", "-X", "utf8", DRIVER, str(PROXY_PORT)]
+    driver = [str(python.executable), "-I", "-S", "-X", "utf8", f"/sbx/{layout.driver}", str(PROXY_PORT)]
     return Request(
         argv=[bwrap, "--args", str(ARGUMENTS), "--", *driver],
         arguments=arguments,
@@ -118,9 +121,9 @@ def isolated(
     )
 
 
-def unisolated(python: Interpreter, *, group: Group | None = None) -> Request:
+def unisolated(layout: Layout, python: Interpreter, *, group: Group | None = None) -> Request:
     """The same driver as a plain process, for operators who asked for that by name."""
-    argv = [str(python.executable), "-I", "-S", "-X", "utf8", str(INSIDE / "driver.py"), "0"]
+    argv = [str(python.executable), "-I", "-S", "-X", "utf8", str(INSIDE / layout.driver), "0"]
     cgroups = [str(folder) for folder in group.folders] if group is not None else ()
     return Request(argv=argv, dies_with_us=True, cgroups=cgroups)
 
@@ -141,7 +144,8 @@ def _system_folders() -> list[str]:
             found += ["--symlink", os.readlink(folder), str(folder)]
         elif folder.is_dir():
             found += ["--ro-bind", str(folder), str(folder)]
-    found += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    for shared in ("/etc/ld.so.cache", *CERTIFICATES):
+        found += ["--ro-bind-try", shared, shared]
     for name in _ETC:
         found += ["--symlink", f"/sbx/{name}", f"/etc/{name}"]
     return found

@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.door import Door, Serve
 from pipelines.sandbox.job import CodeError, Limits
 from pipelines.sandbox.launching import Launcher, LauncherGone, Request
-from pipelines.sandbox.memory import WRITABLE, Over, Watched, step_back, tree, watch
+from pipelines.sandbox.memory import WATCH_EVERY_S, WRITABLE, Over, Watched, step_back, tree, watch
 from pipelines.sandbox.output import Output
 from pipelines.sandbox.verdicts import (
     lost,
@@ -32,7 +33,12 @@ ENDS_WITHIN_S = 10.0
 _FRAME_SLACK = (
     128 * 1024
 )  # a traceback, the frame's own words; a result within them is quoted: twice its size
+_SMALL_FRAME = 16 * 1024  # read in less time than a thread takes
 _FIRST_OUTPUT_LIMIT = 16 * 1024  # until there is a job, only reasons for not starting are printed
+
+
+#: What a frame says: a value or an error. It may be called on a thread.
+Read = Callable[[bytes, Limits], tuple[Any, CodeError | None]]
 
 
 class StartFailed(Exception):
@@ -129,15 +135,22 @@ class Sandbox:
         return pid
 
     async def execute(self, job: dict[str, Any], limits: Limits, serve: Serve) -> Ended:
-        """Hands the job over, answers its calls, and returns when it has ended, one way or another."""
+        """Hands the job over, answers its calls, and returns when it has ended, one way or another. Then the
+        sandbox is killed."""
+        return await self.ask(job, limits, serve, read=read_frame, is_last=True)
+
+    async def ask(
+        self, message: dict[str, Any], limits: Limits, serve: Serve, *, read: Read, is_last: bool = False
+    ) -> Ended:
+        """One message, and what `read` makes of the frame that comes for it. A sandbox without an answer, or
+        that was over a limit, is of no more use: the caller closes it."""
         assert self._listener is not None
         assert self._first_pid is not None
         self.stdout.limit = self.stderr.limit = limits.output_bytes
         began = time.perf_counter()
-        door = Door(self._listener, serve, limits.connections)
-        self._listener = None
-        full = asyncio.ensure_future(watch(self._watched(self._first_pid, limits)))
-        answered = asyncio.ensure_future(self._exchange(job, limits))
+        door = Door(self._listener.dup(), serve, limits.connections)
+        full = asyncio.ensure_future(watch(self._watched(self._first_pid, limits, is_last=is_last)))
+        answered = asyncio.ensure_future(self._exchange(message, limits, read))
         try:
             await asyncio.wait({full, answered}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
             duration_ms = (time.perf_counter() - began) * 1000
@@ -154,10 +167,11 @@ class Sandbox:
             for task in (full, answered):
                 task.cancel()
             await asyncio.gather(full, answered, return_exceptions=True)
-            self.kill()
+            if is_last:
+                self.kill()
             await door.close()
 
-    def _watched(self, pid: int, limits: Limits) -> Watched:
+    def _watched(self, pid: int, limits: Limits, *, is_last: bool) -> Watched:
         counts = self._is_isolated and self._group is None
         return Watched(
             pid=pid,
@@ -166,6 +180,7 @@ class Sandbox:
             folders=WRITABLE if self._is_isolated else (),  # without isolation they are the host's
             was_exhausted=self._group.was_exhausted if self._group is not None else None,
             kill=self._kill_for,
+            first_look_s=0.0 if is_last else WATCH_EVERY_S,
         )
 
     def _kill_for(self, over: Over) -> None:
@@ -179,8 +194,10 @@ class Sandbox:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
-    async def _exchange(self, job: dict[str, Any], limits: Limits) -> tuple[Any, CodeError | None]:
-        data = json.dumps(job).encode()
+    async def _exchange(
+        self, message: dict[str, Any], limits: Limits, read: Read
+    ) -> tuple[Any, CodeError | None]:
+        data = json.dumps(message).encode()
         with suppress(ConnectionError):  # then there is an exit to report
             await self._loop.sock_sendall(self._control, struct.pack(">I", len(data)) + data)
         try:
@@ -188,11 +205,22 @@ class Sandbox:
         except _TooLarge as error:
             return None, too_large(error.size, limits)
         if frame is not None:
-            return await asyncio.to_thread(read_frame, frame, limits)  # it may be megabytes
+            if len(frame) <= _SMALL_FRAME:
+                return read(frame, limits)
+            return await asyncio.to_thread(read, frame, limits)  # it may be megabytes
         try:
             return None, without_frame(await self._exited, limits)
         except LauncherGone:
             return None, lost()
+
+    async def told(self) -> dict[str, Any] | None:
+        """A short frame that comes unasked; None where none comes. Never raises but for cancellation."""
+        try:
+            frame = await self._receive(_SMALL_FRAME)
+            said = json.loads(frame) if frame is not None else None
+        except (_TooLarge, ValueError, RecursionError):
+            return None
+        return said if isinstance(said, dict) else None
 
     async def _receive(self, largest: int) -> bytes | None:
         """One frame, or None when the other end closed first. Handles sent along are dropped by `recv`."""

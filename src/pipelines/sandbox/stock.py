@@ -173,7 +173,7 @@ class Stock:
 
     def _request(self, held: Held) -> Request:
         if self._way.bwrap is None:
-            return unisolated(self._way.python, group=held.group)
+            return unisolated(held.layout, self._way.python, group=held.group)
         return isolated(
             held.layout,
             self._way.python,

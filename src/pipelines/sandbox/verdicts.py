@@ -2,6 +2,7 @@
 
 import re
 import signal
+from collections.abc import Callable
 from typing import Any
 
 from pipelines.core.json_text import InvalidJson, Json, loads
@@ -19,8 +20,11 @@ _SIGNALS = {
 }
 
 
-def read_frame(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
-    """What the process inside said. It may be lying or babbling, but only about itself."""
+def read_frame(
+    frame: bytes, limits: Limits, checked: Callable[[Json], Json | CodeError] = checked_result
+) -> tuple[Any, CodeError | None]:
+    """What the process inside said. It may be lying or babbling, but only about itself. `checked` says which
+    values may be a result."""
     try:
         said = loads(frame)
     except InvalidJson:
@@ -29,7 +33,7 @@ def read_frame(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
     if not isinstance(said, dict) or not isinstance(kind, str):
         return None, _garbled()
     if kind == "result":
-        return _result(said.get("json"), limits)
+        return _result(said.get("json"), limits, checked)
     if kind == "too_large":
         size = said.get("size")
         return None, too_large(size if isinstance(size, int) else 0, limits)
@@ -43,7 +47,9 @@ def read_frame(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
     return None, _told(CodeErrorKind(kind), said, limits)
 
 
-def _result(text: Json, limits: Limits) -> tuple[Any, CodeError | None]:
+def _result(
+    text: Json, limits: Limits, checked: Callable[[Json], Json | CodeError]
+) -> tuple[Any, CodeError | None]:
     if not isinstance(text, str):
         return None, _garbled()
     if len(text) > limits.result_bytes:
@@ -58,8 +64,8 @@ def _result(text: Json, limits: Limits) -> tuple[Any, CodeError | None]:
         value = loads(text)
     except InvalidJson as error:
         return None, _bad_result(str(error))
-    checked = checked_result(value)
-    return (None, checked) if isinstance(checked, CodeError) else (checked, None)
+    found = checked(value)
+    return (None, found) if isinstance(found, CodeError) else (found, None)
 
 
 def _has_too_many_values(text: str) -> bool:

@@ -10,12 +10,15 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.core.live_tools import LiveCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
+from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.model_gateway import ModelGateway, ModelLimits
 from pipelines.engine.open_batch import read_batch
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
@@ -26,6 +29,7 @@ from pipelines.engine.score_matrix import MatrixReports
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.outbound.stream_once import ModelClient
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, errors, openapi, sandboxes
 from pipelines.server.access_log import logged
@@ -44,14 +48,17 @@ from pipelines.server.api import (
     keys,
     runs,
     telemetry,
+    tool_endpoints,
     whoami,
 )
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.housekeeping import Housekeeping
+from pipelines.server.live_endpoints import endpoint_makers
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
+from pipelines.server.model_door import ModelDoor
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
@@ -68,7 +75,8 @@ from pipelines.wire.names import PROXY_BASE
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
 SPAN_PROCESSES = 3  # an org holds all but one of them
-UPLOAD_MEMORY_BYTES = 1536 * 1024 * 1024  # an upload of 64 MiB takes up to a gigabyte to check
+MEBIBYTE = 1024 * 1024
+UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # what the report of a large matrix takes; uploads have half of it
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
 
@@ -113,19 +121,17 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     span_helpers = HelperProcesses(processes=SPAN_PROCESSES)
     client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
+    commands = sandboxes.mcp_commands(settings, whole.groups)
     secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
-    cassettes = Cassettes(database, now=now)
-    answerer = ToolCallAnswerer(
-        database=database, live_runs=live_runs, now=now, carry_out=CarryOut(), node=worker
-    )
+    recordings = Cassettes(database, now=now)
     platform = Platform(
         database=database,
         secrets=SecretBox(secret_key),
         live_runs=live_runs,
-        cassettes=cassettes,
+        cassettes=recordings,
         now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
         endpoint_refusal=client.refusal,
@@ -135,10 +141,23 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         helpers=helpers,
         upload_helpers=upload_helpers,
         span_helpers=span_helpers,
+        endpoint_makers=endpoint_makers(
+            policy=policy, helpers=upload_helpers, code_mode=code_mode, commands=commands
+        ),
+        model_gateway=_model_gateway(settings),
+    )
+    live_hops = LiveHops(platform)
+    answerer = ToolCallAnswerer(
+        database=database,
+        live_runs=live_runs,
+        now=now,
+        carry_out=CarryOut({LiveCall: live_hops.carry}),
+        node=worker,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
-    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy))
+    models = ModelDoor(ModelClient(GuardedBackend(policy)))
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     reports = MatrixReports(platform)
     runner = BatchRunner(
@@ -161,6 +180,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         yield {
             "platform": platform,
             "agent_client": client,
+            "live_hops": live_hops,
             "tokens": tokens_of(settings, database, secret_key, policy),
             "runner": runner,
             "code_runner": code_runner,
@@ -180,13 +200,29 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await runner.stop()
         await reports.close()
         await answerer.close()
-        await cassettes.close()
+        await live_hops.close()
+        await recordings.close()
         await code_mode.close()
+        if commands is not None:
+            await commands.close()
         plan_readers.close()
         await helpers.close()
         await upload_helpers.close()
         await span_helpers.close()
         await database.close()
+
+
+def _model_gateway(settings: Settings) -> ModelGateway:
+    return ModelGateway(
+        upstreams={upstream.name: upstream for upstream in settings.model_upstreams},
+        limits=ModelLimits(
+            calls=settings.model_calls,
+            at_once=settings.model_calls_at_once,
+            timeout_s=float(settings.model_timeout_s),
+            request_bytes=settings.model_request_mb * MEBIBYTE,
+            answer_bytes=settings.model_answer_mb * MEBIBYTE,
+        ),
+    )
 
 
 def _build_api(settings: Settings, whole: App) -> FastAPI:
@@ -211,7 +247,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, runs, batches, cassettes, credentials, keys),
+        *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
         *(eval_drafts, telemetry, whoami),
     ):
@@ -242,8 +278,9 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
 
     @api.get("/api/code-mode", tags=["server"])
     async def code_mode(platform: Ours, key: Viewer) -> Response:
-        """Whether this server runs uploaded code, how it is isolated, and if not, why."""
-        return answer(await platform.code_mode.as_json())
+        """Whether this server runs uploaded code, how it is isolated, and if not, why; its model gateways."""
+        known = await platform.code_mode.as_json()
+        return answer(known | {"model_gateways": platform.model_gateway.as_json()})
 
     @api.get("/schemas/agent-response.json", tags=["server"])
     async def agent_response_schema() -> Response:

@@ -6,10 +6,11 @@ new session per call, on any node, also after a restart.
 
 import gc
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from pipelines import __version__
 from pipelines.core.failure_rules import WireFault
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own, written
 from pipelines.core.mcp_messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -30,6 +31,7 @@ from pipelines.core.mcp_messages import (
     tool_result,
 )
 from pipelines.core.tool_call import Reply, ToolCall
+from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.proxy_messages import SentHeaders, WireReply, status_of_reply
 from pipelines.wire.errors import (
@@ -47,6 +49,10 @@ from pipelines.wire.errors import (
 _TOLD_TO_THE_MODEL = (InvalidArguments, SimulationError, ReplyTooLarge, AskFailed)
 _SESSION = b"mcp-session-id"
 _NOTHING_TO_SAY = WireReply(202, b"", None)
+MOST_ANSWERED_BYTES = 8 * 1024 * 1024  # in one body: past it no further message of several is carried out
+_TOO_MUCH = (
+    "The answers to the messages before are over 8 MiB: this one was not carried out. Send it by itself."
+)
 
 CallTool = Callable[[LiveRun, ToolCall], Awaitable[Reply]]
 
@@ -67,22 +73,27 @@ class McpEndpoint:
         *,
         wait_before_call: Callable[[LiveRun], int],
         is_active: Callable[[LiveRun], bool],
+        turns: CallTurns,
     ) -> None:
-        """`wait_before_call` counts a call, or says how many seconds it has to wait."""
+        """`wait_before_call` counts a call, or says how many seconds it has to wait.
+
+        What reads or writes a large message holds the loop for a tenth of a second: in the org's turn.
+        """
         self._call_tool = call_tool
         self._wait_before_call = wait_before_call
         self._is_active = is_active
+        self._turns = turns
+
+    async def read(self, live: LiveRun, body: bytes | None) -> Json:
+        return await self._turns.do(live.org_id, partial(_read, body))
 
     async def answer(
-        self, live: LiveRun, body: bytes | None, sent: SentWith, headers: SentHeaders, started: float
+        self, live: LiveRun, message: Json, sent: SentWith, headers: SentHeaders, started: float
     ) -> WireReply:
-        try:
-            message = _read(body)
-            if not isinstance(message, list):
-                return await self._one(live, message, sent, headers, started)
-            return await self._several(live, message, sent, headers, started)
-        except McpError as error:
-            return WireReply(error.http_status, dumps(error.as_json()), None)
+        """To what `read` gave; either raises McpError."""
+        if not isinstance(message, list):
+            return await self._one(live, message, sent, headers, started)
+        return await self._several(live, message, sent, headers, started)
 
     async def _several(
         self, live: LiveRun, messages: list[Json], sent: SentWith, headers: SentHeaders, started: float
@@ -91,29 +102,41 @@ class McpEndpoint:
         if not 0 < len(messages) <= MAX_BATCH:
             raise McpError(INVALID_REQUEST, f"Several messages at once are 1 to {MAX_BATCH}.")
         answers: list[Json] = []
+        room = MOST_ANSWERED_BYTES
         for message in messages:
             # One key names one call; with several in a body each would be taken for the first.
             one = headers._replace(idempotency_key=None)
             try:
-                reply = await self._one(live, message, sent, one, started)
+                request = read_request(message, sent)
+                if room <= 0 and request is not None:
+                    raise error_of(request, REFUSED, _TOO_MUCH)
+                reply = await self._request(live, request, one, started)
             except McpError as error:
                 answers.append(error.as_json())
             else:
-                answers += [loads_own(reply.body)] if reply.body else []
-        return WireReply(200, dumps(answers), None) if answers else _NOTHING_TO_SAY
+                answers += [written(reply.body.decode())] if reply.body else []
+                room -= len(reply.body)
+        if not answers:
+            return _NOTHING_TO_SAY
+        return WireReply(200, await self._turns.do(live.org_id, partial(dumps, answers)), None)
 
     async def _one(
         self, live: LiveRun, message: Json, sent: SentWith, headers: SentHeaders, started: float
     ) -> WireReply:
-        request = read_request(message, sent)
+        return await self._request(live, read_request(message, sent), headers, started)
+
+    async def _request(
+        self, live: LiveRun, request: McpRequest | None, headers: SentHeaders, started: float
+    ) -> WireReply:
         if request is None:
             return _NOTHING_TO_SAY
         if request.method == "initialize" and not request.is_stateless:
             answer, session = initialized(request, __version__)
             return WireReply(200, dumps(answer), None, ((_SESSION, session.encode()),))
         if request.method == "tools/call":
-            return WireReply(200, dumps(await self._called(live, request, headers, started)), None)
-        return WireReply(200, dumps(self._told(live, request)), None)
+            return WireReply(200, await self._called(live, request, headers, started), None)
+        told = await self._turns.do(live.org_id, lambda: dumps(self._told(live, request)))
+        return WireReply(200, told, None)
 
     def _told(self, live: LiveRun, request: McpRequest) -> JsonObject:
         if request.method == "server/discover":
@@ -128,7 +151,7 @@ class McpEndpoint:
 
     async def _called(
         self, live: LiveRun, request: McpRequest, headers: SentHeaders, started: float
-    ) -> JsonObject:
+    ) -> bytes:
         name, arguments = called_tool(request)
         wait_s = self._wait_before_call(live)
         if wait_s:
@@ -143,9 +166,17 @@ class McpEndpoint:
             raise error_of(request, INVALID_PARAMS, str(reply.error), reply.error.as_json())
         if reply.error is not None and not isinstance(reply.error, _TOLD_TO_THE_MODEL):
             raise _refused(request, reply.error)
-        envelope = loads_own(reply.body)
-        assert isinstance(envelope, dict)
-        return tool_result(request, envelope["response"], is_error=status_of_reply(reply) >= 400)
+        return await self._turns.do(live.org_id, partial(_result_text, request, reply))
+
+
+def told_error(error: McpError) -> WireReply:
+    return WireReply(error.http_status, dumps(error.as_json()), None)
+
+
+def _result_text(request: McpRequest, reply: Reply) -> bytes:
+    envelope = loads_own(reply.body)
+    assert isinstance(envelope, dict)
+    return dumps(tool_result(request, envelope["response"], is_error=status_of_reply(reply) >= 400))
 
 
 def _read(body: bytes | None) -> Json:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.failure_rules import WireFault
 from pipelines.core.json_text import dumps
-from pipelines.core.mcp_messages import header_values
+from pipelines.core.mcp_messages import McpError, header_values
 from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.answer_tool_call import MAX_REDOS, ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
@@ -23,7 +23,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.record_trace_event import record_trace_event
 from pipelines.server.access_log import RUN
 from pipelines.server.http_protocol import CONNECTION, OneWriteProtocol
-from pipelines.server.mcp import Faulted, McpEndpoint
+from pipelines.server.mcp import Faulted, McpEndpoint, told_error
 from pipelines.server.proxy_messages import (
     SentHeaders,
     Target,
@@ -91,6 +91,7 @@ class Proxy:
             self._answered,
             wait_before_call=lambda live: self.wait_before_call(live, time.perf_counter()),
             is_active=self._is_active,
+            turns=self.live_runs.turns,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -186,12 +187,14 @@ class Proxy:
 
     async def _mcp_message(self, live: LiveRun, asked: _Asked) -> None:
         body = await _read_body(asked.receive)
-        await self.live_runs.turns.wait(live.org_id)
-        if live.is_forgotten:  # while its body was read
-            live = await self.loaded(asked.token_hash)
         sent = header_values(asked.scope["headers"])
         try:
-            await _send(asked.send, await self._mcp.answer(live, body, sent, asked.headers, asked.started))
+            message = await self._mcp.read(live, body)
+            if live.is_forgotten:  # while its body was read
+                live = await self.loaded(asked.token_hash)
+            await _send(asked.send, await self._mcp.answer(live, message, sent, asked.headers, asked.started))
+        except McpError as error:
+            await _send(asked.send, told_error(error))
         except Faulted as faulted:
             await _fail(asked, faulted.fault, faulted.reply)
 

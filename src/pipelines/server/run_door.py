@@ -17,20 +17,23 @@ from pipelines.core.redaction import Redaction
 from pipelines.engine.run_code import Visitor
 from pipelines.server.errors import reply_to
 from pipelines.server.http_protocol import OneWriteProtocol
+from pipelines.server.model_door import ModelDoor
 from pipelines.server.open_connections import ConnectionLimits, OpenConnections
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.rate_window import Pace
 from pipelines.wire.errors import InvalidRunToken, NotFound, OdysseyError
-from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, PROXY_BASE
+from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, MODELS_BASE, PROXY_BASE
 
 IDLE_S = 3_600  # a connection lives as long as its run at most; until then the agent may think
 SMALL_BYTES = 16 * 1024  # what is looked through for secrets without a thread of its own
+_MODEL_PATHS = f"{MODELS_BASE}/".encode()
 _TOKEN_HEADERS = (b"authorization", HEADER_RUN_TOKEN.lower().encode())
 
 
 class RunDoor:
-    def __init__(self, proxy: Proxy) -> None:
+    def __init__(self, proxy: Proxy, models: ModelDoor) -> None:
         self._proxy = proxy
+        self._models = models
         self._state = ServerState()
         self._config = uvicorn.Config(
             _Nothing(),
@@ -47,7 +50,7 @@ class RunDoor:
 
     def __call__(self, visitor: Visitor) -> Callable[[socket.socket], Awaitable[None]]:
         """For the connections of one run; what they ask together is paced."""
-        one_run = _OneRun(self._proxy, visitor)
+        one_run = _OneRun(self._proxy, self._models, visitor)
         connections = self._proxy.pace()
 
         async def serve(connection: socket.socket) -> None:
@@ -85,8 +88,9 @@ class _Protocol(OneWriteProtocol):
 class _OneRun:
     """The proxy as one run may see it."""
 
-    def __init__(self, proxy: Proxy, visitor: Visitor) -> None:
+    def __init__(self, proxy: Proxy, models: ModelDoor, visitor: Visitor) -> None:
         self._proxy = proxy
+        self._models = models
         self._visitor = visitor
         self._requests = proxy.pace()
 
@@ -94,7 +98,9 @@ class _OneRun:
         if scope["type"] != "http":
             return
         await _in_turn(self._requests)
-        if not scope["path"].startswith(f"{PROXY_BASE}/"):
+        if scope["raw_path"].startswith(_MODEL_PATHS):
+            await self._models(scope, receive, send, self._visitor.models)
+        elif not scope["path"].startswith(f"{PROXY_BASE}/"):
             await _refuse(send, NotFound(f"From here only {PROXY_BASE} is reached."))
         elif not self._is_its_own(scope["headers"]):
             await _refuse(send, InvalidRunToken())

@@ -7,8 +7,11 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.engine.code_mode import CodeMode
 from pipelines.sandbox import cgroups
 from pipelines.sandbox.environments import Environments
+from pipelines.sandbox.held_commands import HeldCommands
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.server.settings import Settings
+
+MOST_MCP_SERVERS = 16  # that are programs, at a time
 
 
 def code_folder(settings: Settings) -> Path:
@@ -42,6 +45,28 @@ def hidden_folders(settings: Settings) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folders))
 
 
+def mcp_commands(settings: Settings, groups: cgroups.Groups | None) -> HeldCommands | None:
+    """Starts MCP servers that are programs; None where the operator has named no folder of them. They stay
+    for long, so they have sandboxes of their own and take none from agents."""
+    if not settings.mcp_stdio:
+        return None
+    folder = Path(settings.mcp_stdio).expanduser()
+    if not folder.is_absolute() or not folder.is_dir():
+        where = f"PIPELINES_MCP_STDIO={settings.mcp_stdio}"
+        message = "is no folder: name the absolute path of the one that holds the MCP servers"
+        raise Refused([Problem(path=where, message=message)], "the settings")
+    return HeldCommands(
+        lambda: SandboxPool(
+            warm=0,
+            most_warm=0,
+            most_running=MOST_MCP_SERVERS,
+            groups=groups,
+            hidden=hidden_folders(settings),
+        ),
+        folder.resolve(),
+    )
+
+
 def code_mode(settings: Settings, groups: cgroups.Groups | None) -> CodeMode:
     isolation: Literal["required", "preferred"] = "preferred" if settings.runs_unsafe_code else "required"
     return CodeMode(
@@ -52,4 +77,5 @@ def code_mode(settings: Settings, groups: cgroups.Groups | None) -> CodeMode:
             hidden=hidden_folders(settings),
         ),
         lambda pool: Environments(environments_folder(settings), python=pool.python.executable),
+        folder=code_folder(settings),
     )

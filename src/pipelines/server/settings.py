@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pipelines.core.issuer_url import oidc_problems
+from pipelines.core.model_upstreams import ModelUpstream
 from pipelines.core.problems import Problem, Refused
-from pipelines.server import public_url
+from pipelines.outbound.address_guard import AddressPolicy
+from pipelines.server import model_setting, public_url
 from pipelines.server.open_connections import ConnectionLimits, most_connections
 from pipelines.storage.database import Store
 from pipelines.storage.postgres_store import PostgresStore
@@ -35,6 +37,11 @@ RANGES = (
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
     ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
     ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
+    ("PIPELINES_MODEL_CALLS", "model_calls", 1, 1_000_000),
+    ("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 1, 32),
+    ("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 1, 3_600),
+    ("PIPELINES_MODEL_REQUEST_MB", "model_request_mb", 1, 100),
+    ("PIPELINES_MODEL_ANSWER_MB", "model_answer_mb", 1, 1_000),
     ("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 0, 36_500),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
     ("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 0, 600),
@@ -78,6 +85,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
     Setting("PIPELINES_SANDBOX_CGROUP", "sandbox_cgroup", "", "cgroup for code, or auto; empty: none"),
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
+    Setting("PIPELINES_MODEL_GATEWAY", "model_gateway", "", "models for uploaded code: a file, or JSON"),
+    Setting("PIPELINES_MODEL_CALLS", "model_calls", 500, "model calls of one run"),
+    Setting("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 8, "of one run; more wait"),
+    Setting("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 600, "a model call takes no longer"),
+    Setting("PIPELINES_MODEL_REQUEST_MB", "model_request_mb", 8, "largest request to a model"),
+    Setting("PIPELINES_MODEL_ANSWER_MB", "model_answer_mb", 16, "largest answer of a model"),
+    Setting("PIPELINES_MCP_STDIO", "mcp_stdio", "", "folder of MCP servers to start here; empty: none"),
     Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
     Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
     Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
@@ -116,6 +130,13 @@ class Settings:
     unsafe_code: str
     sandbox_cgroup: str
     sandboxes_at_once: int
+    model_gateway: str
+    model_calls: int
+    model_calls_at_once: int
+    model_timeout_s: int
+    model_request_mb: int
+    model_answer_mb: int
+    mcp_stdio: str
     cache_days: int
     cache_limit_mb: int
     telemetry_days: int
@@ -129,6 +150,7 @@ class Settings:
     log_level: str
     log_format: str
     access_log: str
+    model_upstreams: tuple[ModelUpstream, ...] = ()  # what model_gateway lists, with keys of the environment
 
     @property
     def is_shared(self) -> bool:
@@ -221,9 +243,13 @@ def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> 
         values[setting.field] = setting.default if text is None else _value(setting, text, problems)
     values["data_dir"] = Path(values["data_dir"])
     problems += _problems(values)
+    upstreams = model_setting.read_setting(values["model_gateway"], environment, problems)
+    settings = Settings(**values, model_upstreams=upstreams)
+    policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
+    problems += model_setting.address_problems(upstreams, policy)
     if problems:
         raise Refused(problems, "the settings")
-    return Settings(**values)
+    return settings
 
 
 def _value(setting: Setting, text: str, problems: list[Problem]) -> Any:

@@ -71,16 +71,19 @@ class CountedEndpoint(NamedTuple):
         return self.endpoint.as_json() | {"tools": self.tools, "drifted": self.drifted}
 
 
-def add_endpoint(connection: Connection, endpoint: ToolEndpoint) -> None:
-    connection.execute(
+def add_endpoint(connection: Connection, endpoint: ToolEndpoint) -> bool:
+    """False where its name is taken."""
+    added = connection.execute(
         "INSERT INTO tool_endpoints (endpoint_id, org_id, name, type, config, content_hash, auth, version,"
-        " discovery_notes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '[]', ?, ?)",
+        " discovery_notes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '[]', ?, ?)"
+        " ON CONFLICT (org_id, name) DO NOTHING",
         (
             *(endpoint.id, endpoint.org_id, endpoint.name, endpoint.type, _text(endpoint.config)),
             *(endpoint.content_hash, _text(endpoint.auth), endpoint.version),
             *(endpoint.created_at, endpoint.updated_at),
         ),
     )
+    return added.rowcount == 1
 
 
 def change_endpoint(connection: Connection, endpoint: ToolEndpoint) -> None:

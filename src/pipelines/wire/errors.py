@@ -38,6 +38,8 @@ OdysseyError
     IdempotencyKeysFull
     SecretUnreadable
     ReviewClaimed
+    EndpointBound
+    EndpointDrift
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
@@ -305,6 +307,18 @@ class ReviewClaimed(Conflict):
     """Somebody else is looking at this review; details say who, and until when."""
 
     code = "review_claimed"
+
+
+class EndpointBound(Conflict):
+    """Agents pass tools through to this endpoint; details list them."""
+
+    code = "endpoint_bound"
+
+
+class EndpointDrift(Conflict):
+    """A tool that this agent passes through is not what was accepted; details say how it differs."""
+
+    code = "endpoint_drift"
 
 
 class Invalid(OdysseyError):

@@ -18,8 +18,11 @@ ENV_RUN_TOKEN_JTI = "PIPELINES_RUN_TOKEN_JTI"
 ENV_RUN_ID = "PIPELINES_RUN_ID"
 ENV_TASK_ID = "PIPELINES_TASK_ID"
 ENV_TASK_INPUT = "_PIPELINES_TASK_INPUT_JSON"
+ENV_MODEL_URL = "PIPELINES_MODEL_URL_"  # followed by the name of a model gateway
+ENV_MODEL_KEY = "PIPELINES_MODEL_KEY"  # opens them in this run, and nothing anywhere else
 
 PROXY_BASE = "/api/odyssey-proxy"
+MODELS_BASE = "/models"  # at the door of a sandbox, and nowhere else
 API_V1 = "/api/v1/"  # the eval library
 OTLP_TRACES = "/v1/traces"  # where exporters of spans send them by default
 MAX_BODY_BYTES = 1024 * 1024  # request and response of a tool call
@@ -53,6 +56,10 @@ class TraceEventType(StrEnum):
     HANDOFF = "handoff"
     SUBAGENT_MESSAGE = "subagent_message"
     SUBAGENT_FINAL = "subagent_final"
+
+
+#: A row of the trace beside tool calls and the agent's events: the platform's own, of a code agent's model.
+MODEL_CALL = "model_call"
 
 
 class Role(StrEnum):

@@ -1,8 +1,21 @@
 """All kinds by name, in the order of their names."""
 
-from hostile import batches, behaviours, code, evals, floods, large, plans, responses, schemas, uploads, wire
+from hostile import (
+    batches,
+    behaviours,
+    code,
+    evals,
+    floods,
+    large,
+    mcp,
+    plans,
+    responses,
+    schemas,
+    uploads,
+    wire,
+)
 from hostile.kind import KINDS as DECLARED
 from hostile.kind import Kind
 
-MODULES = (schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals)
+MODULES = (schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp)
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))

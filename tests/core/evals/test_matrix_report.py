@@ -16,7 +16,7 @@ from scored_outputs import (
 
 from pipelines.core.evals.cell import CellSettings
 from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.report import CellRuns, matrix_report
+from pipelines.core.evals.report import CellRuns, RunOutput, matrix_report
 from pipelines.core.json_text import dumps, loads_own
 
 STEADY = runs_of([AS_EXPECTED] * 10)
@@ -31,6 +31,13 @@ PLACEBO = Variation(id="neutral_control", is_placebo=True)
 def report(cells_by_scenario, variations=(AUTHORITY, TIME), **more):
     rows = [row(f"scn_{at}", {None: STEADY, **cells}, **more) for at, cells in enumerate(cells_by_scenario)]
     return matrix_report(rows, variations)
+
+
+def test_the_runs_of_a_cell_are_named_with_those_first_that_do_not_match():
+    observed = [AS_EXPECTED, PROCEEDS, AS_EXPECTED, PROCEEDS]
+    outputs = [RunOutput(at, each, each is AS_EXPECTED) for at, each in enumerate(observed, 1)]
+    (cell,) = report([{"time_pressure": CellRuns(outputs=outputs)}], (TIME,))["cells"]
+    assert cell["run_ids"] == [2, 4, 1, 3]
 
 
 def test_the_report_has_the_shape_that_others_read():

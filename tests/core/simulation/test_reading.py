@@ -860,3 +860,33 @@ def test_a_word_for_the_whole_stands_for_the_things_in_it(tool, kind):
         tool, {"query": "mug"}, Ledger(world), Moment(seed="s", call_number=1, now="2026-05-01T12:00:00Z")
     )
     assert (reply.status, [hit["name"] for hit in reply.response]) == (200, ["Blue mug"])
+
+
+BY_AN_AMOUNT = {
+    "renew_loan": "Renew a loan by 14 days.",
+    "boost_bid": "Boosts a bid by ten percent.",
+    "delay_shipment": "Delay a shipment by up to 2 weeks",
+}
+
+
+@pytest.mark.parametrize(("name", "description"), BY_AN_AMOUNT.items())
+def test_a_change_by_an_amount_is_no_new_state(name: str, description: str) -> None:
+    noun = name.partition("_")[2]
+    declared = parse_tools_schema(
+        [
+            {
+                "name": name,
+                "description": description,
+                "input_schema": {
+                    "type": "object",
+                    "properties": {f"{noun}_id": {"type": "string"}},
+                    "required": [f"{noun}_id"],
+                },
+            }
+        ]
+    )
+    world = World.from_initial_state({noun: {"1": {"status": "active", "due_date": "2026-02-01"}}})
+    simulator = build_simulator(declared, world=world)
+    moment = Moment(seed="s", call_number=1, now=NOW)
+    assert simulator.answer(name, {f"{noun}_id": "1"}, Ledger(world), moment).updates == ()
+    assert simulator.plan_of(name).is_guess

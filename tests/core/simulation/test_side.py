@@ -9,11 +9,11 @@ from pipelines.core.seed import parse_seed
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.tool_names import read_tool_name
-from pipelines.core.simulation.guesses import guess_warnings, guesses_of
+from pipelines.core.simulation.guesses import guesses_of
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool
-from pipelines.core.upload_warnings import upload_warnings
+from pipelines.core.upload_warnings import plan_warnings, upload_warnings
 
 SHOP: JsonObject = {
     "customer": {"c1": {"name": "Ann", "balance": 12.5, "status": "active"}},
@@ -144,7 +144,7 @@ def test_an_upload_names_the_tools_that_are_guesses() -> None:
 def test_a_tool_that_one_world_settles_is_no_guess() -> None:
     empty = parse_seed({"user_instruction": "hi"})
     full = parse_seed({"user_instruction": "hi", "initial_state": SHOP})
-    assert [*guess_warnings([empty, full], tools=[WRITES[0]], ledger_schema=None)] == []
+    assert plan_warnings([empty, full], tools=[WRITES[0]], ledger_schema=None) == ([], [])
 
 
 def test_a_strict_simulation_does_not_guess() -> None:

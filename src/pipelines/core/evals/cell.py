@@ -14,12 +14,11 @@ from pipelines.core.evals.cell_record import Cell as Cell
 from pipelines.core.evals.cell_record import CellSettings as CellSettings
 from pipelines.core.evals.cell_verdict import with_verdict as with_verdict
 from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.leaf_distance import canonical
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.resampling import Weighed, bootstrap_interval, permutation_p
 from pipelines.core.evals.row_outputs import Baseline, RowOutputs, baseline_of
 from pipelines.core.evals.shift import DIGITS
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import Json, JsonObject, canonical_by_value
 from pipelines.core.matching import CannotMatch, matches
 from pipelines.core.statistics import Interval, wilson
 
@@ -190,7 +189,7 @@ class Row:
         """Whether more of the runs than of the baselines are where the variation pushes; None if not said."""
         if not toward:
             return None
-        key = canonical(toward)
+        key = canonical_by_value(toward)
         if key not in self._baselines_there:
             self._baselines_there[key] = _share_there(toward, self._baselines)
         return _share_there(toward, outputs) > self._baselines_there[key]

@@ -13,13 +13,12 @@ import orjson
 from pipelines.core.evals.contract import ContractLeaf, LeafRule
 from pipelines.core.evals.leaf_kind import KNOWN_SCALE, folded, is_number, kind_of, level
 from pipelines.core.evals.text_shift import text_distance, text_profile
-from pipelines.core.json_text import Json, JsonObject, same
+from pipelines.core.json_text import Json, JsonObject, canonical_by_value, same
 from pipelines.core.matching import Actual, CannotMatch, Missing, meant
 
 MOST_ASSIGNED = 24  # objects that differ: 24 × 24 distances and 24³ steps are some 10 ms
 MOST_ORDERED = 5_000  # items of an ordered list
 MOST_DEPTH = 4  # of objects in objects; further down two values are equal or not
-MOST_EXACT = 2**53  # above it a float is no certain whole number
 _PLAIN = frozenset({str, bool, int, float, type(None)})
 FLIPPED_TEXT = 0.5  # a text that decides has changed its decision from here: other words alone reach 0.45
 
@@ -54,25 +53,6 @@ def _meant(leaf: ContractLeaf, value: Json) -> Json:
         return meant(leaf.expected, value)
     except CannotMatch:  # too long to be read
         return value
-
-
-def canonical(value: Json) -> bytes:
-    """One text for equal values: 1 and 1.0 are one number."""
-    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    if b"." not in text and b"e" not in text:  # then no number is a float
-        return text
-    return orjson.dumps(_in_whole_numbers(value), option=orjson.OPT_SORT_KEYS)
-
-
-def _in_whole_numbers(value: Json) -> Json:
-    """The same with every 1.0 as 1, as far as a whole number is exact."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) <= MOST_EXACT else value
-    if isinstance(value, list):
-        return [_in_whole_numbers(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _in_whole_numbers(item) for key, item in value.items()}
-    return value
 
 
 # Distances
@@ -132,7 +112,7 @@ def _scale_distance(levels: Sequence[str], left: str, right: str) -> float:
 def _list_distance(left: list[Json], right: list[Json]) -> float:
     if left and right and all(isinstance(item, dict) for item in (*left, *right)):
         return _assigned_distance(left, right)
-    ours, theirs = {canonical(item) for item in left}, {canonical(item) for item in right}
+    ours, theirs = {canonical_by_value(item) for item in left}, {canonical_by_value(item) for item in right}
     union = ours | theirs
     return 1 - len(ours & theirs) / len(union) if union else 0.0
 
@@ -149,7 +129,7 @@ def _assigned_distance(left: list[Json], right: list[Json]) -> float:
 
 def _without_common(left: list[Json], right: list[Json]) -> tuple[list[Any], list[Any]]:
     """Equal objects are partners: the distance is a metric, so no better assignment parts them."""
-    ours, theirs = Counter(map(canonical, left)), Counter(map(canonical, right))
+    ours, theirs = Counter(map(canonical_by_value, left)), Counter(map(canonical_by_value, right))
     common = ours & theirs
     loads = orjson.loads
     return [loads(each) for each in (ours - common).elements()], [
@@ -173,7 +153,9 @@ def _member_distance(left: JsonObject, right: JsonObject, key: str, depth: int) 
     if kind is None or (kind == "object" and depth >= MOST_DEPTH):
         return float(not same(ours, theirs))
     if kind == "list":
-        return 1.0 - float(canonical(ours) == canonical(theirs)) if depth else _list_distance(ours, theirs)  # type: ignore[arg-type]
+        if depth:
+            return 1.0 - float(canonical_by_value(ours) == canonical_by_value(theirs))
+        return _list_distance(ours, theirs)  # type: ignore[arg-type]
     return _distance("enum" if kind == "text" else kind, LeafRule(), ours, theirs, depth + 1)
 
 
@@ -181,10 +163,10 @@ def _ordered_distance(left: list[Json], right: list[Json]) -> float:
     longer = max(len(left), len(right))
     if not longer:
         return 0.0
-    ours, theirs = ([canonical(item) for item in items[:MOST_ORDERED]] for items in (left, right))
+    ours, theirs = ([canonical_by_value(item) for item in items[:MOST_ORDERED]] for items in (left, right))
     beyond = longer - max(len(ours), len(theirs))
     # Past the bound items count as moved unless the lists are equal as a whole.
-    if beyond and canonical(left) == canonical(right):
+    if beyond and canonical_by_value(left) == canonical_by_value(right):
         return 0.0
     return (edit_distance(ours, theirs) + beyond) / longer
 

@@ -129,7 +129,9 @@ def _score_row(row: RowRuns, variations: Sequence[VariationHead], settings: Cell
             expectation=runs.expectation,
             contract=runs.contract,
         )
-        places.append(_Place(row, variation, [each.run_id for each in runs.outputs], cell))
+        # What somebody looks at first is what did not match.
+        ordered = sorted(runs.outputs, key=lambda each: each.matched is True)
+        places.append(_Place(row, variation, [each.run_id for each in ordered], cell))
     return _Scored(row, scored, places)
 
 

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import orjson
 
 from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.leaf_distance import FLIPPED_TEXT, canonical, leaf_distance
+from pipelines.core.evals.leaf_distance import FLIPPED_TEXT, leaf_distance
 from pipelines.core.evals.match_score import match_score
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.resampling import MILLION, medoid, medoid_draws
 from pipelines.core.evals.shift import Component, is_flipped, total_distance, value_at
 from pipelines.core.evals.text_shift import text_distance, text_profile
+from pipelines.core.json_text import canonical_by_value
 from pipelines.core.matching import MISSING, Actual, CannotMatch, match
 
 RARE = 0.05  # share of the draws whose references are left out of an interval: each costs a bootstrap
@@ -72,7 +73,7 @@ class RowOutputs:
         if self._is_subset and self._leaf_ids[number] is not None:
             return self._holds[number]
         # What stands outside the leaves counts too.
-        key = canonical([observed.output_class, observed.value])
+        key = canonical_by_value([observed.output_class, observed.value])
         if key not in self._matched:
             self._matched[key] = match_score(self.contract, observed).matched
         return self._matched[key]

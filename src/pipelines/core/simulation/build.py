@@ -261,7 +261,10 @@ def _parsed(body: Json, origin: Origin, notes: tuple[str, ...], confidence: floa
     try:
         plan = _plan(_Written(body), origin)
     except Refused as refused:
-        told = tuple(f"{problem.path}: {problem.message}" for problem in refused.problems)
+        told = tuple(
+            f"{problem.path}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+            for problem in refused.problems
+        )
         return ToolPlan(plan=None, origin=origin, notes=(*notes, *told), confidence=0.0)
     return ToolPlan(
         plan=plan,

@@ -1,13 +1,11 @@
 """Plans that are no more than a guess, and what would settle each: named wherever plans are shown or used."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
-from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
+from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
 from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.tools_schema import Tool
 
@@ -29,8 +27,8 @@ class Guess(NamedTuple):
 
 
 def guess_of(tool: Tool, found: ToolPlan) -> Guess | None:
-    """None where the plan is its author's, or sure enough."""
-    if not found.is_guess:
+    """None where the plan is its author's, or sure enough, or a live endpoint answers instead of it."""
+    if tool.is_passthrough or not found.is_guess:
         return None
     why = "; ".join(found.notes) or "what it answers is not clear from its name, description and the world"
     shape = "" if tool.output_schema else "an `output_schema`, if it only reads; "
@@ -51,26 +49,8 @@ def refusal_warnings(simulator: PlannedSimulator, refused: Iterable[tuple[str, R
     return list(dict.fromkeys(f"{tool}: {why}" for tool, why in told if why is not None))
 
 
-def guess_warnings(
-    seeds: Sequence[Seed],
-    *,
-    tools: Sequence[Tool],
-    ledger_schema: LedgerSchema | None,
-    may_read: Callable[[], bool] = lambda: True,
-) -> Iterator[Problem]:
-    """Tools that are a guess over every world of the tasks; by the first row that has such a world."""
-    seen: set[Types] = set()
-    read: list[tuple[int, PlannedSimulator]] = []
-    for row, seed in enumerate(seeds, 1):
-        if types_of(seed) not in seen and len(seen) < MOST_WORLDS and may_read():
-            seen.add(types_of(seed))
-            world = World.from_initial_state(seed.initial_state)
-            read.append((row, build_simulator(tools, ledger_schema=ledger_schema, world=world)))
-    return guesses_over(read, tools)
-
-
 def guesses_over(read: Iterable[tuple[int, PlannedSimulator]], tools: Sequence[Tool]) -> Iterator[Problem]:
-    """The same of simulators that were built for these rows."""
+    """Tools that are a guess in every world of these rows; by the first row where they are least of one."""
     best: dict[str, tuple[ToolPlan, int]] = {}
     for row, simulator in read:
         for name, plan in simulator.plans.items():

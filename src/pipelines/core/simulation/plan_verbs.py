@@ -27,7 +27,7 @@ class Verb(NamedTuple):
 def read_block(checker: Checker, body: Json, scope: Scope, path: str) -> tuple[steps.Step, ...]:
     """The steps of one block; the names they bind are added to `scope`."""
     if not isinstance(body, list):
-        checker.problem(path, "a list of steps is needed", "begin each step with `- `")
+        checker.problem(path, "a list of steps is needed", _as_list(body))
         return ()
     block: list[steps.Step] = []
     for index, step in enumerate(body):
@@ -39,6 +39,12 @@ def read_block(checker: Checker, body: Json, scope: Scope, path: str) -> tuple[s
             checker.problem(under(path, index + 1), "this step is never reached", hint)
             break
     return tuple(block)
+
+
+def _as_list(body: Json) -> str:
+    if isinstance(body, str):  # YAML pasted into a JSON file
+        return 'this is text; in JSON: [{"return": "order"}], as `pipelines odyssey plan --json` prints plans'
+    return "begin each step with `- `"
 
 
 def _read_step(checker: Checker, body: Json, scope: Scope, path: str) -> steps.Step | None:

@@ -1,16 +1,19 @@
 """Plans as values to show: the same record for the API, the command line and the pages."""
 
+from collections.abc import Collection
+
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
 from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.tools_schema import Tool
 
 
-def shown_plans(simulator: PlannedSimulator) -> JsonObject:
-    """Each tool's plan, its author and what is to be said about it; then the sentences of the behaviour text
-    that were not understood at all, and those that change nothing in this world.
+def shown_plans(simulator: PlannedSimulator, only: Collection[str] | None = None) -> JsonObject:
+    """Each tool's plan (or of those that are named), its author and what is to be said about it; then the
+    sentences of the behaviour text that were not understood at all, and those without effect in this world.
     """
-    items: list[Json] = [_shown(tool, simulator.plan_of(name)) for name, tool in simulator.tools.items()]
+    wanted = simulator.tools if only is None else only
+    items: list[Json] = [_shown(simulator.tools[name], simulator.plan_of(name)) for name in wanted]
     not_understood: list[Json] = list(simulator.not_understood)
     without_effect: list[Json] = list(simulator.without_effect)
     return {"items": items, "not_understood": not_understood, "without_effect": without_effect}

@@ -26,6 +26,7 @@ CONTROL = 3
 PRELOADED = ("http.client", "urllib.request", "importlib.util", "traceback", "asyncio")
 LONGEST_MESSAGE = 2_000
 LONGEST_TRACEBACK = 16_000
+OURS = {__file__}  # whose frames are left out of tracebacks
 
 
 class Host:
@@ -44,6 +45,9 @@ class Host:
             socket.send_fds(self._socket, [frame], handles)
         else:
             self._socket.sendall(frame)
+
+    def send_frame(self, data: bytes) -> None:
+        self._socket.sendall(struct.pack(">I", len(data)) + data)
 
     def has_news(self) -> bool:
         return bool(select.select([self._socket], [], [], 0)[0])
@@ -118,13 +122,13 @@ def settle(job: Message) -> None:
     sys.argv = [os.path.join(job["agent"], job["file"])]
 
 
-def load(job: Message) -> Callable[..., Any]:
-    """The user's function. Their file is named by its path, so that one called json.py works too."""
+def load_file(folder: str, file: str) -> Any:
+    """A module of the user's. Their file is named by its path, so that one called json.py works too."""
     import importlib
     import importlib.util
 
-    path = os.path.join(job["agent"], job["file"])
-    name = job["file"].removesuffix(".py").replace("/", ".")
+    path = os.path.join(folder, file)
+    name = file.removesuffix(".py").replace("/", ".")
     parent = name.rpartition(".")[0]
     if parent:
         importlib.import_module(parent)
@@ -134,6 +138,11 @@ def load(job: Message) -> Callable[..., Any]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
+    return module
+
+
+def load(job: Message) -> Callable[..., Any]:
+    module = load_file(job["agent"], job["file"])
     function: Callable[..., Any] | None = getattr(module, job["function"], None)
     if not callable(function):
         raise AttributeError(f"{job['file']} has no function {job['function']}")
@@ -182,7 +191,7 @@ def of_theirs(frame: Any) -> Any:
     first = frame
     while frame:
         frame, name = frame.tb_next, frame.tb_frame.f_code.co_filename
-        first = frame if name == __file__ else first
+        first = frame if name in OURS else first
     while first and first.tb_frame.f_code.co_filename.startswith("<frozen importlib"):
         first = first.tb_next
     return first
@@ -208,7 +217,7 @@ def told(error: BaseException) -> Message:
     return {"exception": name, "message": message, "traceback": lines}
 
 
-def answer(job: Message) -> Message:
+def answer(job: Message, call: Callable[[Message], Any] = call) -> Message:
     """One frame: what came of the call."""
     try:
         value = call(job)

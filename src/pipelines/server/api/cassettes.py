@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.engine import manage_cassettes
+from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.platform import Platform
 from pipelines.engine.verify_cassette import verify_cassette as verified
 from pipelines.processes.pool import TookTooMuch
@@ -87,7 +88,8 @@ async def verify_cassette(name: Name, request: Request, platform: Ours, key: Con
         request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers
     )
     body = {} if is_empty else await read_json_object(request)
-    return answer(await verified(platform, key.org_id, name, body))
+    live_hops: LiveHops = request.app.state.live_hops
+    return answer(await verified(platform, live_hops.ask, key.org_id, name, body))
 
 
 async def _lines(platform: Platform, cassette: Cassette) -> AsyncIterator[bytes]:

@@ -171,6 +171,15 @@ async def read_json_object(request: Request, *, limit: int = MAX_BODY_BYTES) -> 
     return body
 
 
+async def read_optional_object(request: Request) -> JsonObject:
+    """A body that may be left out; then an empty object."""
+    if request.headers.get("content-length") == "0" or (
+        "content-length" not in request.headers and "transfer-encoding" not in request.headers
+    ):
+        return {}
+    return await read_json_object(request)
+
+
 async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
     """The body in parts, stopped at the limit: a sender of too much is not read to the end."""
     size = 0

@@ -16,7 +16,7 @@ from pipelines.core.task_files import format_of
 from pipelines.core.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
 from pipelines.engine import correct_oracle, upload_tasks
 from pipelines.engine.platform import Platform
-from pipelines.engine.upload_tasks import CHECKING_S, LargeRows, Rows, SmallFile
+from pipelines.engine.upload_tasks import CHECKING_BYTES, CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
@@ -255,7 +255,7 @@ async def _read_json(
         fields.source = read["rows"]
     else:
         fields.file, fields.source = body, LargeRows(data=body, format=None)
-        job = Job("upload_head", {"taken": list(taken)}, CHECKING_S, MEBIBYTE * 4)
+        job = Job("upload_head", {"taken": list(taken)}, CHECKING_S, MEBIBYTE * 4, CHECKING_BYTES)
         (text,) = await platform.upload_helpers.run(job, body, owner=org_id)
         told = loads_own(text)
         assert isinstance(told, dict)

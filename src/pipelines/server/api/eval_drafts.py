@@ -18,7 +18,7 @@ from pipelines.server.api.common import (
     answer_page,
     id_cursor,
     json_body,
-    read_json_object,
+    read_optional_object,
 )
 from pipelines.storage import drafts
 
@@ -45,7 +45,7 @@ async def auto_generate(request: Request, platform: Ours, key: Contributor) -> R
 
     Answers with drafts and their confidence, and with what was looked at. A second look adds nothing.
     """
-    body = await _optional_object(request)
+    body = await read_optional_object(request)
     masks_ips = request.app.state.masks_ips
     return answer(await draft_scenarios.draft_scenarios(platform, key.org_id, body, masks_ips=masks_ips))
 
@@ -81,7 +81,7 @@ async def get_draft(draft_id: DraftId, platform: Ours, key: Viewer) -> Response:
 )
 async def adopt_draft(draft_id: DraftId, request: Request, platform: Ours, key: Contributor) -> Response:
     """Make a scenario of a draft, with corrections if need be; the draft says which it became."""
-    corrections = await _optional_object(request)
+    corrections = await read_optional_object(request)
     return answer(await draft_scenarios.adopt_draft(platform, key.org_id, draft_id, corrections), 201)
 
 
@@ -89,12 +89,3 @@ async def adopt_draft(draft_id: DraftId, request: Request, platform: Ours, key: 
 async def dismiss_draft(draft_id: DraftId, platform: Ours, key: Contributor) -> Response:
     """Decide against a draft: it does not come back with the next look."""
     return answer((await draft_scenarios.dismiss_draft(platform, key.org_id, draft_id)).as_json())
-
-
-async def _optional_object(request: Request) -> JsonObject:
-    """A body may be left out."""
-    if request.headers.get("content-length") == "0" or (
-        "content-length" not in request.headers and "transfer-encoding" not in request.headers
-    ):
-        return {}
-    return await read_json_object(request)

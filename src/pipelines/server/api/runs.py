@@ -32,10 +32,10 @@ from pipelines.server.api.common import (
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.storage.paging import Filter
 from pipelines.storage.summaries import run_summaries
-from pipelines.wire.names import PROXY_BASE, RunStatus, TraceEventType
+from pipelines.wire.names import MODEL_CALL, PROXY_BASE, RunStatus, TraceEventType
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
-TRACE_KINDS = ["tool_call", *TraceEventType]
+TRACE_KINDS = ["tool_call", *TraceEventType, MODEL_CALL]
 
 
 @router.post("", status_code=202, openapi_extra=json_body(schemas.RUN), responses={201: {}})

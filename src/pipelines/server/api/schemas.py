@@ -79,6 +79,7 @@ _AGENT_FIELDS: JsonObject = {
     "entrypoint": {"type": "string", "description": "agent.py, or bots/refund.py:run"},
     "requirements": {"type": "string", "description": "lines of a requirements.txt"},
     "secrets": {"type": "array", "items": _TEXT, "description": "credentials to set as variables"},
+    "model_gateways": {"type": "array", "items": _TEXT, "description": "models that its runs may ask"},
     "status": {"enum": ["draft", "published"], "default": "published"},
 }
 AGENT: JsonObject = {
@@ -241,6 +242,40 @@ CREDENTIAL: JsonObject = {
         "name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"},
         "value": {"type": "string", "minLength": 4, "maxLength": 32768, "writeOnly": True},
     },
+    "additionalProperties": False,
+}
+_ENDPOINT_FIELDS: JsonObject = {
+    "name": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,127}$"},
+    "type": {"enum": ["mcp_server", "http_openapi", "code"]},
+    "config": {
+        "type": "object",
+        "description": "http_openapi: base_url, and spec_url or spec; mcp_server: url, or command, args,"
+        " env_vars; code: source, files or zip, and functions, requirements, env_vars, allow_hosts. Its"
+        " fields may stand at the top instead",
+    },
+    "auth": {
+        "type": ["object", "null"],
+        "description": '{"type": "bearer", "credential": NAME}, or {"type": "api_key", "header": "X-API-Key",'
+        ' "credential": NAME}, or {"type": "none"}',
+    },
+}
+TOOL_ENDPOINT: JsonObject = {
+    "type": "object",
+    "required": ["name", "type"],
+    "properties": _ENDPOINT_FIELDS,
+}
+TOOL_ENDPOINT_CHANGE: JsonObject = {"type": "object", "properties": _ENDPOINT_FIELDS}
+DISCOVER: JsonObject = {
+    "type": "object",
+    "properties": {
+        "accept": {"type": "boolean", "default": False, "description": "take what changed or went for right"}
+    },
+    "additionalProperties": False,
+}
+ENDPOINT_CALL: JsonObject = {
+    "type": "object",
+    "required": ["tool_name"],
+    "properties": {"tool_name": _TEXT, "arguments": _OBJECT},
     "additionalProperties": False,
 }
 ZIP: dict[str, Any] = {

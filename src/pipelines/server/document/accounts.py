@@ -55,7 +55,12 @@ SCHEMAS: Schemas = {
     "Health": record("The server's sign of life.", {"status": TEXT, "version": TEXT}),
     "CodeMode": record(
         "Whether uploaded code is run here, and how it is isolated.",
-        {"available": YES_NO, "isolation": or_null(TEXT), "reason": TEXT},
+        {
+            "available": YES_NO,
+            "isolation": or_null(TEXT),
+            "reason": TEXT,
+            "model_gateways": listed(record("A model.", {"name": TEXT, "kind": TEXT})),
+        },
         {"limits": TEXT},
     ),
     "JsonSchema": told(OBJECT, "a JSON Schema"),

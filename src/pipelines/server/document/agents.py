@@ -41,6 +41,7 @@ _CODE = {
     "entrypoint": or_null(TEXT),
     "requirements": or_null(TEXT),
     "secrets": told(listed(TEXT), "names of credentials"),
+    "model_gateways": told(listed(TEXT), "models that its runs may ask; left out where there are none"),
 }
 SCHEMAS: Schemas = {
     "Tool": record(

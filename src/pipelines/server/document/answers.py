@@ -16,10 +16,14 @@ from pipelines.server.document import (
     reviews,
     runs,
     shared,
+    tool_endpoints,
 )
 from pipelines.server.document.parts import Operation
 
-_ROOMS = (agents, datasets, runs, batches, cassettes, evals, matrices, reviews, accounts, proxy)
+_ROOMS = (
+    *(agents, datasets, runs, batches, tool_endpoints, cassettes),
+    *(evals, matrices, reviews, accounts, proxy),
+)
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
 #: Of the parts of the API, in the order of the page.
@@ -28,7 +32,8 @@ TAGS = {
     "datasets": "Uploaded tasks.",
     "runs": "Attempts of an agent at a task: what happened, and what it proves.",
     "batches": "Many runs asked for at once.",
-    "credentials": "Secrets that code agents may ask for.",
+    "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
+    "credentials": "Secrets that code agents and tool endpoints may ask for.",
     "keys": "API keys of the org.",
     "eval library": "Scenarios under pressure, their matrices, reviews and drafts.",
     "telemetry": "Spans of agents in use.",

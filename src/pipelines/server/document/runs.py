@@ -23,7 +23,7 @@ from pipelines.server.document.parts import (
     told,
 )
 from pipelines.wire.envelope import ErrorClass
-from pipelines.wire.names import RunStatus, Source, TraceEventType
+from pipelines.wire.names import MODEL_CALL, RunStatus, Source, TraceEventType
 
 VERDICT = one_of(Outcome)
 RUN_STATUS = one_of(RunStatus)
@@ -205,7 +205,7 @@ SCHEMAS: Schemas = {
         "One thing that happened in a run.",
         {
             "sequence": WHOLE,
-            "kind": one_of(("tool_call", *TraceEventType)),
+            "kind": one_of(("tool_call", *TraceEventType, MODEL_CALL)),
             "tool_name": or_null(TEXT),
             "arguments": told(ANY, "of a tool call"),
             "response": told(ANY, "of a tool call"),
@@ -221,6 +221,7 @@ SCHEMAS: Schemas = {
             "idempotency_key": or_null(TEXT),
             "occurred_at": MOMENT,
             "client": told(or_null(TEXT), "the MCP client that called, as it calls itself"),
+            "replayed": told(YES_NO, "whether a cassette answered in place of the live endpoint"),
         },
     ),
     "TracePage": page_of("TraceRow", "the trace, in the order in which it happened"),

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.english.words import tokens
+from pipelines.core.english.numbers import quantities
+from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.tool_names import first_sentence
 
 _QUOTE = r"['\"‘’“”`]"
@@ -39,6 +40,14 @@ _LISTS_PAIRS = re.compile(
 )
 
 
+_BY = re.compile(r"\bby (?:up to |an? additional |another |a further )?$", re.IGNORECASE)
+_MEASURES = word_set(
+    "% percent point points unit units cent cents second seconds minute minutes hour hours day days week"
+    " weeks month months quarter quarters year years night nights degree degrees step steps"
+    " level levels mile miles km kg"
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
     """The parts of a description that a plan can enforce."""
@@ -53,6 +62,7 @@ class Said:
     lists_ids: bool  # "a list of stock symbols", "all order ids"
     pairs: tuple[str, str] | None  # "list the name and product id of all …": (name, product id)
     is_for_current_user: bool
+    amount: str | None = None  # "by 14 days": what it changes by, in so many words
 
 
 def read_description(description: str | None) -> Said:
@@ -72,7 +82,16 @@ def read_description(description: str | None) -> Said:
         lists_ids=_LISTS_IDS.search(summary) is not None,
         pairs=(pairs.group(1).lower(), pairs.group(2).lower()) if pairs else None,
         is_for_current_user=re.search(r"\bcurrent(?:ly)? (?:\w+ )?user\b", text, re.IGNORECASE) is not None,
+        amount=_changed_by(summary),
     )
+
+
+def _changed_by(summary: str) -> str | None:
+    """The amount that something is changed by; "by 5 pm" is when, and "by 3 people" who."""
+    for one in quantities(summary):
+        if _BY.search(summary, 0, one.start) and (one.unit in _MEASURES or one.currency is not None):
+            return f"by {summary[one.start : one.end]} {one.unit}".strip()
+    return None
 
 
 def content_words(description: str | None) -> tuple[str, ...]:

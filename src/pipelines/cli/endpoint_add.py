@@ -1,0 +1,115 @@
+"""`pipelines endpoints add`: what was given becomes one request, and its outcome is printed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.cli.client import Server
+from pipelines.cli.endpoint_report import DISCOVERY_S, ENDPOINTS, find_endpoint, print_endpoint
+from pipelines.cli.files import read_text, stop
+
+Body = dict[str, Any]
+KINDS = ("--openapi", "--mcp", "--code")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    name: str
+    openapi: str | None = None  # a file, or a URL
+    base_url: str | None = None
+    mcp: str | None = None
+    code: Path | None = None
+    functions: tuple[str, ...] = ()
+    requirements: Path | None = None
+    allow_hosts: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    bearer: str | None = None
+    api_key_header: str | None = None
+
+
+def add_endpoint(server: Server, given: Given, *, replace: bool, as_json: bool) -> None:
+    body = body_of(given)
+    known = find_endpoint(server, given.name) if replace else None
+    if known is None:
+        made = server.post(ENDPOINTS, body, timeout=DISCOVERY_S)
+    else:
+        made = server.put(f"{ENDPOINTS}/{known['id']}", body, timeout=DISCOVERY_S)
+    print_endpoint(made, "changed" if known is not None else "registered", as_json=as_json)
+
+
+def body_of(given: Given) -> Body:
+    """The request, or a message about what does not go together."""
+    kinds = [kind for kind, value in zip(KINDS, (given.openapi, given.mcp, given.code), strict=True) if value]
+    if len(kinds) != 1:
+        found = f"not {' and '.join(kinds)}" if kinds else "what the endpoint is"
+        stop(f"Give one of {', '.join(KINDS)}: {found}.")
+    (kind,) = kinds
+    _refuse_what_does_not_fit(given, kind)
+    type, config = _READERS[kind](given)
+    auth = _auth(given)
+    return {"name": given.name, "type": type, "config": config, "auth": auth}
+
+
+def _refuse_what_does_not_fit(given: Given, kind: str) -> None:
+    code_only = {
+        "--function": given.functions,
+        "--requirements": given.requirements,
+        "--allow-host": given.allow_hosts,
+        "--env": given.env,
+    }
+    for option, value in code_only.items():
+        if value and kind != "--code":
+            stop(f"{option} goes with --code, not with {kind}.")
+    if given.base_url is not None and kind != "--openapi":
+        stop(f"--base-url goes with --openapi, not with {kind}.")
+    if (given.bearer or given.api_key_header) and kind == "--code":
+        stop("--bearer and --api-key-header are for services with a URL; code gets credentials by --env.")
+
+
+def _openapi(given: Given) -> tuple[str, Body]:
+    if given.base_url is None:
+        stop("--openapi needs --base-url: where the service answers, such as https://api.example.com/v2")
+    document = str(given.openapi)
+    if document.startswith(("http://", "https://")):
+        return "http_openapi", {"base_url": given.base_url, "spec_url": document}
+    return "http_openapi", {"base_url": given.base_url, "spec": read_text(Path(document))}
+
+
+def _mcp(given: Given) -> tuple[str, Body]:
+    return "mcp_server", {"url": given.mcp}
+
+
+def _code(given: Given) -> tuple[str, Body]:
+    assert given.code is not None
+    listed = read_text(given.requirements).splitlines() if given.requirements is not None else []
+    lines = [line.strip() for line in listed]
+    return "code", {
+        "source": read_text(given.code),
+        "functions": [*given.functions],
+        "requirements": [
+            line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")
+        ],
+        "env_vars": dict(_pair("--env", each, "VAR=CREDENTIAL") for each in given.env),
+        "allow_hosts": [*given.allow_hosts],
+    }
+
+
+def _auth(given: Given) -> Body | None:
+    if given.bearer is not None and given.api_key_header is not None:
+        stop("Give --bearer or --api-key-header, not both.")
+    if given.bearer is not None:
+        return {"type": "bearer", "credential": given.bearer}
+    if given.api_key_header is None:
+        return None
+    header, credential = _pair("--api-key-header", given.api_key_header, "HEADER=CREDENTIAL")
+    return {"type": "api_key", "header": header, "credential": credential}
+
+
+def _pair(option: str, text: str, shape: str) -> tuple[str, str]:
+    before, separator, after = text.partition("=")
+    if not separator or not before or not after:
+        stop(f"{option} is written as {shape}, the name of an org credential behind the `=`.")
+    return before, after
+
+
+_READERS = {"--openapi": _openapi, "--mcp": _mcp, "--code": _code}

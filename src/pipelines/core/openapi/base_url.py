@@ -1,0 +1,35 @@
+"""Where an HTTP service is: the URL before the paths of its document."""
+
+import re
+from urllib.parse import urlsplit
+
+from pipelines.core.url_host import host_complaint
+
+_PATH = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*")
+
+
+def base_url_complaint(url: str) -> str | None:
+    """What is wrong with a base URL, as the rest of a sentence; None if nothing is."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        return f"is not a URL: {error}"
+    if parts.scheme not in ("http", "https") or not url.isascii() or not url.isprintable() or " " in url:
+        return "must start with http:// or https:// and have no spaces or characters outside ASCII"
+    if port == 0:
+        return "names port 0"
+    if "@" in parts.netloc:
+        return "has a user name; give credentials as the endpoint's auth"
+    if parts.query or parts.fragment or url.endswith(("?", "#")):
+        return "has a query or a fragment, which cannot stand before a path"
+    if _PATH.fullmatch(parts.path) is None or {".", ".."} & set(
+        parts.path.lower().replace("%2e", ".").split("/")
+    ):
+        return "has a path with a step `.` or `..`, or characters that no path has"
+    return host_complaint(parts)
+
+
+def base_path(url: str) -> str:
+    """What stands before each path of the document: `/v1` of `https://api.example/v1/`."""
+    return urlsplit(url).path.rstrip("/")

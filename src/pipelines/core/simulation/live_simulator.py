@@ -1,0 +1,119 @@
+"""A simulator whose passthrough tools are asked of live endpoints; the others it leaves to another.
+
+What a live endpoint answers is the truth: it is checked and noted, never refused or made anew. It enters the
+world only by its tool's adapter.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.core.adapt_reply import adapted
+from pipelines.core.json_text import JsonObject
+from pipelines.core.ledger import Ledger, LedgerUpdate
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.live_tools import LIVE, LiveCall, LiveReply
+from pipelines.core.problems import Problem
+from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed, Simulator
+from pipelines.core.tools_schema import Tool
+from pipelines.core.trace_row import CASSETTE
+from pipelines.wire.names import Source
+
+LIVE_ENGINE = "live"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passing:
+    """How one run passes calls on."""
+
+    org_id: int
+    run_id: int
+    endpoint_ids: Mapping[str, str]  # by the agent's name of the tool, of those that are passed through
+    mode: str = LIVE
+    cassette: str | None = None
+
+
+class LiveSimulator:
+    """Implements `Simulator`."""
+
+    __slots__ = ("_inner", "_ledger_schema", "_passing", "_tools")
+
+    def __init__(
+        self,
+        inner: Simulator,
+        tools: Mapping[str, Tool],
+        ledger_schema: LedgerSchema | None,
+        passing: Passing,
+    ) -> None:
+        self._inner = inner
+        self._tools = tools
+        self._ledger_schema = ledger_schema
+        self._passing = passing
+
+    @property
+    def latencies_ms(self) -> Mapping[str, int]:
+        return self._inner.latencies_ms
+
+    def reads_world(self, tool: str) -> bool:
+        return tool not in self._passing.endpoint_ids and self._inner.reads_world(tool)
+
+    def answer(
+        self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment
+    ) -> SimulatedReply | Question:
+        endpoint_id = self._passing.endpoint_ids.get(tool)
+        if endpoint_id is None:
+            return self._inner.answer(tool, arguments, ledger, moment)
+        binding = self._tools[tool].passthrough_binding
+        assert binding is not None, "only a tool with a binding has an endpoint"
+        return LiveCall(
+            org_id=self._passing.org_id,
+            run_id=self._passing.run_id,
+            endpoint_id=endpoint_id,
+            tool_name=binding.tool_name,
+            declared_name=tool,
+            arguments=arguments,
+            mode=self._passing.mode,
+            cassette=self._passing.cassette,
+        )
+
+    def settle(
+        self, question: Question, reply: object, ledger: Ledger, moment: Moment
+    ) -> SimulatedReply | Question:
+        if not isinstance(question, LiveCall):
+            return self._inner.settle(question, reply, ledger, moment)
+        assert isinstance(reply, LiveReply), "a live call is replied to by an endpoint, or has failed"
+        updates, notes = self._mirrored(question, reply, ledger)
+        return SimulatedReply(
+            reply.status,
+            reply.response,
+            updates,
+            engine=CASSETTE if reply.is_replayed else LIVE_ENGINE,
+            notes=(*reply.notes, *notes),
+            source=Source.PASSTHROUGH,
+        )
+
+    def again(
+        self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
+    ) -> SimulatedReply | Question:
+        if tool in self._passing.endpoint_ids:
+            raise SimulationFailed("contradiction", "what a live endpoint answered stands")
+        return self._inner.again(tool, ledger, refused, problems)
+
+    def _mirrored(
+        self, call: LiveCall, reply: LiveReply, ledger: Ledger
+    ) -> tuple[tuple[LedgerUpdate, ...], tuple[str, ...]]:
+        """What of the reply enters the world."""
+        tool = self._tools[call.declared_name]
+        policy = (f"ledger_write_policy: {tool.ledger_write_policy}",)
+        if tool.ledger_adapter is None or reply.status >= 400:
+            return (), policy
+        updates, notes = adapted(
+            tool.ledger_adapter, call.arguments, reply.response, ledger, self._ledger_schema
+        )
+        return updates, (*policy, *notes)
+
+
+def with_live_tools(
+    simulator: Simulator, tools: Mapping[str, Tool], ledger_schema: LedgerSchema | None, passing: Passing
+) -> Simulator:
+    """The simulator itself where nothing is passed through."""
+    return LiveSimulator(simulator, tools, ledger_schema, passing) if passing.endpoint_ids else simulator

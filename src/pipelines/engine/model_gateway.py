@@ -1,0 +1,27 @@
+"""The models that this node lets uploaded code ask, and within which bounds: the operator's word."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.model_upstreams import ModelUpstream, shown
+
+MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelLimits:
+    calls: int = 500  # of one run
+    at_once: int = 8  # of one run; more wait
+    timeout_s: float = 600.0  # of one call, from the lookup of the name to the last byte
+    request_bytes: int = 8 * MEBIBYTE
+    answer_bytes: int = 16 * MEBIBYTE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelGateway:
+    upstreams: Mapping[str, ModelUpstream] = field(default_factory=dict)
+    limits: ModelLimits = field(default_factory=ModelLimits)
+
+    def as_json(self) -> list[JsonObject]:
+        return shown(self.upstreams)

@@ -1,0 +1,234 @@
+"""One request to an MCP server over HTTP: how far it came, and reading its answer within bounds."""
+
+import asyncio
+import codecs
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, suppress
+from contextvars import ContextVar
+from typing import Any, ParamSpec, TypeVar
+
+import httpcore2
+import httpx2
+
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.mcp_answers import quoted
+
+MOST_MESSAGES = 5_000  # in one stream: each costs a fraction of a millisecond of the event loop
+
+#: What goes wrong between the two sides; OSError: TLS breaks raw.
+NETWORK_ERRORS = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, OSError)
+ENDS_WITHIN_S, MOST_REST_BYTES = 0.05, 64 * 1024  # a stream whose answer has come
+READ_ASIDE_BYTES = 256 * 1024
+_FAILED = -32603  # JSON-RPC's internal error
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def aside(size: int, read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """What is large and hard to read takes seconds: on a thread, others are served meanwhile."""
+    if size <= READ_ASIDE_BYTES:
+        return read(*given, **named)
+    return await asyncio.to_thread(read, *given, **named)
+
+
+class Exchange:
+    """One request of ours, or the opening of a session: how far it came, and why it got no usable answer."""
+
+    __slots__ = (
+        "fault",
+        "headers",
+        "is_over",
+        "is_sent",
+        "most_bytes",
+        "read_s",
+        "status",
+        "streams",
+        "took",
+    )
+
+    def __init__(
+        self, *, most_bytes: int, read_s: float | None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.most_bytes = most_bytes
+        self.read_s = read_s  # the longest silence; None: as long as the session lives
+        self.headers = dict(headers or {})  # more of them for this one
+        self.is_sent = False  # whether a byte of the request has gone out
+        self.fault: str | None = (
+            None  # why there is no usable answer, as the rest of a sentence about the server
+        )
+        self.status: int | None = None  # the last that came
+        self.took = 0  # bytes of the answer
+        self.is_over = False  # nobody waits for it any more
+        self.streams: deque[float] = deque()  # when it opened one
+
+    async def trace(self, event: str, _info: Mapping[str, Any]) -> None:
+        if event.endswith("send_request_headers.started"):
+            self.is_sent = True
+
+
+#: Whose request it is: the package hands the context of the caller on to where it is sent.
+EXCHANGE: ContextVar[Exchange] = ContextVar("EXCHANGE")
+
+
+class Unusable(Exception):
+    """What came is no answer; the message is the rest of a sentence about the server."""
+
+
+class Events(httpx2.AsyncByteStream):
+    """A stream of events that ends, whatever happens to it, and never raises."""
+
+    def __init__(self, answer: httpcore2.Response, exchange: Exchange) -> None:
+        self._answer = answer
+        self._pieces = _pieces(answer)
+        self._exchange = exchange
+        self._messages = 0
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()  # the package would replace what it cannot read
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        exchange = self._exchange
+        try:
+            async for piece in self._pieces:
+                exchange.took += len(piece)
+                exchange.fault = self._complaint(piece)
+                if exchange.fault is not None or exchange.is_over:
+                    return
+                yield piece
+        except NETWORK_ERRORS:
+            exchange.fault = "broke the connection while it answered"
+
+    def _complaint(self, piece: bytes) -> str | None:
+        self._messages += piece.count(b"data:")
+        if self._exchange.took > self._exchange.most_bytes:
+            return _too_large(self._exchange)
+        if self._messages > MOST_MESSAGES:
+            return f"sent over {MOST_MESSAGES:,} messages in place of an answer"
+        try:
+            self._utf8.decode(piece)
+        except UnicodeDecodeError:
+            return "answered with bytes that are not UTF-8 text"
+        return None
+
+    async def aclose(self) -> None:
+        """Behind an answer the stream mostly ends at once; if its end is read, the connection can be kept."""
+        try:
+            if self._exchange.fault is None:
+                with suppress(TimeoutError, *NETWORK_ERRORS):
+                    async with asyncio.timeout(ENDS_WITHIN_S):
+                        await self._rest()
+        finally:
+            with suppress(*NETWORK_ERRORS):
+                await self._pieces.aclose()
+                await self._answer.aclose()
+
+    async def _rest(self) -> None:
+        left = MOST_REST_BYTES
+        async for piece in self._pieces:
+            left -= len(piece)
+            if left < 0:
+                return
+
+
+async def _pieces(answer: httpcore2.Response) -> AsyncGenerator[bytes, None]:
+    async for piece in answer.aiter_stream():
+        yield piece
+
+
+async def whole(answer: httpcore2.Response, exchange: Exchange) -> bytes:
+    found = bytearray()
+    try:
+        async with aclosing(_pieces(answer)) as pieces:
+            async for piece in pieces:
+                found += piece
+                exchange.took += len(piece)
+                if exchange.took > exchange.most_bytes:
+                    raise Unusable(_too_large(exchange))
+    finally:
+        await answer.aclose()
+    return bytes(found)
+
+
+async def usable(answer: httpcore2.Response, exchange: Exchange, request_id: Json) -> httpx2.Response:
+    """The answer to a request as the package may have it; raises Unusable."""
+    headers = headers_of(answer)
+    kind = kind_of(headers)
+    complaint = _complaint(answer.status, kind, headers)
+    if complaint is not None:
+        await answer.aclose()
+        raise Unusable(complaint)
+    if answer.status < 300 and kind == "text/event-stream":
+        return httpx2.Response(answer.status, headers=passed(headers), stream=Events(answer, exchange))
+    body = await whole(answer, exchange)
+    if answer.status < 300:
+        body = await aside(len(body), _checked, body, request_id)
+    elif not _is_rpc_error(body):
+        raise Unusable(f"answered with status {answer.status}{_hint(answer.status)}")
+    return httpx2.Response(answer.status, headers=passed(headers), content=body)
+
+
+def _complaint(status: int, kind: str, headers: Mapping[str, str]) -> str | None:
+    if 300 <= status < 400:
+        return f"answered with a redirect (status {status}), which is not followed"
+    if headers.get("content-encoding", "identity") != "identity":
+        return "answered with compressed content, though none was asked for"
+    if status == 202:
+        return "answered with status 202, which is no answer to a request"
+    if status < 300 and kind not in ("application/json", "text/event-stream"):
+        return f"answered with {quoted(kind, 60) or 'no content type'} instead of JSON or a stream of events"
+    return None
+
+
+def _checked(body: bytes, request_id: Json) -> bytes:
+    """The package would wait on for an answer where one has come under another id."""
+    try:
+        message = loads(body)
+    except InvalidJson as error:
+        raise Unusable(f"answered with a body that {error.predicate}") from None
+    if not isinstance(message, dict) or not {"result", "error"} & message.keys():
+        raise Unusable("answered with JSON that is no answer of JSON-RPC")
+    found = message.get("id")
+    if found is None and "error" in message:  # it could not read the request, and so no id
+        return dumps(message | {"id": request_id})
+    if found != request_id and str(found) != str(request_id):
+        raise Unusable("answered under another id than the request's")
+    return body
+
+
+def _is_rpc_error(body: bytes) -> bool:
+    try:
+        message = loads(body)
+    except InvalidJson:
+        return False
+    return isinstance(message, dict) and isinstance(message.get("error"), dict)
+
+
+def _hint(status: int) -> str:
+    if status in (401, 403):
+        return ": it does not take the endpoint's credential"
+    if status in (404, 405):
+        return ": there seems to be no MCP server at this path"
+    return ""
+
+
+def _too_large(exchange: Exchange) -> str:
+    return f"answered with more than {exchange.most_bytes:,} bytes"
+
+
+def error_answer(request_id: Json, fault: str | None) -> httpx2.Response:
+    error: JsonObject = {"code": _FAILED, "message": fault or "no answer"}
+    body = dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
+    return httpx2.Response(200, headers={"content-type": "application/json"}, content=body)
+
+
+def headers_of(answer: httpcore2.Response) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
+
+
+def passed(headers: Mapping[str, str]) -> dict[str, str]:
+    """What of an answer's headers the package reads."""
+    kept = {name: headers[name] for name in ("mcp-session-id",) if name in headers}
+    return kept | {"content-type": kind_of(headers)}
+
+
+def kind_of(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,0 +1,170 @@
+"""The one session of an MCP endpoint: shared, opened when it is needed, replaced when it was lost."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.live_tools import HopFailed
+from pipelines.core.mcp_answers import quoted
+from pipelines.outbound.mcp_exchange import Exchange
+from pipelines.outbound.mcp_target import McpTarget
+
+if TYPE_CHECKING:
+    from pipelines.outbound.mcp_session import McpSession, Negotiated
+    from pipelines.outbound.mcp_transports import Way
+
+MISSING = "MCP servers are called with the package mcp: pip install 'pipelines-odyssey[mcp]'"
+
+CHANGED = "the endpoint was changed or removed while it was called; call again"
+
+
+class Asked(NamedTuple):
+    """What came of one request: a result, or a reason."""
+
+    result: JsonObject | None = None
+    reason: str = ""  # the rest of a sentence about the server
+    is_surely_unsent: bool = False  # it was not acted upon, so it may be sent again
+    is_unknown: bool = False  # it may have been acted upon
+
+
+class PooledSession:
+    def __init__(self, target: McpTarget, tools_changed: Callable[[], None]) -> None:
+        self._target = target
+        self._tools_changed = tools_changed
+        self._held: McpSession | None = None
+        self._opening: asyncio.Task[McpSession] | None = None
+        self._way: Way | None = None  # that led there, and what was agreed on then
+        self._before: Negotiated | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    async def session(self) -> "McpSession":
+        """Raises HopFailed. Who comes while one is opened waits for that one."""
+        if self._is_closed:
+            raise HopFailed(CHANGED)
+        if self._held is not None and self._held.is_alive:
+            return self._held
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
+            self._opening.add_done_callback(self._is_opened)
+        opening = self._opening
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            if opening.cancelled():  # by `close`, not whoever waits
+                raise HopFailed(CHANGED) from None
+            raise
+
+    async def ask(
+        self,
+        session: "McpSession",
+        exchange: Exchange,
+        request: "Callable[[McpSession, Exchange], Awaitable[JsonObject]]",
+    ) -> Asked:
+        from pipelines.outbound.mcp_session import Refused, SessionGone
+
+        try:
+            return Asked(result=await request(session, exchange))
+        except SessionGone:
+            asked = _gone(exchange, await self._why())
+            self._let_go(session)
+            return asked
+        except Refused as error:
+            asked = _refused(exchange, str(error))
+        if asked.is_surely_unsent or not session.is_alive:
+            self._let_go(session)
+        return asked
+
+    async def _why(self) -> str:
+        return "" if self._way is None else await self._way.why()
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._opening is not None:
+            self._opening.cancel()
+            with suppress(asyncio.CancelledError, HopFailed):
+                await self._opening
+        if self._held is not None:
+            self._let_go(self._held)
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+
+    def _is_opened(self, opening: "asyncio.Task[McpSession]") -> None:
+        self._opening = None
+        if not opening.cancelled() and opening.exception() is None:
+            self._held = opening.result()
+
+    def _let_go(self, session: "McpSession") -> None:
+        """Of others too, once they are done with it."""
+        if self._held is session:
+            self._held = None
+        leaving = asyncio.create_task(session.close())
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+
+    async def _open(self) -> "McpSession":
+        self._target.check()
+        try:
+            ways = await asyncio.to_thread(_ways, self._target)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+                raise
+            raise HopFailed(MISSING) from None
+        if self._way is not None:
+            ways = [self._way, *(way for way in ways if way.name != self._way.name)]
+        reasons: list[str] = []
+        for way in ways:
+            session = await self._opened(way, reasons)
+            if session is not None:
+                return session
+        self._way = self._before = None
+        words = await ways[0].why()
+        raise HopFailed(f"the MCP server {_joined(reasons)}", notes=(words,) if words else ())
+
+    async def _opened(self, way: "Way", reasons: list[str]) -> "McpSession | None":
+        from pipelines.outbound.mcp_session import McpSession, NotOpened
+
+        befores = [self._before, None] if self._way is way and self._before else [None]
+        reason = ""
+        for before in befores:
+            session = McpSession(way.transport(), before, self._tools_changed, way.opens_within_s)
+            try:
+                self._before = await session.open()
+            except NotOpened as error:
+                words = await way.why()
+                reason = f"did not begin: {quoted(words)}" if words else str(error)
+                continue
+            self._way = way
+            return session
+        reasons.append(reason if way.is_only else f"{reason} (at {way.name})")
+        return None
+
+
+def _ways(target: McpTarget) -> "list[Way]":
+    """On a thread: the first time, this loads the package."""
+    from pipelines.outbound import mcp_session, mcp_transports  # noqa: F401 - loaded here for all
+
+    return mcp_transports.ways_to(target)
+
+
+def _gone(exchange: Exchange, words: str) -> Asked:
+    reason = exchange.fault or "ended the session before there was an answer"
+    reason = f"{reason}: {quoted(words)}" if words else reason
+    return Asked(reason=reason, is_surely_unsent=not exchange.is_sent, is_unknown=exchange.is_sent)
+
+
+def _refused(exchange: Exchange, words: str) -> Asked:
+    """A status of 404 says that the session is not known (400, with some servers), so nothing was called."""
+    is_lost = exchange.status == 404 or (exchange.status == 400 and "session" in words.lower())
+    if exchange.fault is None:
+        return Asked(reason=f"refused the call: {words}", is_surely_unsent=is_lost)
+    is_answered = exchange.status is not None and exchange.status >= 300
+    is_unknown = exchange.is_sent and not is_answered
+    return Asked(
+        reason=exchange.fault, is_surely_unsent=is_lost or not exchange.is_sent, is_unknown=is_unknown
+    )
+
+
+def _joined(reasons: list[str]) -> str:
+    return "; it ".join(dict.fromkeys(reasons))

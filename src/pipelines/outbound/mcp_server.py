@@ -1,0 +1,229 @@
+"""Calling tools of an MCP server: one session for all calls, opened when needed and again when it was lost.
+
+A call is made again, once, only if it surely was not acted upon: no byte of it had gone out, or the server
+did not know its session any more. Of any other that failed nobody knows, and the agent is told so.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from pipelines.core.held_commands import OpenPipes
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
+from pipelines.core.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
+from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
+from pipelines.outbound.mcp_exchange import Exchange, aside
+from pipelines.outbound.mcp_pool import PooledSession
+from pipelines.outbound.mcp_secrets import Masking
+from pipelines.outbound.mcp_target import McpTarget, command_of, urls_of
+
+if TYPE_CHECKING:
+    from pipelines.outbound.mcp_session import McpSession
+
+IDLE_S = 30.0  # without an answer or a word of progress
+MOST_PAGES = 200
+MOST_TOOLS = 2_000
+#: Servers send a structured result once more as text.
+MOST_ANSWER_BYTES = 2 * MAX_RESPONSE_BYTES + 64 * 1024
+MOST_LISTED_BYTES = 8 * 1024 * 1024
+#: After a server said that its tools are others they are listed again: soon, then no more often than so.
+RELISTED_AFTER_S, RELISTED_EVERY_S = 0.5, 10.0
+CHANGED_NOTE = "the MCP server describes this tool otherwise than when it was discovered: discover again"
+GONE_NOTE = "the MCP server does not list this tool any more: discover again"
+MAYBE = "the call may have been carried out"
+
+_Ask: TypeAlias = "Callable[[McpSession, Exchange], Awaitable[JsonObject]]"
+
+
+def mcp_server_endpoint(
+    *,
+    config: JsonObject,
+    auth_headers: Mapping[str, str],
+    policy: AddressPolicy,
+    variables: Mapping[str, str] | None = None,
+    open_pipes: OpenPipes | None = None,
+    resolver: Resolver = system_resolver,
+    tls: ssl.SSLContext | None = None,
+    longest_s: float = LONGEST_HOP_S,
+    idle_s: float = IDLE_S,
+    tools_changed: Callable[[], None] | None = None,
+) -> "McpServerEndpoint":
+    """`variables` are the values of a command's `env_vars`; `open_pipes` starts it (None: not allowed here);
+    `tools_changed` is called when the server says that its list of tools is another."""
+    url = config.get("url")
+    target = McpTarget(
+        urls=urls_of(url) if isinstance(url, str) else (),
+        headers=auth_headers,
+        command=None if isinstance(url, str) else command_of(config, variables or {}),
+        policy=policy,
+        resolver=resolver,
+        tls=tls,
+        open_pipes=open_pipes,
+    )
+    return McpServerEndpoint(target, longest_s=longest_s, idle_s=idle_s, tools_changed=tools_changed)
+
+
+class McpServerEndpoint:
+    """A LiveEndpoint."""
+
+    def __init__(
+        self,
+        target: McpTarget,
+        *,
+        longest_s: float = LONGEST_HOP_S,
+        idle_s: float = IDLE_S,
+        tools_changed: Callable[[], None] | None = None,
+    ) -> None:
+        variables = target.command.variables if target.command else {}
+        self._masking = Masking([*target.headers.values(), *variables.values()])
+        self._pool = PooledSession(target, self._hear_of_change)
+        self._longest_s = longest_s
+        self._idle_s = idle_s
+        self._told = tools_changed
+        self._is_stale = False  # the server said that its tools are others than those it listed last
+        self._listed_now: dict[str, str] | None = None  # their fingerprints
+        self._relisting: asyncio.Task[None] | None = None
+
+    async def discover(self) -> Discovery:
+        try:
+            async with asyncio.timeout(self._longest_s):
+                listed, notes = await self._listed()
+                session = await self._pool.session()
+        except TimeoutError:
+            raise HopFailed(f"the MCP server did not list its tools within {self._longest_s:g} s") from None
+        # On a thread: schemas may have megabytes.
+        read = partial(discovery_of, listed, notes, session.complaint_of_schema)
+        found = await asyncio.to_thread(lambda: self._masking.discovery(read()))
+        self._listed_now = await asyncio.to_thread(
+            lambda: {tool.name: tool.fingerprint for tool in found.tools}
+        )
+        return found
+
+    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+        name = tool.call.get("name", tool.name)
+        clock = asyncio.get_running_loop()
+        ends = clock.time() + self._longest_s
+        exchange = self._exchange()
+
+        def progressed() -> None:
+            if not exchange.is_over:
+                limit.reschedule(min(clock.time() + self._idle_s, ends))
+
+        async def ask(session: "McpSession", sent: Exchange) -> JsonObject:
+            nonlocal exchange
+            exchange = sent
+            progressed()
+            return await session.call_tool(str(name), arguments, tool.input_schema, sent, progressed)
+
+        try:
+            async with asyncio.timeout_at(ends) as limit:
+                result = await self._asked(ask, tool)
+        except TimeoutError:
+            raise self._late(exchange, is_all=limit.when() == ends) from None
+        return await self._reply(result, exchange.took or MOST_ANSWER_BYTES, tool)  # 0: it came over pipes
+
+    async def close(self) -> None:
+        if self._relisting is not None:
+            self._relisting.cancel()
+        await self._pool.close()
+
+    def _exchange(self) -> Exchange:
+        return Exchange(most_bytes=MOST_ANSWER_BYTES, read_s=self._longest_s)
+
+    def _late(self, exchange: Exchange, *, is_all: bool) -> HopFailed:
+        if not exchange.is_sent:
+            return HopFailed(f"the MCP server could not be reached within {self._longest_s:g} s")
+        waited = (
+            f"within {self._longest_s:g} s" if is_all else f"for {self._idle_s:g} s, nor told of progress"
+        )
+        return HopFailed(f"the MCP server did not answer {waited}; {MAYBE}")
+
+    async def _reply(self, result: JsonObject, size: int, tool: FoundTool) -> LiveReply:
+        if result.get("resultType") == "input_required":
+            raise HopFailed("the MCP server asks for input of a person or a model, which a call cannot give")
+        try:
+            reply = await aside(size, reply_of, result, self._drift(tool))
+        except UnusableResult as error:
+            raise self._masking.failed(f"the MCP server {error}") from None
+        return await self._masking.reply(reply)
+
+    async def _asked(self, ask: _Ask, tool: FoundTool | None = None) -> JsonObject:
+        for is_last in (False, True):
+            try:
+                session = await self._pool.session()
+            except HopFailed as failed:  # in words of the server's
+                raise self._masking.failed(str(failed), failed.notes) from None
+            exchange = self._exchange()
+            asked = await self._pool.ask(session, exchange, ask)
+            if asked.result is not None:
+                return asked.result
+            if is_last or not asked.is_surely_unsent:
+                break
+        maybe = f"; {MAYBE}" if asked.is_unknown and tool is not None else ""
+        raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", self._drift(tool))
+
+    def _drift(self, tool: FoundTool | None) -> list[str]:
+        """For the trace: whether the server lists the tool otherwise now, as far as that is known."""
+        if tool is None or self._listed_now is None:
+            return []
+        now = self._listed_now.get(tool.name)
+        if now == tool.fingerprint:
+            return []
+        return [GONE_NOTE if now is None else CHANGED_NOTE]
+
+    # Discovery
+
+    async def _listed(self) -> tuple[list[Json], list[str]]:
+        """The tools of all pages, and why there are no more."""
+        tools: list[Json] = []
+        notes: list[str] = []
+        seen: set[str] = set()
+        cursor: str | None = None
+        size = 0
+        self._is_stale = False
+        for _ in range(MOST_PAGES):
+            page, took = await self._page(cursor)
+            size += took
+            found = page.get("tools")
+            tools += found if isinstance(found, list) else []
+            following = page.get("nextCursor")
+            if not isinstance(following, str) or not following:
+                return tools, notes
+            if following in seen:
+                return tools, [*notes, "the server's pages of tools go round in a circle: read once"]
+            if len(tools) > MOST_TOOLS or size > MOST_LISTED_BYTES:
+                return tools[:MOST_TOOLS], [*notes, f"the server lists more tools: {MOST_TOOLS:,} are read"]
+            seen.add(following)
+            cursor = following
+        return tools, [*notes, f"the server's pages of tools do not end: {MOST_PAGES} are read"]
+
+    async def _page(self, cursor: str | None) -> tuple[JsonObject, int]:
+        took = 0
+
+        async def ask(session: "McpSession", sent: Exchange) -> JsonObject:
+            nonlocal took
+            page = await session.list_tools(cursor, sent)
+            took = sent.took
+            return page
+
+        return await self._asked(ask), took
+
+    def _hear_of_change(self) -> None:
+        self._is_stale = True
+        if self._told is not None:
+            self._told()
+        if self._relisting is None:
+            self._relisting = asyncio.create_task(self._relist())
+
+    async def _relist(self) -> None:
+        pause_s = RELISTED_AFTER_S  # more words of the same change may come
+        while self._is_stale:
+            await asyncio.sleep(pause_s)
+            with suppress(HopFailed):
+                await self.discover()
+            pause_s = RELISTED_EVERY_S
+        self._relisting = None

@@ -1,0 +1,128 @@
+"""Commands that are kept running in sandboxes: MCP servers that speak over their input and output.
+
+A sandbox runs one job; here the job is to start the command with a connection to the host as both. It has no
+network, and beside the system it sees the operator's programs alone: `recipe.ENVIRONMENT`.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pipelines.core.held_commands import CannotStart, Command
+from pipelines.sandbox.job import CodeJob, CodeOutcome, Entrypoint, Limits
+from pipelines.sandbox.pool import CannotIsolate, SandboxPool
+
+LONGEST_S = 24 * 3600.0  # then it is started anew
+MEBIBYTE = 1024 * 1024
+FILES = 1_024  # Node opens a few hundred at once to start
+LIMITS = Limits(
+    wall_s=LONGEST_S,
+    memory_bytes=1024 * MEBIBYTE,
+    output_bytes=16 * 1024,
+    connections=2,
+    open_files=FILES,
+    open_files_without_cgroup=FILES,
+)
+LONGEST_WORDS = 2_000
+_BRIDGE = Path(__file__).parent / "bridge"
+_READ_BYTES = 64 * 1024
+_ENDS_WITHIN_S = 5.0
+
+
+class HeldCommands:
+    """`folder` holds the programs, and is `/env` inside: what is in its `bin` is found by name."""
+
+    def __init__(self, make_pool: Callable[[], SandboxPool], folder: Path) -> None:
+        self._make_pool = make_pool
+        self._folder = folder
+        self._pool: SandboxPool | None = None
+        self._starting = asyncio.Lock()
+
+    @asynccontextmanager
+    async def open(self, command: Command) -> AsyncIterator["HeldPipes"]:
+        """Raises CannotStart."""
+        pool = await self._started()
+        connected: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
+        is_over = asyncio.Event()
+
+        async def serve(connection: socket.socket) -> None:
+            if not connected.done():  # the first is the bridge's; nobody else has any business here
+                connected.set_result(connection)
+                await is_over.wait()
+
+        running = asyncio.create_task(pool.run(self._job(command), serve=serve))
+        first: set[asyncio.Future[Any]] = {running, connected}
+        try:
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            if not connected.done():
+                raise CannotStart(_told(running.result()))
+            yield HeldPipes(connected.result(), running)
+        finally:
+            is_over.set()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+
+    async def _started(self) -> SandboxPool:
+        async with self._starting:
+            if self._pool is None:
+                pool = self._make_pool()
+                try:
+                    await pool.start()
+                except CannotIsolate as error:
+                    raise CannotStart(f"programs cannot be isolated here: {error}") from None
+                self._pool = pool
+        return self._pool
+
+    def _job(self, command: Command) -> CodeJob:
+        return CodeJob(
+            source_dir=_BRIDGE,
+            entrypoint=Entrypoint("run_command.py", "run"),
+            task_input={"argv": list(command.argv)},
+            run_token="",
+            proxy_path="",
+            env=command.variables,
+            environment=self._folder,
+            limits=LIMITS,
+            expects_more=False,
+        )
+
+
+class HeldPipes:
+    def __init__(self, connection: socket.socket, running: "asyncio.Task[CodeOutcome]") -> None:
+        self._connection = connection
+        self._running = running
+        self._loop = asyncio.get_running_loop()
+        self._writing = asyncio.Lock()
+
+    async def read(self) -> bytes:
+        try:
+            return await self._loop.sock_recv(self._connection, _READ_BYTES)
+        except OSError:
+            return b""
+
+    async def write(self, data: bytes) -> None:
+        async with self._writing:  # whole messages
+            await self._loop.sock_sendall(self._connection, data)
+
+    async def why(self) -> str:
+        await asyncio.wait({self._running}, timeout=_ENDS_WITHIN_S)
+        if not self._running.done() or self._running.cancelled():
+            return "it closed its output"
+        return _told(self._running.result())
+
+
+def _told(outcome: CodeOutcome) -> str:
+    if outcome.error is not None:
+        ended = outcome.error.message
+    else:
+        code = outcome.result.get("exit_code") if isinstance(outcome.result, dict) else None
+        ended = f"it ended with exit code {code}"
+    said = outcome.stderr.strip()[-LONGEST_WORDS:]
+    return f"{ended}; it said: {said}" if said else ended

@@ -1,0 +1,102 @@
+"""`pipelines odyssey plan`: whose world it reads for, which tools it shows, what it cannot read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from pipelines.cli.main import app
+
+LOAN_ID = {"type": "object", "properties": {"loan_id": {"type": "string"}}, "required": ["loan_id"]}
+LEND = {
+    "type": "object",
+    "properties": {"book_id": {"type": "string"}, "member_id": {"type": "string"}},
+    "required": ["book_id", "member_id"],
+}
+TOOLS: list[dict[str, Any]] = [
+    {"name": "get_loan", "description": "Get a loan by its id.", "input_schema": LOAN_ID},
+    {
+        "name": "checkout_book",
+        "description": "Lend a book to a member. Creates a loan.",
+        "input_schema": LEND,
+    },
+]
+WORLD = {
+    "book": {"b-1": {"title": "Emma", "status": "available"}},
+    "member": {"m-1": {"name": "Ann"}},
+    "loan": {"l-5": {"book_id": "b-1", "member_id": "m-1", "status": "open"}},
+}
+TASKS = [
+    {"id": "empty", "user": "Hello."},
+    {"id": "lend", "user": "Lend b-1 to m-1.", "state": WORLD, "behavior": "get_loan rejects closed loans."},
+]
+
+
+def planned(folder: Path, *arguments: str, tools: Any = TOOLS) -> Any:
+    (folder / "agent.json").write_text(json.dumps({"name": "Desk", "tools_schema": tools}))
+    (folder / "state.json").write_text(json.dumps(WORLD))
+    (folder / "tasks.json").write_text(json.dumps(TASKS))
+    (folder / "tasks.jsonl").write_text("\n".join(map(json.dumps, TASKS)))
+    places = [str(folder / each) if "." in each else each for each in arguments]
+    return CliRunner().invoke(app, ["odyssey", "plan", str(folder / "agent.json"), *places])
+
+
+def test_a_plan_that_is_read_without_a_world_says_so(tmp_path: Path):
+    without = planned(tmp_path)
+    assert without.exit_code == 0, without.output
+    assert without.stdout.startswith("# Read without a world")
+    assert "add" not in without.stdout.split("checkout_book:")[1]
+    assert "Read without a world" not in planned(tmp_path, "state.json").stdout
+
+
+@pytest.mark.parametrize("file", ["tasks.json", "tasks.jsonl"])
+@pytest.mark.parametrize("named", ["lend", "2"])
+def test_the_world_and_rules_of_a_task_are_read(tmp_path: Path, file: str, named: str):
+    found = planned(tmp_path, file, "--task", named)
+    assert found.exit_code == 0, found.output
+    assert "# In the world of this task: Lend b-1 to m-1." in found.stdout
+    plans = yaml.safe_load(found.stdout)
+    assert any("add" in step for step in plans["checkout_book"])
+    assert "rejects closed loans" in json.dumps(plans["get_loan"]) + found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["tasks.json", "--task", "3"], "no task 3"),
+        (["--task", "lend"], "give the file of tasks"),
+        (["state.json", "--tool", "renew"], "no tool named renew"),
+    ],
+)
+def test_what_is_not_there_is_exit_code_2(tmp_path: Path, arguments: list[str], said: str):
+    found = planned(tmp_path, *arguments)
+    assert (found.exit_code, said in found.output) == (2, True), found.output
+
+
+def test_json_has_only_the_tools_that_were_asked_for(tmp_path: Path):
+    found = planned(tmp_path, "state.json", "--tool", "get_loan", "--json")
+    assert [item["tool"] for item in json.loads(found.stdout)["items"]] == ["get_loan"]
+
+
+@pytest.mark.parametrize(
+    ("simulation", "said"),
+    [
+        ("- return: 1\n", "this is text; in JSON"),
+        ([{"return": "add_day(today, 3)"}], "did you mean"),
+    ],
+)
+def test_a_plan_that_cannot_be_read_is_exit_code_1_and_says_what_to_write(
+    tmp_path: Path, simulation: Any, said: str
+):
+    found = planned(tmp_path, "state.json", tools=[TOOLS[0] | {"simulation": simulation}, TOOLS[1]])
+    assert (found.exit_code, said in found.output) == (1, True), found.output
+
+
+def test_the_ledger_schema_beside_the_tools_counts(tmp_path: Path):
+    body = {"name": "Desk", "tools_schema": TOOLS, "ledger_schema": {"entities": [{"type": 5}]}}
+    (tmp_path / "agent.json").write_text(json.dumps(body))
+    found = CliRunner().invoke(app, ["odyssey", "plan", str(tmp_path / "agent.json")])
+    assert (found.exit_code, "type" in found.output) == (2, True), found.output

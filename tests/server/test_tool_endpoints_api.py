@@ -1,0 +1,393 @@
+"""Tool endpoints over the API: registered, discovered, drifted, called, bound, and refused."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
+from live_service import Service, ServiceEndpoint, listed, served
+from loop_watch import MOST_LAG_S, least_lag
+
+pytestmark = pytest.mark.anyio
+ENDPOINTS = "/api/tool-endpoints"
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with served() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def asked_by_the_tests(house: House) -> None:
+    """This server asks the service above, whatever it asks otherwise."""
+    makers: Any = house.platform.endpoint_makers
+    makers |= {"http_openapi": ServiceEndpoint, "mcp_server": ServiceEndpoint}
+    makers.pop("code", None)
+    ServiceEndpoint.opened.clear()
+
+
+def body_of(service: Service, name: str = "orders-api", **more: Any) -> Row:
+    config = {"base_url": service.url, "spec": "openapi: 3.1.0"}
+    return {"name": name, "type": "http_openapi", "config": config, **more}
+
+
+async def made(org: Org, service: Service, **more: Any) -> Row:
+    row: Row = answered(await org.client.post(ENDPOINTS, json=body_of(service, **more)), 201)
+    return row
+
+
+def bound(declared: str = "get_order", mode: str = "passthrough", **binding: Any) -> Row:
+    return {
+        "name": declared,
+        "input_schema": {"type": "object", "properties": {"order_id": {"type": "string"}}},
+        "default_execution_mode": mode,
+        "passthrough_binding": {"tool_name": "get_order", **binding},
+    }
+
+
+async def test_a_new_endpoint_has_its_tools_at_once(org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    assert (endpoint["tools"], endpoint["drifted"], endpoint["discovery_error"]) == (2, 0, None)
+    assert endpoint["discovered_at"] is not None
+    assert endpoint["config"] == {"base_url": service.url}
+    assert endpoint["content_hash"] is not None
+    assert answered(await org.client.get(f"{ENDPOINTS}/{endpoint['id']}")) == endpoint
+    assert answered(await org.client.get(ENDPOINTS))["items"] == [endpoint]
+    assert answered(await org.client.get(ENDPOINTS, params={"name": "orders-api"}))["items"] == [endpoint]
+    assert answered(await org.client.get(ENDPOINTS, params={"name": "other"}))["items"] == []
+    tools = await every_item(org.client, f"{ENDPOINTS}/{endpoint['id']}/tools", limit=1)
+    assert [tool["name"] for tool in tools] == ["get_order", "ping"]
+    assert tools[0]["input_schema"] == service.tools[0]["input_schema"]
+    assert (tools[0]["drift"], tools[0]["differences"]) == (None, [])
+    assert all(each.is_closed for each in ServiceEndpoint.opened)
+
+
+async def test_an_endpoint_that_does_not_answer_is_there_and_says_why(org: Org, service: Service) -> None:
+    service.is_down = True
+    endpoint = await made(org, service)
+    assert (endpoint["tools"], endpoint["discovered_at"]) == (0, None)
+    assert "is down" in endpoint["discovery_error"]
+    error = refused(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/discover"), 502, "transport_error")
+    assert "is down" in error["message"]
+    service.is_down = False
+    found = answered(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/discover"))
+    assert (found["tools"], found["added"], found["discovery_error"]) == (2, 2, None)
+
+
+async def test_the_config_may_stand_at_the_top(org: Org, service: Service) -> None:
+    body = {"name": "mcp", "type": "mcp_server", "url": service.url}
+    endpoint = answered(await org.client.post(ENDPOINTS, json=body), 201)
+    assert (endpoint["config"], endpoint["tools"]) == ({"url": service.url}, 2)
+
+
+async def test_everything_wrong_is_told_at_once(org: Org, service: Service) -> None:
+    await made(org, service)
+    answered(
+        await org.client.post("/api/credentials", json={"name": "ORDERS_KEY", "value": "s3cret-value"}), 201
+    )
+    body = {
+        "name": "orders-api",
+        "type": "code",
+        "config": {"source": "x", "requirements": ["httpx", "git+https://a/b"], "colour": "red"},
+        "auth": {"type": "bearer", "credential": "K"},
+    }
+    error = refused(await org.client.post(ENDPOINTS, json=body), 422, "invalid_request")
+    assert {problem["path"] for problem in error["details"]} == {
+        "/config/colour",
+        "/auth",
+        "/name",
+        "/type",
+        "/config/requirements/1",
+    }
+    assert "cannot ask tool endpoints of type `code`" in str(error["details"])
+    body = body_of(service, "other", auth={"type": "bearer", "credential": "ORDER_KEY"})
+    error = refused(await org.client.post(ENDPOINTS, json=body), 422, "invalid_request")
+    assert error["details"] == [
+        {
+            "path": "/auth/credential",
+            "message": "there is no credential `ORDER_KEY`",
+            "hint": "did you mean `ORDERS_KEY`?",
+        }
+    ]
+
+
+async def test_an_address_that_the_server_may_not_call_is_refused(org: Org) -> None:
+    body = {"name": "meta", "type": "mcp_server", "url": "http://169.254.169.254/latest"}
+    error = refused(await org.client.post(ENDPOINTS, json=body), 422, "invalid_request")
+    assert error["details"][0]["path"] == "/url"
+
+
+async def test_a_credential_is_sent_and_never_shown(org: Org, service: Service) -> None:
+    secret = {"name": "ORDERS_KEY", "value": "s3cret-value"}
+    answered(await org.client.post("/api/credentials", json=secret), 201)
+    endpoint = await made(org, service, auth={"type": "bearer", "credential": "ORDERS_KEY"})
+    assert service.headers[-1]["authorization"] == "Bearer s3cret-value"
+    call = {"tool_name": "ping", "arguments": {}}
+    reply = answered(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/call", json=call))
+    assert reply["response"]["sent"] == "Bearer [secret ORDERS_KEY]"
+    service.is_down = True
+    response = await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/call", json=call)
+    error = refused(response, 502, "transport_error")
+    assert error["details"]["notes"] == ["sent Bearer [secret ORDERS_KEY]"]
+    assert "s3cret" not in response.text
+    await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/discover")
+    assert "s3cret" not in (await org.client.get(ENDPOINTS)).text
+    assert all(each.is_closed for each in ServiceEndpoint.opened)
+
+
+async def test_a_credential_that_went_is_a_failure_with_its_name(org: Org, service: Service) -> None:
+    secret = {"name": "ORDERS_KEY", "value": "s3cret-value"}
+    credential = answered(await org.client.post("/api/credentials", json=secret), 201)
+    endpoint = await made(org, service, auth={"type": "api_key", "credential": "ORDERS_KEY"})
+    assert service.headers[-1]["x-api-key"] == "s3cret-value"
+    answered(await org.client.delete(f"/api/credentials/{credential['id']}"))
+    call = {"tool_name": "ping"}
+    response = await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/call", json=call)
+    assert "no credential `ORDERS_KEY`" in refused(response, 502, "transport_error")["message"]
+
+
+async def test_one_tool_is_called_by_hand(org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}/call"
+    reply = answered(
+        await org.client.post(path, json={"tool_name": "get_order", "arguments": {"order_id": "7"}})
+    )
+    assert (reply["status"], reply["response"]["arguments"]) == (200, {"order_id": "7"})
+    assert (reply["notes"], reply["tool_name"]) == (["asked once"], "get_order")
+    assert reply["latency_ms"] > 0
+    # An error of the service is an answer.
+    reply = answered(
+        await org.client.post(path, json={"tool_name": "get_order", "arguments": {"order_id": "404"}})
+    )
+    assert (reply["status"], reply["response"]) == (404, {"error": "no such order"})
+    error = refused(
+        await org.client.post(path, json={"tool_name": "get_order", "arguments": {"order_id": 7}}),
+        422,
+        "invalid_arguments",
+    )
+    assert error["details"][0]["path"] == "/order_id"
+    error = refused(await org.client.post(path, json={"tool_name": "get_orders"}), 422, "invalid_request")
+    assert error["details"][0]["hint"] == "did you mean `get_order`?"
+    error = refused(await org.client.post(path, json={"arguments": [], "x": 1}), 422, "invalid_request")
+    assert [problem["path"] for problem in error["details"]] == ["/x", "/tool_name", "/arguments"]
+
+
+async def test_what_changed_or_went_is_drift_until_it_is_accepted(org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    service.tools = [listed("get_order", "An order.", order_id="integer"), listed("new")]
+    found = answered(await org.client.post(f"{path}/discover"))
+    assert (found["tools"], found["drifted"], found["added"], found["removed"]) == (3, 2, 1, 0)
+    changed, gone = found["drift"]
+    assert (changed["name"], changed["drift"], gone["name"], gone["drift"]) == (
+        *("get_order", "changed"),
+        *("ping", "gone"),
+    )
+    assert {each["path"] for each in changed["differences"]} == {
+        "/description",
+        "/input_schema/properties/order_id/type",
+    }
+    drifted = await every_item(org.client, f"{path}/tools", drifted=True, limit=1)
+    assert [tool["name"] for tool in drifted] == ["get_order", "ping"]
+    assert drifted[0]["description"] == "An order by its id."  # as it was accepted
+    accepted = answered(await org.client.post(f"{path}/discover", json={"accept": True}))
+    assert (accepted["tools"], accepted["drifted"], accepted["removed"], accepted["drift"]) == (2, 0, 1, [])
+    assert accepted["version"] > found["version"] > endpoint["version"]
+    again = answered(await org.client.post(f"{path}/discover"))
+    assert again["version"] == accepted["version"]
+    error = refused(
+        await org.client.post(f"{path}/discover", json={"accept": "yes", "x": 1}), 422, "invalid_request"
+    )
+    assert {problem["path"] for problem in error["details"]} == {"/accept", "/x"}
+
+
+BINDINGS: dict[str, tuple[Row, str, str]] = {
+    "an endpoint that there is not": ({"endpoint_name": "order-api"}, "endpoint_name", "named `order-api`"),
+    "an id that there is not": ({"endpoint_id": "6f2c"}, "endpoint_id", "no tool endpoint with id"),
+    "another org's": ({"endpoint_name": "theirs"}, "endpoint_name", "named `theirs`"),
+    "a tool that was not found": (
+        {"endpoint_name": "orders-api", "tool_name": "get_orders"},
+        "tool_name",
+        "has no tool `get_orders`",
+    ),
+    "both": ({"endpoint_name": "orders-api", "endpoint_id": "x"}, "", "names both"),
+    "neither": ({}, "", "names neither"),
+}
+
+
+@pytest.mark.parametrize(("binding", "place", "words"), BINDINGS.values(), ids=BINDINGS)
+async def test_a_binding_is_checked_against_the_endpoints_of_the_org(
+    house: House, org: Org, service: Service, binding: Row, place: str, words: str
+) -> None:
+    await made(org, service)
+    await made(await house.another_org(), service, name="theirs")
+    tools = [*TOOLS, bound(declared="live", **binding)]
+    path = "/tools_schema/6/passthrough_binding" + (f"/{place}" if place else "")
+    agent = await org.agent()
+    for response in (
+        await org.client.post("/api/agents", json={"name": "a", "status": "draft", "tools_schema": tools}),
+        await org.client.put(f"/api/agents/{agent['id']}", json={"tools_schema": tools}),
+    ):
+        error = refused(response, 422, "invalid_request")
+        (problem,) = error["details"]
+        assert problem["path"] == path
+        assert problem["message"].startswith("tool `live`: ")
+        assert words in problem["message"]
+
+
+async def test_a_tool_is_flipped_between_sandbox_and_passthrough(org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    agent = await org.agent(tools_schema=[bound(mode="sandbox", endpoint_name="orders-api")])
+    path = f"/api/agents/{agent['id']}"
+    live = answered(await org.client.put(path, json={"tools_schema": [bound(endpoint_id=endpoint["id"])]}))
+    assert live["tools_schema"][0]["default_execution_mode"] == "passthrough"
+    assert live["tools_schema"][0]["passthrough_binding"]["endpoint_id"] == endpoint["id"]
+    back = answered(
+        await org.client.put(path, json={"tools_schema": [bound(mode="sandbox", endpoint_id=endpoint["id"])]})
+    )
+    assert back["version"] == 3
+
+
+async def test_another_orgs_endpoint_is_not_there(house: House, org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    other = (await house.another_org()).client
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    for response in (
+        await other.get(path),
+        await other.put(path, json={"name": "mine"}),
+        await other.delete(path),
+        await other.post(f"{path}/discover", json={"accept": True}),
+        await other.get(f"{path}/tools"),
+        await other.post(f"{path}/call", json={"tool_name": "ping"}),
+    ):
+        refused(response, 404, "not_found")
+    assert answered(await other.get(ENDPOINTS))["items"] == []
+    assert answered(await org.client.get(path)) == endpoint
+
+
+async def test_an_endpoint_that_agents_bind_is_not_deleted(org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    agent = await org.agent(tools_schema=[bound(endpoint_name="orders-api")])
+    draft = await org.agent(name="Draft", status="draft", tools_schema=[bound(endpoint_id=endpoint["id"])])
+    error = refused(await org.client.delete(path), 409, "endpoint_bound")
+    assert error["details"] == {
+        "agents": [{"id": each["id"], "name": each["name"]} for each in (agent, draft)]
+    }
+    error = refused(await org.client.put(path, json={"name": "renamed"}), 409, "endpoint_bound")
+    assert error["details"] == {"agents": [{"id": agent["id"], "name": agent["name"]}]}
+    answered(await org.client.put(f"/api/agents/{agent['id']}", json={"tools_schema": TOOLS}))
+    assert answered(await org.client.put(path, json={"name": "renamed"}))["name"] == "renamed"
+    answered(await org.client.delete(f"/api/agents/{draft['id']}"))
+    assert (await org.client.delete(path)).status_code == 204
+    refused(await org.client.get(path), 404, "not_found")
+    answered(await org.client.post(ENDPOINTS, json=body_of(service)), 201)
+
+
+async def test_a_change_is_asked_for_its_tools_anew(org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    same = answered(await org.client.put(path, json={"name": "orders"}))
+    assert (same["version"], same["content_hash"]) == (endpoint["version"], endpoint["content_hash"])
+    service.tools = [
+        listed("get_order", "Another.", order_id="string"),
+        listed("ping", "Whether it is there."),
+    ]
+    config = {"base_url": service.url, "spec": "openapi: 3.0.3"}
+    changed = answered(await org.client.put(path, json={"config": config}))
+    assert (changed["drifted"], changed["version"]) == (1, endpoint["version"] + 1)
+    assert changed["content_hash"] != endpoint["content_hash"]
+    error = refused(await org.client.put(path, json={"colour": "red"}), 422, "invalid_request")
+    assert [problem["path"] for problem in error["details"]] == ["/colour"]
+    error = refused(await org.client.put(path, json={"type": "mcp_server"}), 422, "invalid_request")
+    assert any("type cannot be changed" in problem["message"] for problem in error["details"])
+
+
+async def test_runs_of_an_agent_whose_tool_drifted_are_refused(org: Org, service: Service) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    agent = await org.agent(tools_schema=[*TOOLS[1:], bound(endpoint_name="orders-api")])
+    other = await org.agent(tools_schema=[*TOOLS[1:], bound(mode="sandbox", endpoint_name="orders-api")])
+    dataset = await org.dataset(TASK, agent_id=agent["id"])
+    await org.open_run(agent["id"], dataset["task_ids"][0])
+    service.tools = [listed("get_order", "An order by its id.", order_id="integer")]
+    answered(await org.client.post(f"{path}/discover"))
+    manual = {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"]}
+    batch = {"agent_id": agent["id"], "dataset_id": dataset["id"]}
+    for body in (manual, batch):
+        error = refused(await org.client.post("/api/runs", json=body), 409, "endpoint_drift")
+        assert "pipelines endpoints discover orders-api --accept" in error["message"]
+        (tool,) = error["details"]["tools"]
+        assert (tool["tool"], tool["endpoint"], tool["drift"]) == ("get_order", "orders-api", "changed")
+        assert tool["differences"] == [
+            {
+                "path": "/input_schema/properties/order_id/type",
+                "before": "string",
+                "after": "integer",
+            }
+        ]
+    scenario = {
+        "name": "s",
+        "risk_level": "low",
+        "input_context": {"a": 1},
+        "expected_behavior": {"b": 2},
+        "agent_id": agent["id"],
+    }
+    made_scenario = answered(await org.client.post("/api/v1/eval/scenarios", json=scenario), 201)
+    matrix = {"scenario_ids": [made_scenario["id"]]}
+    refused(await org.client.post("/api/v1/eval/matrix", json=matrix), 409, "endpoint_drift")
+    # What is answered by the sandbox does not hang on the endpoint.
+    await org.open_run(other["id"], dataset["task_ids"][0])
+    answered(await org.client.post(f"{path}/discover", json={"accept": True}))
+    await org.open_run(agent["id"], dataset["task_ids"][0])
+
+
+async def test_a_tool_that_is_gone_and_was_accepted_so_still_holds_up_its_agent(
+    org: Org, service: Service
+) -> None:
+    endpoint = await made(org, service)
+    agent = await org.agent(tools_schema=[bound(endpoint_name="orders-api")])
+    dataset = await org.dataset({"user": "x", "state": {}}, agent_id=agent["id"])
+    service.tools = []
+    answered(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/discover", json={"accept": True}))
+    manual = {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"]}
+    error = refused(await org.client.post("/api/runs", json=manual), 409, "endpoint_drift")
+    assert error["details"]["tools"][0]["drift"] == "gone"
+    assert "Bind the tool elsewhere" in error["message"]
+
+
+async def test_names_and_ids_that_no_endpoint_can_have_are_not_there(org: Org) -> None:
+    refused(await org.client.get(f"{ENDPOINTS}/%00"), 404, "not_found")
+    refused(await org.client.delete(f"{ENDPOINTS}/%00"), 404, "not_found")
+    refused(await org.client.get(ENDPOINTS, params={"name": "\0"}), 422, "invalid_request")
+
+
+async def test_a_large_document_leaves_the_loop_free(org: Org, service: Service) -> None:
+    text = "x: é" * (4 * MEBIBYTE)  # 20 MiB, and the translator is not asked here
+
+    async def registered() -> Row:
+        config = {"base_url": service.url, "spec": text}
+        name = f"large-{len(ServiceEndpoint.opened)}"
+        body = json.dumps({"name": name, "type": "http_openapi", "config": config}, ensure_ascii=False)
+        sent = await org.client.post(
+            ENDPOINTS, content=body.encode(), headers={"Content-Type": "application/json"}
+        )
+        row: Row = answered(sent, 201)
+        return row
+
+    made_row, lag_s = await least_lag(registered)
+    assert lag_s < MOST_LAG_S
+    assert made_row["tools"] == 2
+    assert ServiceEndpoint.opened[-1].values.config["spec"] == text
+
+
+async def test_a_document_with_too_many_values_is_to_be_sent_as_text(org: Org, service: Service) -> None:
+    body = body_of(service)
+    body["config"]["spec"] = {"x": [0] * 300_000}
+    error = refused(await org.client.post(ENDPOINTS, json=body), 422, "invalid_request")
+    assert "as text" in error["details"][0]["hint"]
+    body["config"]["spec"] = "y" * (33 * MEBIBYTE)
+    refused(await org.client.post(ENDPOINTS, json=body), 413, "body_too_large")
