@@ -1,6 +1,7 @@
 """Cassettes from the terminal, over a real server, read at 80 columns."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pipelines.cli.blocks import new_console
 from pipelines.cli.cassette_report import _print_report
 from played_agents import refunds
 
+HOWTO = Path(__file__).parents[2] / "docs/howto/cassettes.md"
 LINES = [
     {
         "tool": "get_order",
@@ -126,3 +128,23 @@ def test_options_of_a_cassette_do_not_go_with_suites(look: Look) -> None:
     )
     assert "a suite says this" in look("run", "--cassette", "x", code=2)
     assert "needs a `cassette`" in look("run", code=2)
+
+
+def test_the_commands_of_the_howto_work_as_printed(api: Api, look: Look) -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", HOWTO.read_text(), re.DOTALL)
+    commands = [line.split()[1:] for block in blocks for line in block.splitlines()]
+    cli = Cli(api, look.directory)
+    cli.tasks(REFUND_TASK)
+    write(look, name="staging.jsonl")
+    look("cassette", "import", "staging.jsonl")  # empty: the desk has no live tools
+    done = []
+    with registered(api, refunds) as (_, agent):
+        for name, *rest in commands:
+            if name == "run":
+                code, said, wrong = cli.run(*[agent if each == "desk" else each for each in rest])
+                assert code == 0, said + wrong
+            else:
+                look(name, *rest)
+            done.append((name, rest[0]))
+    assert ("cassette", "verify") in done
+    assert [name for name, _ in done].count("run") == 2

@@ -78,6 +78,15 @@ def test_what_is_no_tool_is_left_out_with_a_note() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("annotations", "reads"),
+    [({"readOnlyHint": True}, True), ({"readOnlyHint": 1}, False), ([], False), (None, False)],
+)
+def test_a_tool_that_its_server_marks_as_reading_is_known(annotations: Any, reads: bool) -> None:
+    (tool,) = discovery_of([{"name": "a", "inputSchema": {}, "annotations": annotations}]).tools
+    assert (tool.call == {"name": "a", "read_only": True}) is reads
+
+
 def test_the_fingerprint_of_a_tool_changes_with_what_a_caller_relies_on() -> None:
     def fingerprint(**more: Any) -> str:
         (tool,) = discovery_of([{"name": "a", "inputSchema": {}, "annotations": {"x": 1}, **more}]).tools

@@ -28,7 +28,7 @@ from pipelines.core.tool_call import (
 )
 from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.trace_row import ON_SECOND_TRY
-from pipelines.wire.errors import AskFailed, OutcomeUnknown
+from pipelines.wire.errors import AskFailed, CassetteMiss, OutcomeUnknown
 from pipelines.wire.names import MAX_BODY_BYTES, Source
 
 CONTRADICTING = ("corrected", "wrong_twice", "stubborn")
@@ -290,6 +290,18 @@ def test_a_key_is_kept_where_something_may_have_happened(name: str, is_kept: boo
     assert isinstance(again, KeptReply) is is_kept
     if is_kept:
         assert reply_of(again.row).body == reply_of(row, decision.error).body
+
+
+def test_a_missed_recording_is_missed_again_when_it_is_asked_for_again() -> None:
+    run = run_of()
+    call, text, got = arrived(run, "ask", "k")
+    outcome = decide(run, got)
+    assert isinstance(outcome, Ask)
+    decision = settle(run, outcome, CassetteMiss("Not on cassette staging."))
+    assert isinstance(decision, Decision)
+    row = row_of(1, 1, call, text, decision, got.arrival, 1.0, "2026-01-01T00:00:00Z")
+    assert (row.error_code, row.source) == ("cassette_miss", "transport_error")
+    assert reply_of(row).body == reply_of(row, decision.error).body
 
 
 def test_a_row_of_a_call_that_is_out_names_who_asked_and_its_reply_does_not() -> None:

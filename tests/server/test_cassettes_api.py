@@ -245,8 +245,7 @@ def serve_live(house: House, monkeypatch: pytest.MonkeyPatch, answers: Row) -> l
             raise reply
         return reply if isinstance(reply, LiveReply) else LiveReply(200, reply)
 
-    platform = replace(house.platform, ask_live=ask)
-    monkeypatch.setattr(house.app.api.state, "platform", platform)
+    monkeypatch.setattr(house.app.api.state.live_hops, "ask", ask)
     return asked
 
 

@@ -40,7 +40,7 @@ NOWHERE = "http://127.0.0.1:9/dispatch"
 TOOL_NAMES = [tool["name"] for tool in TOOLS]
 
 
-@schemathesis.serializer("application/zip", "application/x-protobuf")
+@schemathesis.serializer("application/zip", "application/x-protobuf", "application/x-ndjson")
 def as_it_is(context: Any, value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(getattr(value, "data", value)).encode()
 

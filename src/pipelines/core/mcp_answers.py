@@ -132,8 +132,14 @@ def _found(ours: str, name: str, tool: JsonObject) -> FoundTool:
         description=words,
         input_schema=schema if isinstance(schema, dict) else {},
         output_schema=output if isinstance(output, dict) else None,
-        call={"name": name},
+        call={"name": name} | ({"read_only": True} if _only_reads(tool) else {}),
     )
+
+
+def _only_reads(tool: JsonObject) -> bool:
+    """As its server marks it: one that may be called once more without asking anybody."""
+    annotations = tool.get("annotations")
+    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 
 
 # Results

@@ -8,6 +8,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recorded
@@ -24,6 +25,7 @@ MOST_HELD = 256 * 1024 * 1024  # bytes of all cassettes in memory
 MOST_RUNS = 50_000  # whose cassette is remembered; of others it is looked up again
 _LOADED_AT_ONCE = 2_000  # calls, or
 _CHARACTERS_AT_ONCE = 4 * 1024 * 1024
+_MOST_COMPARED = 10_000  # recorded calls that a miss is compared with, for its hint
 _BESIDES_LINE = 300  # bytes that a held call takes beside its line
 
 Version: TypeAlias = tuple[int, int]  # a cassette's id and revision
@@ -160,7 +162,10 @@ def _reply(recorded: RecordedCall, cassette: str | None) -> LiveReply:
 
 
 def _missed(call: LiveCall, arguments: JsonObject, tape: Tape) -> str:
-    recorded = map(RecordedCall.from_stored, tape.lines.values())
+    # As `as_line` begins: others need not be read.
+    begins = f'{{"tool":"{call.declared_name}",'
+    of_tool = (line for line in tape.lines.values() if line.startswith(begins))
+    recorded = map(RecordedCall.from_stored, islice(of_tool, _MOST_COMPARED))
     nearest = nearest_recorded(call.declared_name, arguments, call.asked_before + 1, recorded)
     return f"This call of {call.declared_name} is not on cassette {call.cassette}. {nearest}"
 

@@ -97,7 +97,7 @@ def _read(body: JsonObject) -> tuple[bool, int]:
 
 class _Verifying:
     def __init__(
-        self, platform: Platform, org_id: int, ask: AskLive | None, *, include_writes: bool, limit: int
+        self, platform: Platform, org_id: int, ask: AskLive, *, include_writes: bool, limit: int
     ) -> None:
         self.report = _Report()
         self._platform = platform
@@ -120,8 +120,6 @@ class _Verifying:
     async def _wanted(self, calls: list[RecordedCall]) -> AsyncIterator[tuple[RecordedCall, _Target]]:
         for call in calls:
             target = await self._target(call)
-            if isinstance(target, _Target) and self._ask is None:
-                target = "this server does not ask live endpoints"
             if isinstance(target, _Target) and not self._include_writes:
                 target = why_skipped(target.tool) or target
             if isinstance(target, _Target) and has_placeholder(call.arguments):
@@ -144,7 +142,6 @@ class _Verifying:
 
     async def _compared(self, call: RecordedCall, target: _Target) -> JsonObject | None:
         """What is to be told of a call; None: it is answered as it was."""
-        assert self._ask is not None
         asked = LiveCall(
             org_id=self._org_id,
             run_id=0,
@@ -173,9 +170,7 @@ def why_skipped(tool: FoundTool) -> str | None:
     if isinstance(method, str):
         method = method.upper()
         return None if method in _READING_METHODS else f"may write: its operation is {method}"
-    annotations = tool.call.get("annotations")
-    hints = annotations if isinstance(annotations, dict) else tool.call
-    if hints.get("readOnlyHint") is True or hints.get("read_only") is True:
+    if tool.call.get("read_only") is True:
         return None
     return "may write: its endpoint does not say that it only reads"
 
