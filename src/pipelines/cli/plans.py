@@ -19,12 +19,10 @@ from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tools_schema import Tool
 
-LONGEST_ASKED = 70
-
-
+LONGEST_ASKED = 48  # with the words before it a line of 80 columns
 NO_WORLD = (
-    "# Read without a world: which types and fields there are decides what a tool does, so a task may find",
-    "# other plans. See those in force: pipelines odyssey plan TOOLS tasks.csv (or state.json)",
+    "# Read without a world. A task's types and fields decide too what a tool does:",
+    "# plans in force are shown with a file of tasks (or a state) behind the tools.",
 )
 
 

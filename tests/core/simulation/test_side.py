@@ -159,3 +159,23 @@ def test_a_task_can_demand_certainty(given: object, read: bool) -> None:
     seed = parse_seed({"user_instruction": "hi", "strict_simulation": given})  # type: ignore[dict-item]
     assert seed.strict_simulation is read
     assert seed.as_json().get("strict_simulation", False) is read
+
+
+AMOUNTS = [
+    ("Renew a loan by 14 days.", ["“by 14 days” of its description is in no step"]),
+    ("Renew a loan. The loan status will be changed to 'renewed'.", []),
+    ("Renew a loan by its id.", []),
+]
+
+
+@pytest.mark.parametrize(("description", "notes"), AMOUNTS)
+def test_an_amount_that_a_change_is_made_without_is_named(description: str, notes: list[str]) -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"loan_id": {"type": "string"}},
+        "required": ["loan_id"],
+    }
+    tool = Tool(name="renew_loan", description=description, input_schema=schema)
+    world = World.from_initial_state({"loan": {"l-5": {"status": "open", "due": "2026-05-10"}}})
+    plan = build_simulator([tool], world=world).plan_of("renew_loan")
+    assert list(plan.notes) == notes

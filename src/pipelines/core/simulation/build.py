@@ -1,5 +1,6 @@
 """The simulator of one agent's tools over one world: authored plans where there are, read ones elsewhere."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -25,6 +26,9 @@ from pipelines.core.tools_schema import Tool
 # Reading gives less to tools whose effect is not clear, that nothing in the world answers to, or that make
 # records of a type nobody seeded. On the blind tools, plans above this were on the right side in 98 of 100.
 GUESS_BELOW = 0.5
+LONGEST_READ = 2_000  # characters of a description in which amounts are looked for
+_BY_AMOUNT = re.compile(r"\bby \D?(\d{1,9})(?:\.\d{1,9})?(?: ?%| [a-z]{1,20}\b)?")
+_CHANGES = ("set", "add", "append", "remove")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,7 +178,8 @@ class PlannedSimulator:
             ledger_schema=self._ledger_schema,
             known=self._survey,
         )
-        return self._under_rules(tool, list(found.body), "read", found.notes, found.confidence)
+        notes = (*found.notes, *_unread_amounts(tool.description, found.body))
+        return self._under_rules(tool, list(found.body), "read", notes, found.confidence)
 
     def _under_rules(
         self, tool: Tool, body: Json, origin: Origin, notes: tuple[str, ...], confidence: float
@@ -255,6 +260,15 @@ class _Written:
 @lru_cache(maxsize=2_048)  # a plan takes some tens of kilobytes
 def _plan(written: _Written, origin: Origin) -> Plan:
     return parse_plan(written.body, origin=origin)
+
+
+def _unread_amounts(description: str, body: Sequence[JsonObject]) -> list[str]:
+    """`by 14 days` of a change that is made without it: whoever reads the plan should not have to notice."""
+    if not any(verb in step for step in body for verb in _CHANGES):
+        return []
+    steps = dumps(list(body)).decode()
+    found = [each for each in _BY_AMOUNT.finditer(description[:LONGEST_READ]) if each[1] not in steps]
+    return [f"“{each[0]}” of its description is in no step" for each in found]
 
 
 def _parsed(body: Json, origin: Origin, notes: tuple[str, ...], confidence: float) -> ToolPlan:
