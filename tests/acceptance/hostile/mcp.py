@@ -69,7 +69,7 @@ def messages_of_a_mebibyte(tenant: Tenant) -> None:
 @kind("Q-lists", seconds=1.5)
 def lists_of_large_tools(tenant: Tenant) -> None:
     """Tools of megabytes, listed fifty times in one message, by several at once."""
-    large = [tool(f"t{at}", {"x": {"description": "d" * 6_000}}) for at in range(tenant.size(300, 1_000))]
+    large = [tool(f"t{at}", {"x": {"description": "d" * 6_000}}) for at in range(tenant.size(200, 480))]
     run = tenant.run_of([ECHO, *large])
     raw = json.dumps([_message("tools/list", {}, at) for at in range(50)]).encode()
     one = json.dumps(_message("tools/list", {})).encode()
