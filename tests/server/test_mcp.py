@@ -279,7 +279,8 @@ async def test_a_call_without_name_or_with_other_arguments_is_refused(client: Cl
 
 async def test_several_messages_have_answers_of_a_bounded_size(house: House, org: Org) -> None:
     """Fifty lists of large tools in one body were hundreds of megabytes, as text and again as values."""
-    tools = [tool(f"t{at}", "d" * 100_000, {}, []) for at in range(20)]
+    properties = {"x": {"type": "string", "description": "d" * 100_000}}
+    tools = [tool(f"t{at}", "t", properties, []) for at in range(20)]
     agent, dataset = await org.agent(tools_schema=tools), await org.dataset({"user": "List."})
     client = Client(house, await org.open_run(agent["id"], dataset["task_ids"][0]))
     asked = [{"jsonrpc": "2.0", "id": at, "method": "tools/list"} for at in range(10)]

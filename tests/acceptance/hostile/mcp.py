@@ -58,7 +58,7 @@ def _post(run: HandRun, raw: bytes, what: str) -> None:
     run.tenant.post(f"{run.base}/mcp", raw, what=what, Authorization=f"Bearer {run.token}")
 
 
-@kind("Q-messages", seconds=1.5)
+@kind("Q-messages", seconds=0.8)
 def messages_of_a_mebibyte(tenant: Tenant) -> None:
     """Every shape of message, some at a time, to a run with one small tool."""
     run = tenant.run_of([ECHO])
