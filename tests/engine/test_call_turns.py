@@ -95,3 +95,29 @@ async def test_one_that_fails_does_not_keep_the_next():
         work.turns.take(ONE, fails)
     work.take("a")
     assert work.done == ["a"]
+
+
+async def test_what_is_done_for_its_result_is_counted_like_a_call():
+    work = Work()
+
+    def long_one():
+        work.now += 2 * LONG_S
+        return "read"
+
+    assert await work.turns.do(ONE, long_one) == "read"
+    work.take("a")
+    work.take("other's", org=OTHER)
+    assert work.done == ["other's"], "the org rests as long as the reading took"
+    await all_done(work.turns)
+    assert work.done == ["other's", "a"]
+
+
+async def test_what_is_done_for_its_result_raises_to_whoever_asked():
+    work = Work()
+
+    def fails():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await work.turns.do(ONE, fails)
+    assert work.turns.is_free(ONE)

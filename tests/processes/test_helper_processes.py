@@ -14,6 +14,7 @@ from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.json_text import InvalidJson, dumps, loads
 from pipelines.core.problems import Refused
 from pipelines.processes import frames, worker
+from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +55,24 @@ async def test_a_file_is_read_without_passing_through_the_server(helpers: Helper
     with tempfile.TemporaryFile() as file:
         file.write(b'{"a": 1}')
         assert await helpers.run(reading(), file, owner=1) == [b'{"a":1}']
+
+
+async def test_a_large_result_goes_to_a_file_part_by_part(helpers: HelperProcesses) -> None:
+    rows = {"rows": [{"user": f"Do {at}."} for at in range(40)]}
+    job = Job("upload_rows", {"format": None, "definition": None}, 20.0, 16 * MEBIBYTE)
+    parts = await helpers.run_into(PartsInFile(), job, dumps(rows), owner=1)
+    assert [parts[at] for at in range(len(parts))] == await helpers.run(job, dumps(rows), owner=1)
+    assert parts[-1].startswith(b'{"notes":')
+    with pytest.raises(IndexError):
+        parts[len(parts)]
+
+
+async def test_a_job_may_have_less_memory_than_the_process(helpers: HelperProcesses) -> None:
+    text = b"[" + b'"x",' * 1_000_000 + b"1]"
+    small = reading(10_000_000)._replace(memory_bytes=128 * MEBIBYTE)
+    with pytest.raises(TookTooMuch, match="128 MiB of memory"):
+        await helpers.run(small, text, owner=1)
+    assert await helpers.run(reading(10_000_000), text, owner=1)
 
 
 async def test_problems_come_back_as_they_were_found(helpers: HelperProcesses) -> None:

@@ -277,6 +277,21 @@ async def test_a_call_without_name_or_with_other_arguments_is_refused(client: Cl
     assert (await client.ask("tools/call", params))["error"]["code"] == -32602
 
 
+async def test_several_messages_have_answers_of_a_bounded_size(house: House, org: Org) -> None:
+    """Fifty lists of large tools in one body were hundreds of megabytes, as text and again as values."""
+    properties = {"x": {"type": "string", "description": "d" * 100_000}}
+    tools = [tool(f"t{at}", "t", properties, []) for at in range(20)]
+    agent, dataset = await org.agent(tools_schema=tools), await org.dataset({"user": "List."})
+    client = Client(house, await org.open_run(agent["id"], dataset["task_ids"][0]))
+    asked = [{"jsonrpc": "2.0", "id": at, "method": "tools/list"} for at in range(10)]
+    answers = (await client.post(asked)).json()
+    assert [answer["id"] for answer in answers] == list(range(10))
+    listed = [len(answer["result"]["tools"]) for answer in answers if "result" in answer]
+    assert listed == [20] * 5, "2 MB each, until there are 8 MiB"
+    assert {answer["error"]["code"] for answer in answers[5:]} == {-32050}
+    assert "not carried out" in answers[5]["error"]["message"]
+
+
 async def test_several_messages_at_once_are_answered_in_their_order(client: Client) -> None:
     messages = [
         {

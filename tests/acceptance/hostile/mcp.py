@@ -58,7 +58,7 @@ def _post(run: HandRun, raw: bytes, what: str) -> None:
     run.tenant.post(f"{run.base}/mcp", raw, what=what, Authorization=f"Bearer {run.token}")
 
 
-@kind("Q-messages", seconds=1.5)
+@kind("Q-messages", seconds=0.8)
 def messages_of_a_mebibyte(tenant: Tenant) -> None:
     """Every shape of message, some at a time, to a run with one small tool."""
     run = tenant.run_of([ECHO])
@@ -69,7 +69,7 @@ def messages_of_a_mebibyte(tenant: Tenant) -> None:
 @kind("Q-lists", seconds=1.5)
 def lists_of_large_tools(tenant: Tenant) -> None:
     """Tools of megabytes, listed fifty times in one message, by several at once."""
-    large = [tool(f"t{at}", {"x": {"description": "d" * 6_000}}) for at in range(tenant.size(300, 1_000))]
+    large = [tool(f"t{at}", {"x": {"description": "d" * 6_000}}) for at in range(tenant.size(200, 480))]
     run = tenant.run_of([ECHO, *large])
     raw = json.dumps([_message("tools/list", {}, at) for at in range(50)]).encode()
     one = json.dumps(_message("tools/list", {})).encode()
