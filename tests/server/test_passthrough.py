@@ -227,6 +227,27 @@ async def test_a_recorded_run_repeats_with_the_service_gone_and_a_call_more_is_a
     assert (missed.json()["source"], missed.json()["error"]["code"]) == ("transport_error", "cassette_miss")
 
 
+async def test_a_recorded_run_repeats_though_the_endpoint_has_drifted(
+    org: Org, service: OrdersService
+) -> None:
+    endpoint = await endpoint_of(org, service)
+    agent = await org.agent(tools_schema=TOOLS, ledger_schema=LEDGER_SCHEMA)
+    dataset = await org.dataset({"user": "Look.", "state": STATE}, agent_id=agent["id"])
+    asked = {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"], "cassette": "spring"}
+    run = DrivenRun(
+        org.client, answered(await org.client.post("/api/runs", json=asked | {"passthrough": "record"}), 201)
+    )
+    answered(await run.call("get_order", {"order_id": "1"}))
+    other = service.spec.replace("An order by its id.", "An order, or nothing.")
+    changed = {"config": {"base_url": service.url, "spec": other}}
+    answered(await org.client.put(f"{ENDPOINTS}/{endpoint['id']}", json=changed))
+    refused(await org.client.post("/api/runs", json=asked | {"passthrough": "record"}), 409, "endpoint_drift")
+    again = answered(await org.client.post("/api/runs", json=asked | {"passthrough": "replay"}), 201)
+    assert answered(await DrivenRun(org.client, again).call("get_order", {"order_id": "1"}))["source"] == (
+        "passthrough"
+    )
+
+
 async def test_a_cassette_is_asked_again_and_says_what_the_service_answers_otherwise(
     org: Org, service: OrdersService
 ) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
+from pipelines.core.cassette import call_key
 from pipelines.core.failure_rules import Counts, RuleProgress
-from pipelines.core.json_text import JsonObject, canonical_by_value, loads_own
+from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import Ledger, LedgerUpdate, SetFlag, update_from_json
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import MomentOfCall
@@ -98,7 +99,7 @@ class CalledRun:
     replies: dict[str, KeptReply] = field(default_factory=dict)  # by Idempotency-Key, the oldest first
     older: dict[int, int] = field(default_factory=dict)  # of keys before those: the row of each, by its hash
     recent: deque[KeptReply] = field(default_factory=deque)  # those that still have their row
-    asked: dict[bytes, int] = field(default_factory=dict)  # of live endpoints: how often each was asked what
+    asked: dict[str, int] = field(default_factory=dict)  # of live endpoints: how often each was asked what
     changed_bytes: int = (
         0  # of its world, at most: what was changed again is counted again until it is measured
     )
@@ -114,7 +115,7 @@ class CalledRun:
 
     def count_asked(self, tool_name: str, arguments: JsonObject) -> int:
         """How often a live endpoint was asked the same before. This time counts from now on."""
-        same = sha256(tool_name.encode() + b"\0" + canonical_by_value(arguments)).digest()
+        same = call_key(tool_name, arguments)
         before = self.asked.get(same, 0)
         self.asked[same] = before + 1
         if not before:

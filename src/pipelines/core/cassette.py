@@ -14,7 +14,7 @@ from pipelines.core.json_text import (
     InvalidJson,
     Json,
     JsonObject,
-    canonical,
+    canonical_by_value,
     dumps,
     loads,
     loads_own,
@@ -24,7 +24,6 @@ from pipelines.core.problems import Problem
 
 LONGEST_TOOL = 128  # characters, as in a tools schema
 LONGEST_FAILURE = 4_000
-_EXACT = 2**53  # past this a float no longer says which whole number was meant
 _FIELDS = (
     *("tool", "arguments", "occurrence", "status", "response", "failure", "notes"),
     *("endpoint", "endpoint_tool", "recorded_at", "masked"),
@@ -77,15 +76,7 @@ class RecordedCall:
 
 def call_key(tool: str, arguments: JsonObject) -> str:
     """Equal for calls that ask the same: what occurrences are counted by."""
-    return sha256(canonical([tool, _plain_numbers(arguments)])).hexdigest()
-
-
-def _plain_numbers(value: Json) -> Json:
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
-        return int(value)
-    if isinstance(value, dict):
-        return {key: _plain_numbers(item) for key, item in value.items()}
-    return [_plain_numbers(item) for item in value] if isinstance(value, list) else value
+    return sha256(canonical_by_value([tool, arguments])).hexdigest()
 
 
 # -- reading and writing ---------------------------------------------------------------------------------

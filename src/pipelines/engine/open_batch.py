@@ -7,6 +7,7 @@ from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, is_id
 from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
+from pipelines.core.live_tools import REPLAY
 from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
@@ -52,7 +53,8 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         raise AgentIsDraft
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
-    await refuse_drift(platform, agent)
+    if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
+        await refuse_drift(platform, agent)
     tasks = await _tasks(platform, org_id, asked)
     _check(tasks, asked)
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
@@ -110,7 +112,8 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
 async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
     """Go on with what was not sent, and send again what was cancelled or interrupted, each as a new run."""
     batch = await find_batch(platform, org_id, batch_id)
-    await refuse_drift(platform, await find_agent(platform, org_id, batch.agent_id, batch.agent_version))
+    if batch.passthrough != REPLAY:
+        await refuse_drift(platform, await find_agent(platform, org_id, batch.agent_id, batch.agent_version))
     await resume_runs(platform, org_id, batch_id)
     batch = await find_batch(platform, org_id, batch_id)
     if batch.status == "running" and batch.unqueued_since is not None:
