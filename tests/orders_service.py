@@ -35,6 +35,7 @@ SPEC: dict[str, Any] = {
             }
         },
         "/slow": {"get": {"operationId": "slow", "responses": {"200": {"description": "Late."}}}},
+        "/broken": {"get": {"operationId": "broken", "responses": {"200": {"description": "Never."}}}},
         "/page": {"get": {"operationId": "page", "responses": {"200": {"description": "A page."}}}},
     },
 }
@@ -64,6 +65,8 @@ class OrdersService:
             self.entered.set()
             self.open.wait(30)
             return 200, "application/json", {"late": True}
+        if path == "/broken":
+            return 302, "text/plain", "elsewhere"
         if path == "/page":
             return 200, "text/html", f"<p>hello {headers.get('authorization', 'nobody')}</p>"
         _, _, order_id, *refund = path.split("/")

@@ -13,7 +13,17 @@ from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.live_tools import ERROR_NOTE, REPLAY, HopFailed, LiveCall, LiveReply
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
-from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
+from pipelines.core.tool_call import (
+    Ask,
+    Decision,
+    Received,
+    ToolCall,
+    decide,
+    receive,
+    reply_of,
+    row_of,
+    settle,
+)
 from pipelines.core.tools_schema import EndpointFacts, Tool, parse_tools_schema
 from pipelines.core.trace_row import TraceRow
 from pipelines.wire.errors import AskFailed
@@ -240,6 +250,20 @@ def test_a_replayed_answer_says_so_in_its_row_whatever_its_text() -> None:
     assert answered(run, LiveReply(200, "hello", is_replayed=True), "ping").as_json()["replayed"] is True
     told = LiveReply(200, '"engine":"cassette"', notes=('"engine":"cassette"',))
     assert answered(run, told, "ping").as_json()["replayed"] is False
+
+
+def test_a_replayed_failure_says_so_too() -> None:
+    run = run_of(mode=REPLAY)
+    assert answered(run, HopFailed("Nobody is there.", is_replayed=True)).as_json()["replayed"] is True
+    assert answered(run, HopFailed("Nobody is there.", notes=("x",))).as_json()["replayed"] is False
+
+
+def test_an_answer_that_its_endpoint_marked_as_an_error_is_one_for_who_asked() -> None:
+    run = run_of()
+    marked = answered(run, LiveReply(200, {"order_id": "1", "status": "lost"}, (ERROR_NOTE,)))
+    assert (reply_of(marked).is_error, marked.updates) == (True, None)
+    told = LiveReply(200, f'"{ERROR_NOTE}"', (f'it said "{ERROR_NOTE}"',))
+    assert not reply_of(answered(run, told, "ping")).is_error
 
 
 ASKED: list[tuple[str, dict[str, Any], int]] = [

@@ -68,7 +68,7 @@ async def endpoint_of(org: Org, service: OrdersService, **more: Any) -> Row:
         **more,
     }
     made: Row = answered(await org.client.post(ENDPOINTS, json=body), 201)
-    assert made["tools"] == 4, made
+    assert made["tools"] == 5, made
     return made
 
 
@@ -189,6 +189,7 @@ CALLS: list[tuple[str, Row]] = [
     ("refund", {"order_id": "1", "amount": 5}),
     ("get_order", {"order_id": "1"}),  # another answer than the first time
     ("page", {}),
+    ("broken", {}),
     ("list_orders", {}),
 ]
 VARYING = ("latency_ms", "occurred_at", "replayed", "validation")
@@ -209,7 +210,11 @@ def steady(rows: list[Row]) -> list[Row]:
 async def test_a_recorded_run_repeats_with_the_service_gone_and_a_call_more_is_a_miss(org: Org) -> None:
     with orders_service() as service:
         await endpoint_of(org, service)
-        tools = [*TOOLS, passed_through("refund", ORDER) | {"passthrough_binding": REFUND}]
+        tools = [
+            *TOOLS,
+            passed_through("refund", ORDER) | {"passthrough_binding": REFUND},
+            passed_through("broken"),
+        ]
         agent = await org.agent(tools_schema=tools, ledger_schema=LEDGER_SCHEMA)
         dataset = await org.dataset({"user": "Refund it.", "state": STATE}, agent_id=agent["id"])
         task_id = dataset["task_ids"][0]
@@ -219,7 +224,7 @@ async def test_a_recorded_run_repeats_with_the_service_gone_and_a_call_more_is_a
     assert await all_answered(again) == live
     trace, first = await again.trace(), await recorded.trace()
     assert steady(trace) == steady(first)
-    assert [row["replayed"] for row in trace] == [True] * 5 + [False]
+    assert [row["replayed"] for row in trace] == [True] * 6 + [False]
     assert not any(row["replayed"] for row in first)
     assert await again.ledger() | {"run_id": 0} == await recorded.ledger() | {"run_id": 0}
     missed = await again.call("get_order", {"order_id": "1"})

@@ -13,6 +13,7 @@ from pipelines.wire.errors import AskFailed
 LIVE, RECORD, REPLAY, REPLAY_OR_LIVE = "live", "record", "replay", "replay_or_live"
 PASSTHROUGH_MODES = (LIVE, RECORD, REPLAY, REPLAY_OR_LIVE)
 LONGEST_HOP_S = 60.0
+CARRIED_WITHIN_S = LONGEST_HOP_S + 15.0  # with opening the endpoint and writing down what came of it
 #: What the trace says of an answer that its endpoint calls an error, where no status does.
 ERROR_NOTE = "the endpoint marked this answer as an error (isError)"
 
@@ -77,11 +78,13 @@ class LiveReply(NamedTuple):
 
 
 class HopFailed(AskFailed):
-    """No usable answer came. The message is for the agent; `notes` are for the trace alone."""
+    """No usable answer came, now or when it was recorded. The message is for the agent; `notes` are for the
+    trace alone."""
 
-    def __init__(self, message: str, *, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, *, notes: tuple[str, ...] = (), is_replayed: bool = False) -> None:
         super().__init__(message)
         self.notes = notes
+        self.is_replayed = is_replayed
 
 
 class LiveEndpoint(Protocol):
@@ -128,4 +131,4 @@ class LiveCall:
     cassette: str | None = None
     #: How many times the run asked the same of the same tool before: 0 for the first.
     asked_before: int = 0
-    longest_s: float = LONGEST_HOP_S
+    longest_s: float = CARRIED_WITHIN_S

@@ -18,12 +18,19 @@ from pipelines.core.called_run import MAX_KEYS, Arrival, CalledRun, KeptReply, O
 from pipelines.core.failure_rules import Effect, MatchedRule, WireFault
 from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_text
 from pipelines.core.ledger import Ledger, LedgerUpdate
-from pipelines.core.live_tools import HopFailed, LiveCall
+from pipelines.core.live_tools import ERROR_NOTE, HopFailed, LiveCall
 from pipelines.core.problems import Problem
 from pipelines.core.simulation.reply_check import contradictions, may_contradict, update_check
 from pipelines.core.simulation.simulator import Question, SimulatedReply, SimulationFailed, Wait
 from pipelines.core.tools_schema import Tool, nearest_names
-from pipelines.core.trace_row import ON_SECOND_TRY, OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
+from pipelines.core.trace_row import (
+    CASSETTE,
+    LIVE_ENGINE,
+    ON_SECOND_TRY,
+    OUTCOME_UNKNOWN,
+    TOOL_CALL,
+    TraceRow,
+)
 from pipelines.wire.actor import is_actor_id
 from pipelines.wire.errors import (
     ActorIdInvalid,
@@ -100,6 +107,7 @@ class Reply(NamedTuple):
     source: str
     error: OdysseyError | None  # what it refused with
     fault: WireFault | None = None
+    is_error: bool = False  # the backend said so itself, where its status cannot
 
 
 #: A call's arguments as text, if they could be read, and what becomes of it: refused, asked before, or taken.
@@ -109,6 +117,7 @@ _ALL_WELL = '{"ok":true,"attempts":1,"errors":[],"engine":"embedded"}'
 #: What the agent gets of it: which engine answered and what it did not enforce is for the trace.
 _ALL_WELL_SHOWN = '{"ok":true,"attempts":1,"errors":[]}'
 _SHOWN = ("ok", "attempts", "errors")
+_SAYS_ERROR = f'"{ERROR_NOTE}"'
 _ODYSSEY = Source.ODYSSEY.value
 _NO_UPDATES: tuple[LedgerUpdate, ...] = ()
 #: Records that every call makes are made so: a named tuple's own constructor takes three times as long.
@@ -299,12 +308,13 @@ def _failed(error: SimulationFailed) -> Decision:
 
 
 def _not_passed_on(failed: AskFailed, ask: Ask) -> Decision:
-    notes = failed.notes if isinstance(failed, HopFailed) else ()
+    checked: JsonObject | None = None
+    if isinstance(failed, HopFailed) and (failed.notes or failed.is_replayed):
+        engine = CASSETTE if failed.is_replayed else LIVE_ENGINE
+        checked = {"ok": False, "attempts": 1, "errors": [], "engine": engine, "notes": list(failed.notes)}
     return refusal(failed)._replace(
         source=Source.TRANSPORT_ERROR,
-        validation=text_of({"ok": False, "attempts": 1, "errors": [], "notes": list(notes)})
-        if notes
-        else None,
+        validation=text_of(checked) if checked is not None else None,
         matched_rule_index=ask.matched.index if ask.matched is not None else None,
     )
 
@@ -473,7 +483,8 @@ def reply_of(row: TraceRow, error: OdysseyError | None = None, fault: WireFault 
         error = _kept_error(row)
         if row.error_code == OUTCOME_UNKNOWN:  # its row also says who asked: that is for other processes
             row = row._replace(response=text_of({"error": error.as_json()}))
-    return _new(Reply, (row.http_status, _envelope(row, error), row.source or "", error, fault))
+    is_error = row.source == Source.PASSTHROUGH and _SAYS_ERROR in (row.validation or "")
+    return _new(Reply, (row.http_status, _envelope(row, error), row.source or "", error, fault, is_error))
 
 
 def _kept_error(row: TraceRow) -> AskFailed:

@@ -10,7 +10,7 @@ TOOL_CALL = "tool_call"
 OUTCOME_UNKNOWN = "outcome_unknown"
 
 #: Who answered, as it stands in the check of a reply; within a text of it the quotes would be escaped.
-CASSETTE = "cassette"
+LIVE_ENGINE, CASSETTE = "live", "cassette"
 _REPLAYED = f'"engine":"{CASSETTE}"'
 
 #: `is_valid` of a reply that passed its check when it was made anew.

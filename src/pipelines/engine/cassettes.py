@@ -157,7 +157,8 @@ class Cassettes:
 
 def _reply(recorded: RecordedCall, cassette: str | None) -> LiveReply:
     if recorded.failure is not None:
-        raise HopFailed(recorded.failure, notes=(*recorded.notes, f"replayed from cassette {cassette}"))
+        notes = (*recorded.notes, f"replayed from cassette {cassette}")
+        raise HopFailed(recorded.failure, notes=notes, is_replayed=True)
     return LiveReply(recorded.status or 200, recorded.response, recorded.notes, is_replayed=True)
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipelines.core.json_text import dumps, loads_own
+from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.live_tools import (
+    LONGEST_HOP_S,
     RECORD,
     REPLAY,
     REPLAY_OR_LIVE,
@@ -32,13 +33,15 @@ KNOWN_S = 1.0  # so long an endpoint is taken to be as it was last read
 IDLE_S = 300.0  # an endpoint that nobody asks is closed
 MOST_OPEN = 200  # endpoints; the one longest not asked is closed for another
 MOST_KNOWN = 5 * MOST_OPEN
+LAST_S = LONGEST_HOP_S + 5.0  # an endpoint ends a call by itself before, and knows more of it
+MAY_BE_DONE = "the call may have been carried out"
 LARGE_REPLY = 64 * 1024  # bytes; hiding secrets in more is done on a thread
 
 
 class _Key(NamedTuple):
     endpoint_id: str
     version: int
-    credentials_set: tuple[str, ...]  # when, those of the org in the order of their names
+    credentials_set: tuple[str, ...]  # when, those that it is given
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,9 +72,10 @@ class LiveHops:
         self._steady = steady
         self._known: dict[str, _Known] = {}
         self._open: dict[_Key, _Open] = {}
-        self._opening: dict[_Key, asyncio.Future[_Open]] = {}
+        self._opening: dict[_Key, asyncio.Future[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def carry(self, call: LiveCall) -> LiveReply:
         """The reply to a run's call. Raises AskFailed."""
@@ -83,30 +87,34 @@ class LiveHops:
 
     async def ask(self, call: LiveCall) -> LiveReply:
         """The live endpoint's reply, recorded where the call says so."""
-        known = await self._read(call.org_id, call.endpoint_id)
-        tool = await self._tool(known, call.tool_name)
-        opened = await self._opened(known)
-        opened.users += 1
-        secrets, name = tuple(opened.redaction.secrets.values()), known.stored.name
+        secrets: tuple[str, ...] = ()
+        name = ""
         try:
-            reply = await _hidden(await opened.endpoint.call(tool, call.arguments), opened.redaction)
+            known = await self._read(call.org_id, call.endpoint_id)
+            name, tool = known.stored.name, await self._tool(known, call.tool_name)
+            opened = await self._opened(known)
+            try:
+                secrets = tuple(opened.redaction.secrets.values())
+                reply = await _called(opened, tool, call.arguments)
+            finally:
+                self._let_go(opened)
         except HopFailed as failed:
-            failed = _hidden_failure(failed, opened.redaction)
             if call.mode == RECORD:
                 await self._cassettes.record(call, failed, secrets, name)
-            raise failed from None
-        finally:
-            self._let_go(opened)
+            raise
         if call.mode == RECORD:
             await self._cassettes.record(call, reply, secrets, name)
         return reply
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._sweep is not None:
             self._sweep.cancel()
+        for opening in self._opening.values():
+            opening.cancel()
         opened, self._open = list(self._open.values()), {}
         closing = [one.endpoint.close() for one in opened]
-        await asyncio.gather(*closing, *self._closing, return_exceptions=True)
+        await asyncio.gather(*self._opening.values(), *closing, *self._closing, return_exceptions=True)
 
     # -- what is stored of an endpoint
 
@@ -116,9 +124,11 @@ class LiveHops:
             return known
 
         def read(connection: Connection) -> tuple[ToolEndpoint | None, tuple[str, ...]]:
-            credentials = credentials_by_name(connection, org_id)
-            times = tuple(f"{name} {one.updated_at}" for name, one in sorted(credentials.items()))
-            return endpoint_by_id(connection, org_id, endpoint_id), times
+            found = endpoint_by_id(connection, org_id, endpoint_id)
+            wanted = _credential_names(found) if found is not None else set()
+            credentials = credentials_by_name(connection, org_id) if wanted else {}
+            named = sorted(wanted & credentials.keys())
+            return found, tuple(f"{name} {credentials[name].updated_at}" for name in named)
 
         stored, credentials_set = await self._platform.database.read(read)
         if stored is None:
@@ -160,25 +170,25 @@ class LiveHops:
     # -- what is open
 
     async def _opened(self, known: _Known) -> _Open:
-        opened = self._open.get(known.key)
-        if opened is not None:
-            return opened
-        opening = self._opening.get(known.key)
-        if opening is None:
-            opening = self._opening[known.key] = asyncio.ensure_future(self._make(known))
-            opening.add_done_callback(lambda done: self._made(known.key, done))
-        return await asyncio.shield(opening)
-
-    async def _make(self, known: _Known) -> _Open:
-        values, redaction = await open_endpoint(self._platform, known.stored)
-        endpoint = made_endpoint(self._platform, known.stored.type, values)
-        self._make_room(known.key.endpoint_id)
-        opened = self._open[known.key] = _Open(
-            endpoint=endpoint, redaction=redaction, last_used=self._steady()
-        )
+        """For the caller, who lets it go: nothing that somebody uses is closed."""
+        while (opened := self._open.get(known.key)) is None:
+            opening = self._opening.get(known.key)
+            if opening is None:
+                opening = self._opening[known.key] = asyncio.ensure_future(self._make(known))
+                opening.add_done_callback(lambda done: self._made(known.key, done))
+            await asyncio.shield(opening)  # it may be closed again before we go on: then it is opened anew
+        opened.users += 1
         return opened
 
-    def _made(self, key: _Key, done: "asyncio.Future[_Open]") -> None:
+    async def _make(self, known: _Known) -> None:
+        values, redaction = await open_endpoint(self._platform, known.stored)
+        if self._is_closed:
+            raise HopFailed("The server is stopping.")
+        endpoint = made_endpoint(self._platform, known.stored.type, values)
+        self._make_room(known.key.endpoint_id)
+        self._open[known.key] = _Open(endpoint=endpoint, redaction=redaction, last_used=self._steady())
+
+    def _made(self, key: _Key, done: "asyncio.Future[None]") -> None:
         del self._opening[key]
         if not done.cancelled():
             done.exception()  # is seen, also where all who asked have given up meanwhile
@@ -206,6 +216,25 @@ class LiveHops:
         task = asyncio.ensure_future(opened.endpoint.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+def _credential_names(endpoint: ToolEndpoint) -> set[str]:
+    """Those that it was given; another of the org changes nothing for it."""
+    variables = endpoint.config.get("env_vars")
+    named = variables.values() if isinstance(variables, dict) else ()
+    auth = endpoint.auth.get("credential") if endpoint.auth is not None else None
+    return {str(name) for name in (*named, auth) if name is not None}
+
+
+async def _called(opened: _Open, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+    try:
+        async with asyncio.timeout(LAST_S):
+            reply = await opened.endpoint.call(tool, arguments)
+    except TimeoutError:  # it did not keep its own time
+        raise HopFailed(f"No answer came within {LAST_S:g} s.", notes=(MAY_BE_DONE,)) from None
+    except HopFailed as failed:
+        raise _hidden_failure(failed, opened.redaction) from None
+    return await _hidden(reply, opened.redaction)
 
 
 async def _hidden(reply: LiveReply, redaction: Redaction) -> LiveReply:

@@ -176,7 +176,8 @@ def told_error(error: McpError) -> WireReply:
 def _result_text(request: McpRequest, reply: Reply) -> bytes:
     envelope = loads_own(reply.body)
     assert isinstance(envelope, dict)
-    return dumps(tool_result(request, envelope["response"], is_error=status_of_reply(reply) >= 400))
+    is_error = reply.is_error or status_of_reply(reply) >= 400
+    return dumps(tool_result(request, envelope["response"], is_error=is_error))
 
 
 def _read(body: bytes | None) -> Json:

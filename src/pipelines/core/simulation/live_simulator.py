@@ -15,10 +15,8 @@ from pipelines.core.live_tools import LIVE, LiveCall, LiveReply
 from pipelines.core.problems import Problem
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed, Simulator
 from pipelines.core.tools_schema import Tool
-from pipelines.core.trace_row import CASSETTE
+from pipelines.core.trace_row import CASSETTE, LIVE_ENGINE
 from pipelines.wire.names import Source
-
-LIVE_ENGINE = "live"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
