@@ -138,6 +138,38 @@ async def test_a_credential_is_sent_and_never_shown(org: Org, service: Service) 
     assert all(each.is_closed for each in ServiceEndpoint.opened)
 
 
+async def test_a_credential_that_the_endpoint_tells_of_its_tools_is_not_stored(
+    org: Org, service: Service
+) -> None:
+    """`def search(q: str, key: str = os.environ["SEARCH_KEY"])` has the value in its schema."""
+    secret = {"name": "SEARCH_KEY", "value": "s3cret-8080"}
+    answered(await org.client.post("/api/credentials", json=secret), 201)
+    search = listed("search", "Asks with s3cret-8080.", q="string", key="string")
+    search["input_schema"]["properties"]["key"]["default"] = "s3cret-8080"
+    search["output_schema"] = {"type": "object", "properties": {"s3cret-8080": {"type": "string"}}}
+    unusable = listed("find")
+    unusable["input_schema"]["properties"] = {"key": {"type": "s3cret-8080"}}
+    service.tools = [search, unusable, listed("get_s3cret-8080"), listed("ping")]
+    service.notes = ["sent s3cret-8080"]
+    endpoint = await made(org, service, auth={"type": "bearer", "credential": "SEARCH_KEY"})
+    hidden = "[secret SEARCH_KEY]"
+    assert endpoint["discovery_notes"] == [
+        f"sent {hidden}",
+        "tool `find` is left out: a schema has a secret of the endpoint in it, and is none without",
+        f"tool `get_{hidden}` is left out: its name, or how it is called, has a secret of the endpoint in it",
+    ]
+    tools = await every_item(org.client, f"{ENDPOINTS}/{endpoint['id']}/tools", limit=1)
+    assert [tool["name"] for tool in tools] == ["search", "ping"]
+    assert tools[0]["description"] == f"Asks with {hidden}."
+    assert tools[0]["input_schema"]["properties"]["key"]["default"] == hidden
+    assert hidden in tools[0]["output_schema"]["properties"]
+    assert tools[1]["output_schema"] is None
+    # What is stored is compared with what is hidden alike.
+    found = answered(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/discover"))
+    assert (found["version"], found["drift"]) == (endpoint["version"], [])
+    assert "s3cret" not in json.dumps([endpoint, tools, found])
+
+
 async def test_a_credential_that_went_is_a_failure_with_its_name(org: Org, service: Service) -> None:
     secret = {"name": "ORDERS_KEY", "value": "s3cret-value"}
     credential = answered(await org.client.post("/api/credentials", json=secret), 201)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pipelines.core.endpoint_drift import DiscoveryOutcome, KnownTool, compared
 from pipelines.core.fair_slots import Place
+from pipelines.core.hidden_discovery import hidden_discovery
 from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.live_tools import Discovery, HopFailed
 from pipelines.engine.make_endpoint import asked_once
@@ -60,6 +61,7 @@ async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
         try:
             async with asyncio.timeout(DISCOVERY_S), asked_once(platform, endpoint) as asked:
                 found = await asked.live.discover()
+                found = await asyncio.to_thread(hidden_discovery, found, asked.redaction)
         except TimeoutError:
             raise HopFailed(f"The tools were not found within {DISCOVERY_S:.0f} s.") from None
     if len(found.tools) > MOST_TOOLS:
