@@ -1,5 +1,6 @@
 """Tool endpoints over the API: registered, discovered, drifted, called, bound, and refused."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
 from live_service import Service, ServiceEndpoint, listed, served
 from loop_watch import MOST_LAG_S, least_lag
+from pipelines.core.live_tools import Discovery
+from pipelines.engine import discover_endpoint, manage_endpoints
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"
@@ -30,8 +33,11 @@ def asked_by_the_tests(house: House) -> None:
 
 
 def body_of(service: Service, name: str = "orders-api", **more: Any) -> Row:
-    config = {"base_url": service.url, "spec": "openapi: 3.1.0"}
-    return {"name": name, "type": "http_openapi", "config": config, **more}
+    return {"name": name, "type": "http_openapi", "config": config_of(service), **more}
+
+
+def config_of(service: Service, version: str = "3.1.0") -> Row:
+    return {"base_url": service.url, "spec": f"openapi: {version}"}
 
 
 async def made(org: Org, service: Service, **more: Any) -> Row:
@@ -336,6 +342,86 @@ async def test_a_change_is_asked_for_its_tools_anew(org: Org, service: Service) 
     assert [problem["path"] for problem in error["details"]] == ["/colour"]
     error = refused(await org.client.put(path, json={"type": "mcp_server"}), 422, "invalid_request")
     assert any("type cannot be changed" in problem["message"] for problem in error["details"])
+
+
+MEANWHILE: dict[str, tuple[Row, Row]] = {
+    "another config, for a new name": ({"name": "orders"}, {"config": "3.0.3"}),
+    "another name, for a new config": ({"config": "3.0.3"}, {"name": "orders"}),
+    "another config, for a new one": ({"config": "3.0.3"}, {"config": "3.0.2"}),
+}
+
+
+@pytest.mark.parametrize(("change", "meanwhile"), MEANWHILE.values(), ids=MEANWHILE)
+async def test_a_change_does_not_take_back_what_was_changed_meanwhile(
+    org: Org, service: Service, monkeypatch: pytest.MonkeyPatch, change: Row, meanwhile: Row
+) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    change, meanwhile = (
+        {key: config_of(service, value) if key == "config" else value for key, value in body.items()}
+        for body in (change, meanwhile)
+    )
+    others: list[Row] = []
+    check = manage_endpoints.checked_endpoint
+
+    async def checked_while_another_changes(*given: Any) -> Any:
+        monkeypatch.undo()
+        others.append(answered(await org.client.put(path, json=meanwhile)))
+        return await check(*given)
+
+    monkeypatch.setattr(manage_endpoints, "checked_endpoint", checked_while_another_changes)
+    error = refused(await org.client.put(path, json=change), 409, "conflict")
+    assert "was changed meanwhile" in error["message"]
+    assert answered(await org.client.get(path)) == others[0]
+    assert others[0]["version"] == endpoint["version"] + ("config" in meanwhile)
+    answered(await org.client.put(path, json=change))
+
+
+async def test_a_discovery_does_not_take_back_what_was_accepted_meanwhile(
+    org: Org, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    accepted: list[Row] = []
+    ask = ServiceEndpoint.discover
+
+    async def asked_before_another(asked: ServiceEndpoint) -> Discovery:
+        monkeypatch.undo()
+        found = await ask(asked)
+        service.tools = [listed("get_order", "Another.", order_id="integer"), listed("new")]
+        accepted.append(answered(await org.client.post(f"{path}/discover", json={"accept": True})))
+        return found
+
+    monkeypatch.setattr(ServiceEndpoint, "discover", asked_before_another)
+    error = refused(await org.client.post(f"{path}/discover"), 409, "conflict")
+    assert "was changed meanwhile; discover its tools again" in error["message"]
+    now = answered(await org.client.get(path))
+    assert (now["version"], now["tools"], now["drifted"]) == (accepted[0]["version"], 2, 0)
+    # Whoever registers or changes an endpoint is told of it as it is: that was done.
+    monkeypatch.setattr(ServiceEndpoint, "discover", asked_before_another)
+    changed = answered(await org.client.put(path, json={"config": config_of(service, "3.0.3")}))
+    assert (changed["tools"], changed["drifted"]) == (2, 0)
+
+
+async def test_what_was_found_on_an_endpoint_is_stored_one_after_the_other(
+    org: Org, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = await made(org, service)
+    store, storing, most = discover_endpoint._store, 0, 0
+
+    async def counted(*given: Any) -> None:
+        nonlocal storing, most
+        storing += 1
+        most = max(most, storing)
+        await store(*given)
+        storing -= 1
+
+    monkeypatch.setattr(discover_endpoint, "_store", counted)
+    path = f"{ENDPOINTS}/{endpoint['id']}/discover"
+    for response in await asyncio.gather(*(org.client.post(path) for _ in range(8))):
+        answered(response)
+    assert most == 1
+    assert endpoint["id"] not in discover_endpoint._storing
 
 
 async def test_runs_of_an_agent_whose_tool_drifted_are_refused(org: Org, service: Service) -> None:

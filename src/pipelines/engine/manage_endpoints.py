@@ -18,7 +18,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.endpoint_bindings import agents_bound_to
 from pipelines.storage.texts import Text
 from pipelines.storage.tool_endpoints import CountedEndpoint, ToolEndpoint
-from pipelines.wire.errors import EndpointBound, NotFound
+from pipelines.wire.errors import Conflict, EndpointBound, NotFound
 
 
 async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> CountedEndpoint:
@@ -42,7 +42,8 @@ async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> 
     if not await platform.database.write(partial(tool_endpoints.add_endpoint, endpoint=endpoint)):
         raise Refused([name_taken(definition.name)], WHAT)
     await _keep_content(platform, content)
-    with suppress(HopFailed):  # kept at the endpoint, which is answered with
+    # Why it failed is kept at the endpoint, which is answered with; where somebody was faster, theirs stands.
+    with suppress(HopFailed, Conflict):
         await discover(platform, endpoint, accept=False)
     return await find_counted(platform, org_id, endpoint.id)
 
@@ -64,15 +65,13 @@ async def change_endpoint(
         auth=definition.auth,
         updated_at=platform.now(),
     )
-    is_other = (changed.config, changed.content_hash, changed.auth) != (
-        *(before.config, before.content_hash, before.auth),
-    )
+    is_other = _asked_for(replace(changed, name=before.name)) != _asked_for(before)
     stored = await platform.database.write(
         partial(_change, before=before, changed=changed, is_other=is_other)
     )
     await _keep_content(platform, content)
     if is_other:
-        with suppress(HopFailed):
+        with suppress(HopFailed, Conflict):
             await discover(platform, stored, accept=False)
     return await find_counted(platform, org_id, endpoint_id)
 
@@ -84,6 +83,8 @@ def _change(
     now = tool_endpoints.endpoint_by_id(connection, before.org_id, before.id) if held else None
     if now is None:
         raise NotFound(f"There is no tool endpoint {before.id}.")
+    if _asked_for(now) != _asked_for(before):  # what was not given would be taken back
+        raise Conflict(f"Tool endpoint `{now.name}` was changed meanwhile; look at it, and change it again.")
     if changed.name != now.name:
         if tool_endpoints.endpoint_by_name(connection, before.org_id, changed.name) is not None:
             raise Refused([name_taken(changed.name)], WHAT)
@@ -91,6 +92,11 @@ def _change(
     stored = replace(changed, version=now.version + (1 if is_other else 0))
     tool_endpoints.change_endpoint(connection, stored)
     return stored
+
+
+def _asked_for(endpoint: ToolEndpoint) -> tuple[object, ...]:
+    """All of it that a request can change."""
+    return endpoint.name, endpoint.config, endpoint.content_hash, endpoint.auth
 
 
 async def delete_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> None:
