@@ -131,6 +131,7 @@ async def test_a_credential_is_sent_and_never_shown(org: Org, service: Service) 
     answered(await org.client.post("/api/credentials", json=secret), 201)
     endpoint = await made(org, service, auth={"type": "bearer", "credential": "ORDERS_KEY"})
     assert service.headers[-1]["authorization"] == "Bearer s3cret-value"
+    assert ServiceEndpoint.opened[-1].values.credentials == {"ORDERS_KEY": "s3cret-value"}
     call = {"tool_name": "ping", "arguments": {}}
     reply = answered(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/call", json=call))
     assert reply["response"]["sent"] == "Bearer [secret ORDERS_KEY]"
