@@ -12,6 +12,7 @@ from live_service import Service, ServiceEndpoint, listed, served
 from loop_watch import MOST_LAG_S, least_lag
 from pipelines.core.live_tools import Discovery
 from pipelines.engine import discover_endpoint, manage_endpoints
+from pipelines.engine.finish_changes import finish_changes
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"
@@ -343,6 +344,29 @@ async def test_a_change_is_asked_for_its_tools_anew(org: Org, service: Service) 
     assert [problem["path"] for problem in error["details"]] == ["/colour"]
     error = refused(await org.client.put(path, json={"type": "mcp_server"}), 422, "invalid_request")
     assert any("type cannot be changed" in problem["message"] for problem in error["details"])
+
+
+async def test_the_content_of_a_config_goes_with_the_last_endpoint_that_has_it(
+    house: House, org: Org, service: Service
+) -> None:
+    async def stored_after_a_start() -> set[str]:
+        await finish_changes(house.platform, at_start=True)
+        return await house.platform.database.read(
+            lambda connection: {row[0] for row in connection.execute("SELECT hash FROM texts")} & contents
+        )
+
+    first, second = await made(org, service, name="first"), await made(org, service, name="second")
+    contents = {first["content_hash"]}
+    changing = org.client.put(f"{ENDPOINTS}/{first['id']}", json={"config": config_of(service, "3.0.3")})
+    changed = answered(await changing)["content_hash"]
+    contents.add(changed)
+    assert await stored_after_a_start() == {second["content_hash"], changed}
+    renamed = answered(await org.client.put(f"{ENDPOINTS}/{first['id']}", json={"name": "renamed"}))
+    assert renamed["content_hash"] == changed
+    assert (await org.client.delete(f"{ENDPOINTS}/{second['id']}")).status_code == 204
+    assert await stored_after_a_start() == {changed}
+    assert (await org.client.delete(f"{ENDPOINTS}/{first['id']}")).status_code == 204
+    assert await stored_after_a_start() == set()
 
 
 MEANWHILE: dict[str, tuple[Row, Row]] = {

@@ -39,13 +39,17 @@ async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> 
         updated_at=now,
     )
     await _store_content(platform, content)
-    if not await platform.database.write(partial(tool_endpoints.add_endpoint, endpoint=endpoint)):
-        raise Refused([name_taken(definition.name)], WHAT)
-    await _keep_content(platform, content)
+    await platform.database.write(partial(_add, endpoint=endpoint))
     # Why it failed is kept at the endpoint, which is answered with; where somebody was faster, theirs stands.
     with suppress(HopFailed, Conflict):
         await discover(platform, endpoint, accept=False)
     return await find_counted(platform, org_id, endpoint.id)
+
+
+def _add(connection: Connection, endpoint: ToolEndpoint) -> None:
+    if not tool_endpoints.add_endpoint(connection, endpoint):
+        raise Refused([name_taken(endpoint.name)], WHAT)
+    _keep_content(connection, endpoint)
 
 
 async def change_endpoint(
@@ -69,7 +73,6 @@ async def change_endpoint(
     stored = await platform.database.write(
         partial(_change, before=before, changed=changed, is_other=is_other)
     )
-    await _keep_content(platform, content)
     if is_other:
         with suppress(HopFailed, Conflict):
             await discover(platform, stored, accept=False)
@@ -91,6 +94,8 @@ def _change(
         _refuse_bound(connection, now, "renamed", by_name_only=True)
     stored = replace(changed, version=now.version + (1 if is_other else 0))
     tool_endpoints.change_endpoint(connection, stored)
+    _let_go_of_content(connection, now, stored.updated_at)
+    _keep_content(connection, stored)  # may be the same
     return stored
 
 
@@ -110,7 +115,9 @@ async def delete_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> 
             raise NotFound(f"There is no tool endpoint {endpoint_id}.")
         _refuse_bound(connection, endpoint, "deleted")
         tool_endpoints.delete_endpoint(connection, endpoint_id)
+        _let_go_of_content(connection, endpoint, now)
 
+    now = platform.now()
     await platform.database.write(delete)
 
 
@@ -181,6 +188,12 @@ async def _store_content(platform: Platform, content: Text | None) -> None:
             await platform.database.write_part(partial(texts.add_parts, parts=parts, now=now))
 
 
-async def _keep_content(platform: Platform, content: Text | None) -> None:
-    if content is not None:
-        await platform.database.write_part(partial(texts.keep_texts, hashes=[content.hash]))
+def _keep_content(connection: Connection, endpoint: ToolEndpoint) -> None:
+    if endpoint.content_hash is not None:
+        texts.keep_texts(connection, [endpoint.content_hash])
+
+
+def _let_go_of_content(connection: Connection, endpoint: ToolEndpoint, now: str) -> None:
+    """Removed at a later start, unless another endpoint has the same."""
+    if endpoint.content_hash is not None:
+        texts.let_go_of_texts(connection, [endpoint.content_hash], now=now)
