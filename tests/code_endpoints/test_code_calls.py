@@ -1,12 +1,15 @@
 """Functions of a code endpoint: found, called, and what comes of whatever they do."""
 
 import sys
+import threading
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 import pytest
 from functions_desk import Desk
 
+from pipelines.core.json_schema import CompiledSchema
 from pipelines.core.json_text import Json
 from pipelines.core.live_tools import HopFailed
 from pipelines.engine.code_endpoint import CodeEndpoint
@@ -202,6 +205,29 @@ def test_arguments_that_do_not_fit_are_not_sent(desk: Desk, shop: CodeEndpoint) 
     assert str(failed).startswith("get_price was not called: the arguments do not fit its input schema: ")
     for said in ("sku", "EUR", "colour"):
         assert said in str(failed)
+
+
+def test_arguments_are_checked_aside_the_loop(
+    desk: Desk, shop: CodeEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A schema may take long to compile, and a mebibyte of arguments to be compared with it."""
+    threads: list[int] = []
+
+    class Noted(CompiledSchema):
+        def compile(self) -> None:
+            threads.append(threading.get_ident())
+            super().compile()
+
+    async def loop_thread() -> int:
+        return threading.get_ident()
+
+    monkeypatch.setattr("pipelines.engine.code_endpoint.CompiledSchema", Noted)
+    tool = replace(desk.tool(shop, "anything"), description="not called before")
+    assert desk.do(shop.call(tool, {"value": 1})).response == 1
+    with pytest.raises(HopFailed):
+        desk.do(shop.call(tool, {"values": 1}))
+    assert len(threads) >= 2
+    assert desk.do(loop_thread()) not in threads
 
 
 ODD = {

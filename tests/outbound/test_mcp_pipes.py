@@ -74,6 +74,7 @@ def made(open_pipes: Any = plain, *argv: str, **more: Any) -> McpServerEndpoint:
         auth_headers={},
         policy=AddressPolicy(),
         variables={"TOKEN": SECRET},
+        credentials={"DESK_TOKEN": SECRET},
         open_pipes=open_pipes,
         **more,
     )

@@ -37,6 +37,7 @@ def named(name: str) -> FoundTool:
 @asynccontextmanager
 async def endpoint(url: str, **more: Any):
     headers = {"Authorization": f"Bearer {SECRET}"}
+    more = {"credentials": {"DESK_KEY": SECRET}, **more}
     made = mcp_server_endpoint(config={"url": url}, auth_headers=headers, policy=HERE, **more)
     try:
         yield made
@@ -312,19 +313,30 @@ async def test_a_secret_that_the_server_repeats_is_masked():
     async def repeats(caller, request, message):
         given = request.headers["authorization"]
         if message["params"]["arguments"]:
-            error = {"code": -32000, "message": f"bad {given}"}
+            error = {"code": -32603, "message": f"bad {given}"}
             await caller.answer_json({"jsonrpc": "2.0", "id": message["id"], "error": error})
         else:
             await answer(caller, message, text_result(json.dumps({"you sent": given})))
 
-    raw.steps["tools/call"] = repeats
-    async with raw_agent(raw.serve) as server, endpoint(server.url()) as called:
-        reply = await called.call(ECHO, {})
-        assert SECRET not in json.dumps(reply)
-        assert "[secret" in json.dumps(reply)
-        with pytest.raises(HopFailed) as failed:
-            await called.call(ECHO, {"a": 1})
-        assert SECRET not in str(failed.value)
+    async def lists(caller, request, message):
+        tool = {"name": "echo", "description": f"of {SECRET}", "inputSchema": {"type": "object"}}
+        await answer(caller, message, {"tools": [tool]})
+
+    raw.steps |= {"tools/call": repeats, "tools/list": lists}
+    another = {"AWAY": "desk-secret-0815"}
+    for credentials in ({"DESK_KEY": SECRET, **another}, {**another, "DESK_KEY": SECRET}):
+        async with (
+            raw_agent(raw.serve) as server,
+            endpoint(server.url(), credentials=credentials) as called,
+        ):
+            # By the name of the credential, as the stored tools have it: its fingerprint is compared.
+            (tool,) = (await called.discover()).tools
+            assert tool.description == "of [secret DESK_KEY]"
+            reply = await called.call(tool, {})
+            assert reply == (200, {"you sent": "Bearer [secret DESK_KEY]"}, (), False)
+            with pytest.raises(HopFailed) as failed:
+                await called.call(tool, {"a": 1})
+            assert "bad Bearer [secret DESK_KEY]" in str(failed.value)
 
 
 WITHOUT_THE_PACKAGE = """

@@ -1,5 +1,6 @@
 """Tool endpoints over the API: registered, discovered, drifted, called, bound, and refused."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -9,6 +10,9 @@ import pytest
 from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
 from live_service import Service, ServiceEndpoint, listed, served
 from loop_watch import MOST_LAG_S, least_lag
+from pipelines.core.live_tools import Discovery
+from pipelines.engine import discover_endpoint, manage_endpoints
+from pipelines.engine.finish_changes import finish_changes
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"
@@ -30,8 +34,11 @@ def asked_by_the_tests(house: House) -> None:
 
 
 def body_of(service: Service, name: str = "orders-api", **more: Any) -> Row:
-    config = {"base_url": service.url, "spec": "openapi: 3.1.0"}
-    return {"name": name, "type": "http_openapi", "config": config, **more}
+    return {"name": name, "type": "http_openapi", "config": config_of(service), **more}
+
+
+def config_of(service: Service, version: str = "3.1.0") -> Row:
+    return {"base_url": service.url, "spec": f"openapi: {version}"}
 
 
 async def made(org: Org, service: Service, **more: Any) -> Row:
@@ -125,6 +132,7 @@ async def test_a_credential_is_sent_and_never_shown(org: Org, service: Service) 
     answered(await org.client.post("/api/credentials", json=secret), 201)
     endpoint = await made(org, service, auth={"type": "bearer", "credential": "ORDERS_KEY"})
     assert service.headers[-1]["authorization"] == "Bearer s3cret-value"
+    assert ServiceEndpoint.opened[-1].values.credentials == {"ORDERS_KEY": "s3cret-value"}
     call = {"tool_name": "ping", "arguments": {}}
     reply = answered(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/call", json=call))
     assert reply["response"]["sent"] == "Bearer [secret ORDERS_KEY]"
@@ -136,6 +144,38 @@ async def test_a_credential_is_sent_and_never_shown(org: Org, service: Service) 
     await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/discover")
     assert "s3cret" not in (await org.client.get(ENDPOINTS)).text
     assert all(each.is_closed for each in ServiceEndpoint.opened)
+
+
+async def test_a_credential_that_the_endpoint_tells_of_its_tools_is_not_stored(
+    org: Org, service: Service
+) -> None:
+    """`def search(q: str, key: str = os.environ["SEARCH_KEY"])` has the value in its schema."""
+    secret = {"name": "SEARCH_KEY", "value": "s3cret-8080"}
+    answered(await org.client.post("/api/credentials", json=secret), 201)
+    search = listed("search", "Asks with s3cret-8080.", q="string", key="string")
+    search["input_schema"]["properties"]["key"]["default"] = "s3cret-8080"
+    search["output_schema"] = {"type": "object", "properties": {"s3cret-8080": {"type": "string"}}}
+    unusable = listed("find")
+    unusable["input_schema"]["properties"] = {"key": {"type": "s3cret-8080"}}
+    service.tools = [search, unusable, listed("get_s3cret-8080"), listed("ping")]
+    service.notes = ["sent s3cret-8080"]
+    endpoint = await made(org, service, auth={"type": "bearer", "credential": "SEARCH_KEY"})
+    hidden = "[secret SEARCH_KEY]"
+    assert endpoint["discovery_notes"] == [
+        f"sent {hidden}",
+        "tool `find` is left out: a schema has a secret of the endpoint in it, and is none without",
+        f"tool `get_{hidden}` is left out: its name, or how it is called, has a secret of the endpoint in it",
+    ]
+    tools = await every_item(org.client, f"{ENDPOINTS}/{endpoint['id']}/tools", limit=1)
+    assert [tool["name"] for tool in tools] == ["search", "ping"]
+    assert tools[0]["description"] == f"Asks with {hidden}."
+    assert tools[0]["input_schema"]["properties"]["key"]["default"] == hidden
+    assert hidden in tools[0]["output_schema"]["properties"]
+    assert tools[1]["output_schema"] is None
+    # What is stored is compared with what is hidden alike.
+    found = answered(await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/discover"))
+    assert (found["version"], found["drift"]) == (endpoint["version"], [])
+    assert "s3cret" not in json.dumps([endpoint, tools, found])
 
 
 async def test_a_credential_that_went_is_a_failure_with_its_name(org: Org, service: Service) -> None:
@@ -304,6 +344,109 @@ async def test_a_change_is_asked_for_its_tools_anew(org: Org, service: Service) 
     assert [problem["path"] for problem in error["details"]] == ["/colour"]
     error = refused(await org.client.put(path, json={"type": "mcp_server"}), 422, "invalid_request")
     assert any("type cannot be changed" in problem["message"] for problem in error["details"])
+
+
+async def test_the_content_of_a_config_goes_with_the_last_endpoint_that_has_it(
+    house: House, org: Org, service: Service
+) -> None:
+    async def stored_after_a_start() -> set[str]:
+        await finish_changes(house.platform, at_start=True)
+        return await house.platform.database.read(
+            lambda connection: {row[0] for row in connection.execute("SELECT hash FROM texts")} & contents
+        )
+
+    first, second = await made(org, service, name="first"), await made(org, service, name="second")
+    contents = {first["content_hash"]}
+    changing = org.client.put(f"{ENDPOINTS}/{first['id']}", json={"config": config_of(service, "3.0.3")})
+    changed = answered(await changing)["content_hash"]
+    contents.add(changed)
+    assert await stored_after_a_start() == {second["content_hash"], changed}
+    renamed = answered(await org.client.put(f"{ENDPOINTS}/{first['id']}", json={"name": "renamed"}))
+    assert renamed["content_hash"] == changed
+    assert (await org.client.delete(f"{ENDPOINTS}/{second['id']}")).status_code == 204
+    assert await stored_after_a_start() == {changed}
+    assert (await org.client.delete(f"{ENDPOINTS}/{first['id']}")).status_code == 204
+    assert await stored_after_a_start() == set()
+
+
+MEANWHILE: dict[str, tuple[Row, Row]] = {
+    "another config, for a new name": ({"name": "orders"}, {"config": "3.0.3"}),
+    "another name, for a new config": ({"config": "3.0.3"}, {"name": "orders"}),
+    "another config, for a new one": ({"config": "3.0.3"}, {"config": "3.0.2"}),
+}
+
+
+@pytest.mark.parametrize(("change", "meanwhile"), MEANWHILE.values(), ids=MEANWHILE)
+async def test_a_change_does_not_take_back_what_was_changed_meanwhile(
+    org: Org, service: Service, monkeypatch: pytest.MonkeyPatch, change: Row, meanwhile: Row
+) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    change, meanwhile = (
+        {key: config_of(service, value) if key == "config" else value for key, value in body.items()}
+        for body in (change, meanwhile)
+    )
+    others: list[Row] = []
+    check = manage_endpoints.checked_endpoint
+
+    async def checked_while_another_changes(*given: Any) -> Any:
+        monkeypatch.undo()
+        others.append(answered(await org.client.put(path, json=meanwhile)))
+        return await check(*given)
+
+    monkeypatch.setattr(manage_endpoints, "checked_endpoint", checked_while_another_changes)
+    error = refused(await org.client.put(path, json=change), 409, "conflict")
+    assert "was changed meanwhile" in error["message"]
+    assert answered(await org.client.get(path)) == others[0]
+    assert others[0]["version"] == endpoint["version"] + ("config" in meanwhile)
+    answered(await org.client.put(path, json=change))
+
+
+async def test_a_discovery_does_not_take_back_what_was_accepted_meanwhile(
+    org: Org, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = await made(org, service)
+    path = f"{ENDPOINTS}/{endpoint['id']}"
+    accepted: list[Row] = []
+    ask = ServiceEndpoint.discover
+
+    async def asked_before_another(asked: ServiceEndpoint) -> Discovery:
+        monkeypatch.undo()
+        found = await ask(asked)
+        service.tools = [listed("get_order", "Another.", order_id="integer"), listed("new")]
+        accepted.append(answered(await org.client.post(f"{path}/discover", json={"accept": True})))
+        return found
+
+    monkeypatch.setattr(ServiceEndpoint, "discover", asked_before_another)
+    error = refused(await org.client.post(f"{path}/discover"), 409, "conflict")
+    assert "was changed meanwhile; discover its tools again" in error["message"]
+    now = answered(await org.client.get(path))
+    assert (now["version"], now["tools"], now["drifted"]) == (accepted[0]["version"], 2, 0)
+    # Whoever registers or changes an endpoint is told of it as it is: that was done.
+    monkeypatch.setattr(ServiceEndpoint, "discover", asked_before_another)
+    changed = answered(await org.client.put(path, json={"config": config_of(service, "3.0.3")}))
+    assert (changed["tools"], changed["drifted"]) == (2, 0)
+
+
+async def test_what_was_found_on_an_endpoint_is_stored_one_after_the_other(
+    org: Org, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = await made(org, service)
+    store, storing, most = discover_endpoint._store, 0, 0
+
+    async def counted(*given: Any) -> None:
+        nonlocal storing, most
+        storing += 1
+        most = max(most, storing)
+        await store(*given)
+        storing -= 1
+
+    monkeypatch.setattr(discover_endpoint, "_store", counted)
+    path = f"{ENDPOINTS}/{endpoint['id']}/discover"
+    for response in await asyncio.gather(*(org.client.post(path) for _ in range(8))):
+        answered(response)
+    assert most == 1
+    assert endpoint["id"] not in discover_endpoint._storing
 
 
 async def test_runs_of_an_agent_whose_tool_drifted_are_refused(org: Org, service: Service) -> None:

@@ -111,6 +111,8 @@ class EndpointValues:
     #: What the config's `env_vars` name: values by the credentials' names, and by the variables'.
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: All credentials that are in the above, by their names: what it says must have none of them.
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 #: Makes the endpoints of one type. Raises HopFailed where this server cannot.

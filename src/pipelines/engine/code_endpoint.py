@@ -114,7 +114,7 @@ class CodeEndpoint:
 
     async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
         ready = await self._made_ready()
-        self._check(tool, arguments)
+        await asyncio.to_thread(self._check, tool, arguments)  # both may be large
         message: JsonObject = {
             "kind": "call",
             "file": tool.call["file"],

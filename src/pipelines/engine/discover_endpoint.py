@@ -1,12 +1,14 @@
 """Discovery: asking an endpoint for its tools, and storing what is new, changed or gone."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from pipelines.core.endpoint_drift import DiscoveryOutcome, KnownTool, compared
 from pipelines.core.fair_slots import Place
+from pipelines.core.hidden_discovery import hidden_discovery
 from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.live_tools import Discovery, HopFailed
 from pipelines.engine.make_endpoint import asked_once
@@ -22,6 +24,8 @@ MOST_TOOLS = 10_000
 MOST_TOLD = 100  # of the tools that differ
 MOST_NOTES = 200
 LONGEST_ERROR = 2_000
+#: By endpoint, for as long as somebody stores what was found on it: one after the other.
+_storing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 class Discovered(NamedTuple):
@@ -37,22 +41,25 @@ class Discovered(NamedTuple):
 
 
 async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) -> Discovered:
-    """Raises HopFailed, with the reason kept at the endpoint; its tools are then as they were."""
+    """Raises HopFailed, with the reason kept at the endpoint; its tools are then as they were. Raises
+    Conflict where the endpoint was changed, or other tools of it accepted, since it was read."""
+    found = await _asked(platform, endpoint)
+    async with _storing.setdefault(endpoint.id, asyncio.Lock()):
+        known = await platform.database.read(lambda connection: _all_tools(connection, endpoint.id))
+        outcome = await asyncio.to_thread(compared, known, found.tools, accept=accept)  # hashes all of them
+        await _store(platform, endpoint, outcome, found.notes)
+    return Discovered(outcome)
+
+
+async def _asked(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
     try:
-        found = await _ask(platform, endpoint)
+        return await _ask(platform, endpoint)
     except HopFailed as failed:
-        error = failed.message.replace("\0", "\N{REPLACEMENT CHARACTER}")[
-            :LONGEST_ERROR
-        ]  # Postgres takes none
+        error = failed.message.replace("\0", "\N{REPLACEMENT CHARACTER}")  # Postgres takes none
         await platform.database.write(
-            partial(tool_endpoints.fail_discovery, endpoint_id=endpoint.id, error=error)
+            partial(tool_endpoints.fail_discovery, endpoint_id=endpoint.id, error=error[:LONGEST_ERROR])
         )
         raise
-    known = await platform.database.read(lambda connection: _all_tools(connection, endpoint.id))
-    outcome = await asyncio.to_thread(compared, known, found.tools, accept=accept)  # hashes all of them
-    await _check_is_same(platform, endpoint)
-    await _store(platform, endpoint, outcome, found.notes)
-    return Discovered(outcome)
 
 
 async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
@@ -60,6 +67,7 @@ async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
         try:
             async with asyncio.timeout(DISCOVERY_S), asked_once(platform, endpoint) as asked:
                 found = await asked.live.discover()
+                found = await asyncio.to_thread(hidden_discovery, found, asked.redaction)
         except TimeoutError:
             raise HopFailed(f"The tools were not found within {DISCOVERY_S:.0f} s.") from None
     if len(found.tools) > MOST_TOOLS:
@@ -78,27 +86,19 @@ def _all_tools(connection: Connection, endpoint_id: str) -> dict[str, KnownTool]
             return found
 
 
-async def _check_is_same(platform: Platform, endpoint: ToolEndpoint) -> None:
-    """What was found on an endpoint that is another by now says nothing about that."""
-    now = await platform.database.read(
-        lambda connection: tool_endpoints.endpoint_by_id(connection, endpoint.org_id, endpoint.id)
-    )
-    if now is None or (now.config, now.content_hash, now.auth) != (
-        *(endpoint.config, endpoint.content_hash, endpoint.auth),
-    ):
-        raise Conflict(f"Tool endpoint `{endpoint.name}` was changed meanwhile; discover its tools again.")
-
-
 async def _store(
     platform: Platform, endpoint: ToolEndpoint, outcome: DiscoveryOutcome, notes: Sequence[str]
 ) -> None:
     """In slices: everybody waits for the one writer. The endpoint is the last, and says that all is there."""
-    database = platform.database
-    for tools in await asyncio.to_thread(lambda: [*_slices(outcome.stored)]):  # their size is of their text
-        await database.write_part(partial(tool_endpoints.store_tools, endpoint_id=endpoint.id, tools=tools))
+    parts: list[Callable[[Connection], None]] = [
+        partial(tool_endpoints.store_tools, endpoint_id=endpoint.id, tools=tools)
+        for tools in await asyncio.to_thread(lambda: [*_slices(outcome.stored)])  # sized by their text
+    ]
     for start in range(0, len(outcome.removed), SLICE_ROWS):
         names = outcome.removed[start : start + SLICE_ROWS]
-        await database.write_part(partial(tool_endpoints.remove_tools, endpoint_id=endpoint.id, names=names))
+        parts.append(partial(tool_endpoints.remove_tools, endpoint_id=endpoint.id, names=names))
+    for part in parts:
+        await platform.database.write_part(partial(_if_same, endpoint=endpoint, write=part))
     end = partial(
         tool_endpoints.end_discovery,
         endpoint_id=endpoint.id,
@@ -106,7 +106,15 @@ async def _store(
         is_changed=outcome.is_changed,
         now=platform.now(),
     )
-    await database.write(end)
+    await platform.database.write(partial(_if_same, endpoint=endpoint, write=end))
+
+
+def _if_same(connection: Connection, endpoint: ToolEndpoint, write: Callable[[Connection], None]) -> None:
+    """What was found on an endpoint that is another by now says nothing about that; and what was found before
+    somebody accepted its tools would take that back."""
+    if not tool_endpoints.hold_endpoint(connection, endpoint.org_id, endpoint.id, version=endpoint.version):
+        raise Conflict(f"Tool endpoint `{endpoint.name}` was changed meanwhile; discover its tools again.")
+    write(connection)
 
 
 def _slices(tools: Sequence[KnownTool]) -> Iterator[list[KnownTool]]:

@@ -35,6 +35,7 @@ async def open_endpoint(platform: Platform, endpoint: ToolEndpoint) -> OpenedEnd
         auth_headers=auth_headers(endpoint.auth, opened),
         secrets={credential: opened[credential] for credential in variables.values()},
         variables={variable: opened[credential] for variable, credential in variables.items()},
+        credentials=opened,
     )
     return OpenedEndpoint(values, Redaction(opened))
 

@@ -18,7 +18,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.endpoint_bindings import agents_bound_to
 from pipelines.storage.texts import Text
 from pipelines.storage.tool_endpoints import CountedEndpoint, ToolEndpoint
-from pipelines.wire.errors import EndpointBound, NotFound
+from pipelines.wire.errors import Conflict, EndpointBound, NotFound
 
 
 async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> CountedEndpoint:
@@ -39,12 +39,17 @@ async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> 
         updated_at=now,
     )
     await _store_content(platform, content)
-    if not await platform.database.write(partial(tool_endpoints.add_endpoint, endpoint=endpoint)):
-        raise Refused([name_taken(definition.name)], WHAT)
-    await _keep_content(platform, content)
-    with suppress(HopFailed):  # kept at the endpoint, which is answered with
+    await platform.database.write(partial(_add, endpoint=endpoint))
+    # Why it failed is kept at the endpoint, which is answered with; where somebody was faster, theirs stands.
+    with suppress(HopFailed, Conflict):
         await discover(platform, endpoint, accept=False)
     return await find_counted(platform, org_id, endpoint.id)
+
+
+def _add(connection: Connection, endpoint: ToolEndpoint) -> None:
+    if not tool_endpoints.add_endpoint(connection, endpoint):
+        raise Refused([name_taken(endpoint.name)], WHAT)
+    _keep_content(connection, endpoint)
 
 
 async def change_endpoint(
@@ -64,15 +69,12 @@ async def change_endpoint(
         auth=definition.auth,
         updated_at=platform.now(),
     )
-    is_other = (changed.config, changed.content_hash, changed.auth) != (
-        *(before.config, before.content_hash, before.auth),
-    )
+    is_other = _asked_for(replace(changed, name=before.name)) != _asked_for(before)
     stored = await platform.database.write(
         partial(_change, before=before, changed=changed, is_other=is_other)
     )
-    await _keep_content(platform, content)
     if is_other:
-        with suppress(HopFailed):
+        with suppress(HopFailed, Conflict):
             await discover(platform, stored, accept=False)
     return await find_counted(platform, org_id, endpoint_id)
 
@@ -84,13 +86,22 @@ def _change(
     now = tool_endpoints.endpoint_by_id(connection, before.org_id, before.id) if held else None
     if now is None:
         raise NotFound(f"There is no tool endpoint {before.id}.")
+    if _asked_for(now) != _asked_for(before):  # what was not given would be taken back
+        raise Conflict(f"Tool endpoint `{now.name}` was changed meanwhile; look at it, and change it again.")
     if changed.name != now.name:
         if tool_endpoints.endpoint_by_name(connection, before.org_id, changed.name) is not None:
             raise Refused([name_taken(changed.name)], WHAT)
         _refuse_bound(connection, now, "renamed", by_name_only=True)
     stored = replace(changed, version=now.version + (1 if is_other else 0))
     tool_endpoints.change_endpoint(connection, stored)
+    _let_go_of_content(connection, now, stored.updated_at)
+    _keep_content(connection, stored)  # may be the same
     return stored
+
+
+def _asked_for(endpoint: ToolEndpoint) -> tuple[object, ...]:
+    """All of it that a request can change."""
+    return endpoint.name, endpoint.config, endpoint.content_hash, endpoint.auth
 
 
 async def delete_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> None:
@@ -104,7 +115,9 @@ async def delete_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> 
             raise NotFound(f"There is no tool endpoint {endpoint_id}.")
         _refuse_bound(connection, endpoint, "deleted")
         tool_endpoints.delete_endpoint(connection, endpoint_id)
+        _let_go_of_content(connection, endpoint, now)
 
+    now = platform.now()
     await platform.database.write(delete)
 
 
@@ -175,6 +188,12 @@ async def _store_content(platform: Platform, content: Text | None) -> None:
             await platform.database.write_part(partial(texts.add_parts, parts=parts, now=now))
 
 
-async def _keep_content(platform: Platform, content: Text | None) -> None:
-    if content is not None:
-        await platform.database.write_part(partial(texts.keep_texts, hashes=[content.hash]))
+def _keep_content(connection: Connection, endpoint: ToolEndpoint) -> None:
+    if endpoint.content_hash is not None:
+        texts.keep_texts(connection, [endpoint.content_hash])
+
+
+def _let_go_of_content(connection: Connection, endpoint: ToolEndpoint, now: str) -> None:
+    """Removed at a later start, unless another endpoint has the same."""
+    if endpoint.content_hash is not None:
+        texts.let_go_of_texts(connection, [endpoint.content_hash], now=now)

@@ -1,22 +1,20 @@
 """Keeping an endpoint's secrets out of what its server says."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
+from pipelines.core.hidden_discovery import hidden_discovery
 from pipelines.core.json_text import Json, dumps, loads_own
-from pipelines.core.live_tools import Discovery, FoundTool, HopFailed, LiveReply
+from pipelines.core.live_tools import Discovery, HopFailed, LiveReply
 from pipelines.core.redaction import Redaction
 
 
 class Masking:
     """A server may repeat what it was sent, in an error or an answer: a name is put in its place."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        # The whole of "Bearer x", and x by itself.
-        values = {part for value in secrets for part in (value, value.rpartition(" ")[2]) if part}
-        self._redaction = Redaction(
-            {f"of the endpoint {number}": each for number, each in enumerate(values, 1)}
-        )
+    def __init__(self, credentials: Mapping[str, str]) -> None:
+        """Values by their names. The same names as when tools are stored: fingerprints are compared."""
+        self._redaction = Redaction(credentials)
 
     def text(self, text: str) -> str:
         return self._redaction.text(text)
@@ -32,20 +30,7 @@ class Masking:
         return reply._replace(response=response, notes=tuple(map(self.text, reply.notes)))
 
     def discovery(self, found: Discovery) -> Discovery:
-        tools = tuple(map(self._tool, found.tools))
-        return Discovery(tools=tools, notes=tuple(map(self.text, found.notes)))
-
-    def _tool(self, tool: FoundTool) -> FoundTool:
-        schemas = self._json([tool.input_schema, tool.output_schema])
-        assert isinstance(schemas, list)
-        given, output = schemas
-        return FoundTool(
-            name=tool.name,
-            description=self.text(tool.description),
-            input_schema=given if isinstance(given, dict) else {},
-            output_schema=output if isinstance(output, dict) else None,
-            call=tool.call,
-        )
+        return hidden_discovery(found, self._redaction)
 
     def _has_secret(self, value: Json) -> bool:
         if not self._redaction:

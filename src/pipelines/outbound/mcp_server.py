@@ -45,6 +45,7 @@ def mcp_server_endpoint(
     auth_headers: Mapping[str, str],
     policy: AddressPolicy,
     variables: Mapping[str, str] | None = None,
+    credentials: Mapping[str, str] | None = None,
     open_pipes: OpenPipes | None = None,
     resolver: Resolver = system_resolver,
     tls: ssl.SSLContext | None = None,
@@ -52,8 +53,9 @@ def mcp_server_endpoint(
     idle_s: float = IDLE_S,
     tools_changed: Callable[[], None] | None = None,
 ) -> "McpServerEndpoint":
-    """`variables` are the values of a command's `env_vars`; `open_pipes` starts it (None: not allowed here);
-    `tools_changed` is called when the server says that its list of tools is another."""
+    """`variables` are the values of a command's `env_vars`; `credentials`, by their names, are hidden in what
+    the server says; `open_pipes` starts a command (None: not allowed here); `tools_changed` is called when
+    the server says that its list of tools is another."""
     url = config.get("url")
     target = McpTarget(
         urls=urls_of(url) if isinstance(url, str) else (),
@@ -64,7 +66,13 @@ def mcp_server_endpoint(
         tls=tls,
         open_pipes=open_pipes,
     )
-    return McpServerEndpoint(target, longest_s=longest_s, idle_s=idle_s, tools_changed=tools_changed)
+    return McpServerEndpoint(
+        target,
+        masking=Masking(credentials or {}),
+        longest_s=longest_s,
+        idle_s=idle_s,
+        tools_changed=tools_changed,
+    )
 
 
 class McpServerEndpoint:
@@ -74,12 +82,12 @@ class McpServerEndpoint:
         self,
         target: McpTarget,
         *,
+        masking: Masking,
         longest_s: float = LONGEST_HOP_S,
         idle_s: float = IDLE_S,
         tools_changed: Callable[[], None] | None = None,
     ) -> None:
-        variables = target.command.variables if target.command else {}
-        self._masking = Masking([*target.headers.values(), *variables.values()])
+        self._masking = masking
         self._pool = PooledSession(target, self._hear_of_change)
         self._longest_s = longest_s
         self._idle_s = idle_s

@@ -39,6 +39,7 @@ def endpoint_makers(
             auth_headers=given.auth_headers,
             policy=policy,
             variables=given.variables,
+            credentials=given.credentials,
             open_pipes=open_pipes,
         )
 

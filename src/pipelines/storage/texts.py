@@ -1,7 +1,8 @@
 """Texts that may be large, seeds and worlds: each is kept once, named by its content, in parts.
 
 A part is one short write, and all parts are there before a task refers to the text. It is loose until
-somewhat later: what an upload that was cut off leaves behind is found by that, and removed at a start.
+somewhat later: what an upload that was cut off leaves behind is found by that, and removed at a start. So is
+what a tool endpoint that was changed or deleted no longer needs.
 """
 
 import hashlib
@@ -64,12 +65,7 @@ def missing_texts(connection: Connection, hashes: Iterable[str]) -> set[str]:
 def add_parts(connection: Connection, parts: Iterable[Part], *, now: str) -> None:
     """Twice is as good as once: an upload that was cut off is sent again."""
     ordered = sorted(parts)  # two nodes that store the same texts wait for each other in one order
-    insert_many(
-        connection,
-        "INSERT INTO loose_texts (hash, since) VALUES",
-        [(name, now) for name in sorted({part.hash for part in ordered})],
-        "ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
-    )
+    let_go_of_texts(connection, {part.hash for part in ordered}, now=now)
     insert_many(
         connection,
         "INSERT INTO texts (hash, number, body) VALUES",
@@ -122,6 +118,16 @@ def texts_in_use(connection: Connection, hashes: Sequence[str]) -> set[str]:
 def keep_texts(connection: Connection, hashes: Sequence[str]) -> None:
     """Something refers to them now."""
     connection.execute(f"DELETE FROM loose_texts WHERE hash IN {in_list(hashes)}", hashes)
+
+
+def let_go_of_texts(connection: Connection, hashes: Iterable[str], *, now: str) -> None:
+    """Perhaps nothing refers to them any more, or not yet: that is looked up before they are removed."""
+    insert_many(
+        connection,
+        "INSERT INTO loose_texts (hash, since) VALUES",
+        [(name, now) for name in sorted(set(hashes))],
+        "ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
+    )
 
 
 def remove_texts(connection: Connection, hashes: Sequence[str], *, before: str) -> None:

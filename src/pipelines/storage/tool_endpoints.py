@@ -98,11 +98,15 @@ def change_endpoint(connection: Connection, endpoint: ToolEndpoint) -> None:
     )
 
 
-def hold_endpoint(connection: Connection, org_id: int, endpoint_id: str) -> bool:
-    """Whether it is there, and stays as it is for others until this transaction ends."""
+def hold_endpoint(
+    connection: Connection, org_id: int, endpoint_id: str, *, version: int | None = None
+) -> bool:
+    """Whether it is there, in this version where one is given, and stays as it is for others until this
+    transaction ends."""
     held = connection.execute(
-        "UPDATE tool_endpoints SET version = version WHERE endpoint_id = ? AND org_id = ?",
-        (endpoint_id, org_id),
+        "UPDATE tool_endpoints SET version = version WHERE endpoint_id = ? AND org_id = ?"
+        " AND version = COALESCE(?, version)",
+        (endpoint_id, org_id, version),
     )
     return held.rowcount == 1
 
