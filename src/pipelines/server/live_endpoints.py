@@ -40,6 +40,7 @@ def endpoint_makers(
             policy=policy,
             variables=given.variables,
             open_pipes=open_pipes,
+            org_id=given.org_id,
         )
 
     def code(given: EndpointValues) -> LiveEndpoint:
