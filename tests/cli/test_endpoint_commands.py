@@ -169,6 +169,14 @@ WRONG: dict[str, tuple[Row, str]] = {
     "a base of MCP": ({"mcp": "http://a", "base_url": "http://b"}, "--base-url goes with --openapi"),
     "hosts of MCP": ({"mcp": "http://a", "allow_hosts": ("b",)}, "--allow-host goes with --code"),
     "a bearer of code": ({"code": Path("f.py"), "bearer": "K"}, "by --env"),
+    "a bearer of a program": (
+        {"mcp_command": "python", "bearer": "K"},
+        "a program gets credentials by --env",
+    ),
+    "variables of a URL": ({"mcp": "http://a", "env": ("A=B",)}, "--env goes with --code or --mcp-command"),
+    "hosts of a program": ({"mcp_command": "python", "allow_hosts": ("b",)}, "--allow-host goes with --code"),
+    "an open quote": ({"mcp_command": "python 'x"}, "as in a shell"),
+    "no words": ({"mcp_command": " "}, "as in a shell"),
     "both ways": ({"mcp": "http://a", "bearer": "K", "api_key_header": "X=K"}, "not both"),
     "no pair": ({"mcp": "http://a", "api_key_header": "X"}, "HEADER=CREDENTIAL"),
     "no file": ({"openapi": "gone.yaml", "base_url": "http://a"}, "gone.yaml"),
@@ -180,6 +188,20 @@ def test_what_does_not_go_together_is_told(given: Row, told: str) -> None:
     with pytest.raises(Stopped) as stopped:
         body_of(Given(name="x", **given))
     assert told in stopped.value.message
+
+
+def test_what_is_sent_for_an_mcp_server_that_is_a_program() -> None:
+    command = "/env/bin/python -m 'my server'"
+    assert body_of(Given(name="time", mcp_command=command, env=("TOKEN=TIME_KEY",))) == {
+        "name": "time",
+        "type": "mcp_server",
+        "config": {
+            "command": "/env/bin/python",
+            "args": ["-m", "my server"],
+            "env_vars": {"TOKEN": "TIME_KEY"},
+        },
+        "auth": None,
+    }
 
 
 def test_what_is_sent_for_code(tmp_path: Path) -> None:

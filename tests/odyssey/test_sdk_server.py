@@ -222,6 +222,26 @@ def test_what_is_sent_for_endpoints_with_a_url() -> None:
         tool_endpoints.create_mcp(name="c", url="https://c", bearer="A", api_key_header={"X": "B"})
 
 
+def test_what_is_sent_for_an_mcp_server_that_is_a_program() -> None:
+    with scripted(Reply(201, {"id": "1"})) as server:
+        tool_endpoints.create_mcp(
+            name="time",
+            command="python3",
+            args=["-m", "server"],
+            env_vars={"TOKEN": "TIME_KEY"},
+            server_url=server.url,
+            api_key="k",
+        )
+    config = {"command": "python3", "args": ["-m", "server"], "env_vars": {"TOKEN": "TIME_KEY"}}
+    assert server.asked[0].body == {"name": "time", "type": "mcp_server", "config": config, "auth": None}
+    with pytest.raises(ValueError, match="give url or command"):
+        tool_endpoints.create_mcp(name="time", url="https://c", command="python3")
+    with pytest.raises(ValueError, match="give url or command"):
+        tool_endpoints.create_mcp(name="time")
+    with pytest.raises(ValueError, match="go with command"):
+        tool_endpoints.create_mcp(name="time", url="https://c", args=["-m"])
+
+
 def test_what_is_sent_for_code() -> None:
     made = Reply(201, {"id": 1})
     with scripted(made) as server:

@@ -53,11 +53,17 @@ def call(request: dict) -> None:
             "uid": os.getuid(),
         }
         answer(request, text(json.dumps(found)))
+    elif name == "waits":
+        waiting.append(request)
+    elif name == "goes_on":
+        for each in [*waiting, request]:
+            answer(each, text("went on"))
     elif name == "count":
         answer(request, text(str(counted)))
 
 
 counted = 0
+waiting: list[dict] = []
 print("ready", file=sys.stderr)
 for line in sys.stdin:
     message = json.loads(line)

@@ -206,3 +206,57 @@ async def test_a_program_that_is_not_there_is_told(held):
     with pytest.raises(HopFailed, match="No such file or directory: 'no-such-program'"):
         await called.discover()
     await called.close()
+
+
+def programs(held: HeldCommands, *orgs: int) -> list[McpServerEndpoint]:
+    return [made(held.open, "python3", "/env/server.py", org_id=org_id) for org_id in orgs]
+
+
+async def asked(called: McpServerEndpoint, name: str) -> Any:
+    return (await called.call(named(name), {})).response
+
+
+async def in_use(called: McpServerEndpoint) -> "asyncio.Task[Any]":
+    """A call that its program has heard of, and answers once it is told to go on."""
+    waits = asyncio.create_task(asked(called, "waits"))
+    while await asked(called, "count") < "2":
+        pass
+    return waits
+
+
+async def test_the_program_that_nobody_called_for_longest_is_ended_for_another(held):
+    first, second, third = called = programs(held, 1, 2, 3)
+    assert [await asked(each, "count") for each in called] == ["1", "1", "1"]
+    assert len(running()) == 2
+    assert await asked(second, "count") == "2", "it was left alone"
+    assert await asked(first, "count") == "1", "it was started again, in place of the third"
+    assert await asked(second, "count") == "3"
+    assert [tool.name for tool in (await third.discover()).tools] == ["echo"]
+    for each in called:
+        await each.close()
+    assert running() == []
+
+
+async def test_no_program_is_ended_that_is_being_called_and_who_comes_is_told_at_once(held):
+    *busy, third = programs(held, 1, 2, 3)
+    waiting = [await in_use(each) for each in busy]
+    with pytest.raises(HopFailed, match=r"this server has 2 programs running.* call again in a moment, or"):
+        await third.call(named("echo"), {})
+    assert [await asked(each, "goes_on") for each in busy] == ["went on"] * 2
+    assert await asyncio.gather(*waiting) == ["went on"] * 2
+    assert await asked(third, "count") == "1"
+    for each in [*busy, third]:
+        await each.close()
+
+
+async def test_an_org_has_half_of_the_programs_and_the_rest_is_for_others(held):
+    mine, more_of_mine, anothers = called = programs(held, 1, 1, 2)
+    waits = await in_use(mine)
+    with pytest.raises(HopFailed, match="your org has 1 programs running"):
+        await more_of_mine.discover()
+    assert await asked(anothers, "count") == "1"
+    assert await asked(mine, "goes_on") == await waits == "went on"
+    assert await asked(more_of_mine, "count") == "1"
+    assert await asked(anothers, "count") == "2", "the org's own was ended"
+    for each in called:
+        await each.close()

@@ -13,7 +13,7 @@ from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.server.live_endpoints import endpoint_makers
 
 
-async def _given(variables: dict[str, str]) -> Any:
+async def _given(variables: dict[str, str]) -> Command:
     """What a program is started with, by the variables and credentials of its endpoint."""
     started: list[Command] = []
 
@@ -32,14 +32,18 @@ async def _given(variables: dict[str, str]) -> Any:
         commands=cast(Any, Commands()),
     )
     values = EndpointValues(
-        endpoint_id="x", org_id=1, version=1, config={"command": "x"}, secrets=secrets, variables=variables
+        endpoint_id="x", org_id=7, version=1, config={"command": "x"}, secrets=secrets, variables=variables
     )
     made = makers["mcp_server"](values)
     with pytest.raises(HopFailed, match="did not begin: seen"):
         await made.discover()
     await made.close()
-    return dict(started[0].variables)
+    return started[0]
 
 
 def test_a_program_gets_its_variables_by_their_own_names() -> None:
-    assert asyncio.run(_given({"TOKEN": "value-4711"})) == {"TOKEN": "value-4711"}
+    assert asyncio.run(_given({"TOKEN": "value-4711"})).variables == {"TOKEN": "value-4711"}
+
+
+def test_a_program_runs_for_the_org_of_its_endpoint() -> None:
+    assert asyncio.run(_given({})).org_id == 7

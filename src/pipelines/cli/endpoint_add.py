@@ -1,5 +1,6 @@
 """`pipelines endpoints add`: what was given becomes one request, and its outcome is printed."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from pipelines.cli.endpoint_report import DISCOVERY_S, ENDPOINTS, find_endpoint,
 from pipelines.cli.files import read_text, stop
 
 Body = dict[str, Any]
-KINDS = ("--openapi", "--mcp", "--code")
+KINDS = ("--openapi", "--mcp", "--mcp-command", "--code")
+IN_SANDBOX = ("--mcp-command", "--code")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +20,7 @@ class Given:
     openapi: str | None = None  # a file, or a URL
     base_url: str | None = None
     mcp: str | None = None
+    mcp_command: str | None = None
     code: Path | None = None
     functions: tuple[str, ...] = ()
     requirements: Path | None = None
@@ -39,7 +42,8 @@ def add_endpoint(server: Server, given: Given, *, replace: bool, as_json: bool) 
 
 def body_of(given: Given) -> Body:
     """The request, or a message about what does not go together."""
-    kinds = [kind for kind, value in zip(KINDS, (given.openapi, given.mcp, given.code), strict=True) if value]
+    values = (given.openapi, given.mcp, given.mcp_command, given.code)
+    kinds = [kind for kind, value in zip(KINDS, values, strict=True) if value]
     if len(kinds) != 1:
         found = f"not {' and '.join(kinds)}" if kinds else "what the endpoint is"
         stop(f"Give one of {', '.join(KINDS)}: {found}.")
@@ -55,15 +59,17 @@ def _refuse_what_does_not_fit(given: Given, kind: str) -> None:
         "--function": given.functions,
         "--requirements": given.requirements,
         "--allow-host": given.allow_hosts,
-        "--env": given.env,
     }
     for option, value in code_only.items():
         if value and kind != "--code":
             stop(f"{option} goes with --code, not with {kind}.")
+    if given.env and kind not in IN_SANDBOX:
+        stop(f"--env goes with --code or --mcp-command, not with {kind}.")
     if given.base_url is not None and kind != "--openapi":
         stop(f"--base-url goes with --openapi, not with {kind}.")
-    if (given.bearer or given.api_key_header) and kind == "--code":
-        stop("--bearer and --api-key-header are for services with a URL; code gets credentials by --env.")
+    if (given.bearer or given.api_key_header) and kind in IN_SANDBOX:
+        what = "code" if kind == "--code" else "a program"
+        stop(f"--bearer and --api-key-header are for services with a URL; {what} gets credentials by --env.")
 
 
 def _openapi(given: Given) -> tuple[str, Body]:
@@ -79,6 +85,14 @@ def _mcp(given: Given) -> tuple[str, Body]:
     return "mcp_server", {"url": given.mcp}
 
 
+def _mcp_command(given: Given) -> tuple[str, Body]:
+    try:
+        command, *args = shlex.split(str(given.mcp_command))
+    except ValueError:  # no words, or a quote that is not closed
+        stop("--mcp-command is written as in a shell, such as 'python -m server', with every quote closed.")
+    return "mcp_server", {"command": command, "args": args, "env_vars": _variables(given)}
+
+
 def _code(given: Given) -> tuple[str, Body]:
     assert given.code is not None
     listed = read_text(given.requirements).splitlines() if given.requirements is not None else []
@@ -89,9 +103,13 @@ def _code(given: Given) -> tuple[str, Body]:
         "requirements": [
             line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")
         ],
-        "env_vars": dict(_pair("--env", each, "VAR=CREDENTIAL") for each in given.env),
+        "env_vars": _variables(given),
         "allow_hosts": [*given.allow_hosts],
     }
+
+
+def _variables(given: Given) -> dict[str, str]:
+    return dict(_pair("--env", each, "VAR=CREDENTIAL") for each in given.env)
 
 
 def _auth(given: Given) -> Body | None:
@@ -112,4 +130,4 @@ def _pair(option: str, text: str, shape: str) -> tuple[str, str]:
     return before, after
 
 
-_READERS = {"--openapi": _openapi, "--mcp": _mcp, "--code": _code}
+_READERS = {"--openapi": _openapi, "--mcp": _mcp, "--mcp-command": _mcp_command, "--code": _code}

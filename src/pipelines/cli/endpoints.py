@@ -23,6 +23,10 @@ def add(
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="With --openapi: where the service answers.")] = None,
     mcp: Annotated[str | None, typer.Option(metavar="URL", help="An MCP server over HTTP.")] = None,
+    mcp_command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="An MCP server that is a program, started in the sandbox."),
+    ] = None,
     code: Annotated[
         Path | None, typer.Option(metavar="FILE.py", help="Python functions, run in the sandbox.")
     ] = None,
@@ -37,7 +41,7 @@ def add(
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option(metavar="VAR=CREDENTIAL", help="With --code: a variable from a credential. Repeatable."),
+        typer.Option(metavar="VAR=CREDENTIAL", help="Of code or a program: a variable from a credential."),
     ] = None,
     bearer: Annotated[
         str | None, typer.Option(metavar="CREDENTIAL", help="Send this credential as a bearer token.")
@@ -53,7 +57,7 @@ def add(
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Register an endpoint and find its tools. Give one of --openapi, --mcp and --code."""
+    """Register an endpoint and find its tools. Give --openapi, --mcp, --mcp-command or --code."""
     from pipelines.cli.client import Server
     from pipelines.cli.endpoint_add import Given, add_endpoint
 
@@ -62,6 +66,7 @@ def add(
         openapi=openapi,
         base_url=base_url,
         mcp=mcp,
+        mcp_command=mcp_command,
         code=code,
         functions=tuple(function or ()),
         requirements=requirements,

@@ -1,6 +1,6 @@
 """Tool endpoints with a URL from Python, their tools asked for, and one of them called by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -51,19 +51,33 @@ def create_openapi(
 def create_mcp(
     *,
     name: str,
-    url: str,
+    url: str | None = None,
+    command: str | None = None,
+    args: Sequence[str] = (),
+    env_vars: Mapping[str, str] | None = None,
     bearer: str | None = None,
     api_key_header: Mapping[str, str] | None = None,
     org_id: int | None = None,
     api_key: str | None = None,
     server_url: str | None = None,
 ) -> Row:
-    """Register an MCP server that speaks streamable HTTP at `url`; the rest is as in `create_openapi`.
+    """Register an MCP server: one that speaks streamable HTTP at `url`, or a program of the server's folder.
 
-    create_mcp(name="calendar", url="https://mcp.example.com/mcp", bearer="CALENDAR_KEY")
+        create_mcp(name="calendar", url="https://mcp.example.com/mcp", bearer="CALENDAR_KEY")
+        create_mcp(name="time", command="/env/time/bin/python", args=["-m", "mcp_server_time"])
+
+    A program is started in the sandbox, with `env_vars` from org credentials, as `{"TOKEN": "TIME_KEY"}`. The
+    rest is as in `create_openapi`.
     """
+    if (url is None) == (command is None):
+        raise ValueError("give url or command: a server that runs, or the program that is one")
+    if command is None and (args or env_vars):
+        raise ValueError("args and env_vars go with command, not with url")
+    config: Row = {"url": url}
+    if command is not None:
+        config = {"command": command, "args": list(args), "env_vars": dict(env_vars or {})}
     auth = _auth(bearer, api_key_header)
-    body = {"name": name, "type": "mcp_server", "config": {"url": url}, "auth": auth}
+    body = {"name": name, "type": "mcp_server", "config": config, "auth": auth}
     return _posted(Api(api_key=api_key, base_url=server_url), ENDPOINTS, body)
 
 

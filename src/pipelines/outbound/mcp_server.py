@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from pipelines.core.held_commands import OpenPipes
+from pipelines.core.held_commands import OpenPipes, Use
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.core.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
@@ -47,6 +47,7 @@ def mcp_server_endpoint(
     variables: Mapping[str, str] | None = None,
     credentials: Mapping[str, str] | None = None,
     open_pipes: OpenPipes | None = None,
+    org_id: int = 0,
     resolver: Resolver = system_resolver,
     tls: ssl.SSLContext | None = None,
     longest_s: float = LONGEST_HOP_S,
@@ -54,13 +55,13 @@ def mcp_server_endpoint(
     tools_changed: Callable[[], None] | None = None,
 ) -> "McpServerEndpoint":
     """`variables` are the values of a command's `env_vars`; `credentials`, by their names, are hidden in what
-    the server says; `open_pipes` starts a command (None: not allowed here); `tools_changed` is called when
-    the server says that its list of tools is another."""
+    the server says; `open_pipes` starts a command for `org_id` (None: not allowed here); `tools_changed` is
+    called when the server says that its list of tools is another."""
     url = config.get("url")
     target = McpTarget(
         urls=urls_of(url) if isinstance(url, str) else (),
         headers=auth_headers,
-        command=None if isinstance(url, str) else command_of(config, variables or {}),
+        command=None if isinstance(url, str) else command_of(config, variables or {}, org_id),
         policy=policy,
         resolver=resolver,
         tls=tls,
@@ -88,6 +89,7 @@ class McpServerEndpoint:
         tools_changed: Callable[[], None] | None = None,
     ) -> None:
         self._masking = masking
+        self._use = target.command.use if target.command else Use()
         self._pool = PooledSession(target, self._hear_of_change)
         self._longest_s = longest_s
         self._idle_s = idle_s
@@ -98,9 +100,10 @@ class McpServerEndpoint:
 
     async def discover(self) -> Discovery:
         try:
-            async with asyncio.timeout(self._longest_s):
-                listed, notes = await self._listed()
-                session = await self._pool.session()
+            with self._use.lasting():
+                async with asyncio.timeout(self._longest_s):
+                    listed, notes = await self._listed()
+                    session = await self._pool.session()
         except TimeoutError:
             raise HopFailed(f"the MCP server did not list its tools within {self._longest_s:g} s") from None
         # On a thread: schemas may have megabytes.
@@ -128,8 +131,9 @@ class McpServerEndpoint:
             return await session.call_tool(str(name), arguments, tool.input_schema, sent, progressed)
 
         try:
-            async with asyncio.timeout_at(ends) as limit:
-                result = await self._asked(ask, tool)
+            with self._use.lasting():
+                async with asyncio.timeout_at(ends) as limit:
+                    result = await self._asked(ask, tool)
         except TimeoutError:
             raise self._late(exchange, is_all=limit.when() == ends) from None
         return await self._reply(result, exchange.took or MOST_ANSWER_BYTES, tool)  # 0: it came over pipes

@@ -54,12 +54,12 @@ def urls_of(url: str) -> tuple[str, ...]:
     return (url,)
 
 
-def command_of(config: JsonObject, variables: Mapping[str, str]) -> Command | None:
+def command_of(config: JsonObject, variables: Mapping[str, str], org_id: int) -> Command | None:
     command, arguments = config.get("command"), config.get("args")
     if not isinstance(command, str):
         return None
     rest = [str(each) for each in arguments] if isinstance(arguments, list) else []
-    return Command(argv=(command, *rest), variables=variables)
+    return Command(argv=(command, *rest), variables=variables, org_id=org_id)
 
 
 def _is_sendable(name: str, value: str) -> bool:

@@ -7,10 +7,12 @@ network, and beside the system it sees the operator's programs alone: `recipe.EN
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines.core.fair_slots import Place
 from pipelines.core.held_commands import CannotStart, Command
 from pipelines.sandbox.job import CodeJob, CodeOutcome, Entrypoint, Limits
 from pipelines.sandbox.pool import CannotIsolate, SandboxPool
@@ -30,21 +32,27 @@ LONGEST_WORDS = 2_000
 _BRIDGE = Path(__file__).parent / "bridge"
 _READ_BYTES = 64 * 1024
 _ENDS_WITHIN_S = 5.0
+_ELSEWHERE = "or start it elsewhere, with HTTP, and register its url"
 
 
 class HeldCommands:
-    """`folder` holds the programs, and is `/env` inside: what is in its `bin` is found by name."""
+    """`folder` holds the programs, and is `/env` inside: what is in its `bin` is found by name.
+
+    As many run as the pool has places, and of one org half of them. Where there is none for another, the one
+    that nobody has waited for longest is ended; whoever calls its endpoint next starts it again."""
 
     def __init__(self, make_pool: Callable[[], SandboxPool], folder: Path) -> None:
         self._make_pool = make_pool
         self._folder = folder
         self._pool: SandboxPool | None = None
         self._starting = asyncio.Lock()
+        self._held: list[_Held] = []
 
     @asynccontextmanager
     async def open(self, command: Command) -> AsyncIterator["HeldPipes"]:
         """Raises CannotStart."""
         pool = await self._started()
+        self._make_room(pool.at_once, command.org_id)
         connected: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         is_over = asyncio.Event()
 
@@ -53,14 +61,21 @@ class HeldCommands:
                 connected.set_result(connection)
                 await is_over.wait()
 
-        running = asyncio.create_task(pool.run(self._job(command), serve=serve))
+        place = Place(command.org_id)
+        running = asyncio.create_task(pool.run(self._job(command), serve=serve, place=place))
+        held = _Held(command=command, running=running)
+        self._held.append(held)
+        running.add_done_callback(lambda _: self._forget(held))
         first: set[asyncio.Future[Any]] = {running, connected}
         try:
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if not connected.done():
                 raise CannotStart(_told(running.result()))
-            yield HeldPipes(connected.result(), running)
+            with connected.result().dup() as connection:  # the other is closed with the sandbox
+                held.pipes = HeldPipes(connection, running)
+                yield held.pipes
         finally:
+            self._forget(held)
             is_over.set()
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
@@ -79,6 +94,28 @@ class HeldCommands:
                     raise CannotStart(f"programs cannot be isolated here: {error}") from None
                 self._pool = pool
         return self._pool
+
+    def _make_room(self, most: int, org_id: int) -> None:
+        """For one more. Raises CannotStart; waiting would help only by chance."""
+        own = [one for one in self._held if one.command.org_id == org_id]
+        of_org = max(1, most // 2)
+        if len(own) >= of_org:
+            self._end_one(own, f"your org has {of_org} programs running, the most at a time,")
+        elif len(self._held) >= most:
+            self._end_one(self._held, f"this server has {most} programs running, the most at a time,")
+
+    def _end_one(self, among: "list[_Held]", full: str) -> None:
+        idle = [one for one in among if one.pipes is not None and one.command.use.is_idle]
+        if not idle:
+            raise CannotStart(f"{full} and each is being called: call again in a moment, {_ELSEWHERE}")
+        longest = min(idle, key=lambda one: one.command.use.ended)
+        self._forget(longest)
+        assert longest.pipes is not None
+        longest.pipes.end()
+
+    def _forget(self, held: "_Held") -> None:
+        if held in self._held:
+            self._held.remove(held)
 
     def _job(self, command: Command) -> CodeJob:
         return CodeJob(
@@ -111,11 +148,24 @@ class HeldPipes:
         async with self._writing:  # whole messages
             await self._loop.sock_sendall(self._connection, data)
 
+    def end(self) -> None:
+        """At once for whoever reads or writes, so that no message gets to a program that is about to end."""
+        with suppress(OSError):  # it has ended by itself
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._running.cancel()
+
     async def why(self) -> str:
         await asyncio.wait({self._running}, timeout=_ENDS_WITHIN_S)
         if not self._running.done() or self._running.cancelled():
             return "it closed its output"
         return _told(self._running.result())
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Held:
+    command: Command
+    running: "asyncio.Task[CodeOutcome]"
+    pipes: HeldPipes | None = None  # while it starts
 
 
 def _told(outcome: CodeOutcome) -> str:

@@ -41,6 +41,7 @@ def endpoint_makers(
             variables=given.variables,
             credentials=given.credentials,
             open_pipes=open_pipes,
+            org_id=given.org_id,
         )
 
     def code(given: EndpointValues) -> LiveEndpoint:
