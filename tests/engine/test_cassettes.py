@@ -1,6 +1,7 @@
 """Recording and replaying on both databases: what is found, what stays, what a miss says, what is held."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -184,10 +185,105 @@ async def test_a_cassette_is_read_once_for_all_runs_and_memory_is_bounded(databa
     for name in ("staging", "other"):
         await cassettes.record(replace(call(n=1), cassette=name), reply("x" * 900), [])
     await asyncio.gather(*(cassettes.replay(call(REPLAY, run_id=run, n=1)) for run in range(50)))
-    assert reads == 2  # one with its calls, one that says there are no more
+    assert reads == 1
     await cassettes.replay(replace(call(REPLAY, run_id=99, n=1), cassette="other"))
     assert len(cassettes._held) == 1
     assert (await cassettes.replay(call(REPLAY, run_id=3, n=1))).response == "x" * 900
+
+
+async def test_a_run_keeps_to_its_first_call_also_when_the_cassette_had_to_leave_memory(database):
+    cassettes = Cassettes(database, now=lambda: NOW, most_held=1)
+    await cassettes.record(call(n=1), reply("one"), [])
+    await cassettes.record(replace(call(n=1), cassette="other"), reply("another"), [])
+    assert (await cassettes.replay(call(REPLAY, run_id=2, n=1))).response == "one"
+    await cassettes.record(call(n=2), reply("two"), [])
+    await cassettes.replay(replace(call(REPLAY, run_id=3, n=1), cassette="other"))
+    assert len(cassettes._held) == 1
+    with pytest.raises(CassetteMiss, match=r"`n` was 1\."):
+        await cassettes.replay(call(REPLAY, run_id=2, n=2))
+    assert (await cassettes.replay(call(REPLAY, run_id=2, n=1))).response == "one"
+
+
+@pytest.mark.parametrize("mode", [REPLAY, REPLAY_OR_LIVE])
+async def test_a_run_is_told_when_its_cassette_was_replaced_and_is_no_longer_in_memory(database, mode):
+    times = iter(f"2026-05-01T12:00:{second:02}Z" for second in range(60))
+    cassettes = Cassettes(database, now=lambda: next(times), most_held=1)
+    await cassettes.record(replace(call(n=1), cassette="other"), reply("another"), [])
+    await cassettes.record(call(n=1), reply("one"), [])
+    assert (await cassettes.replay(call(mode, run_id=2, n=1))).response == "one"
+    await remove(database)
+    assert (await cassettes.replay(call(mode, run_id=2, n=1))).response == "one"
+    # On SQLite the new one has the id of the old.
+    await cassettes.record(call(n=1), reply("new"), [])
+    assert (await cassettes.replay(call(mode, run_id=4, n=1))).response == "new"
+    await cassettes.replay(replace(call(mode, run_id=3, n=1), cassette="other"))
+    with pytest.raises(CassetteMiss, match="was replaced or deleted after this run began to replay it"):
+        await cassettes.replay(call(mode, run_id=2, n=1))
+
+
+async def remove(database: Database) -> None:
+    def remove_all(connection):
+        cassette_id = stored.discard_cassette(connection, org_id=1, name="staging", now=NOW)
+        stored.remove_discarded(connection, cassette_id=cassette_id, most=100_000)
+
+    await database.write(remove_all)
+
+
+async def test_a_cassette_that_is_replaced_while_it_is_read_is_read_again(cassettes, database, monkeypatch):
+    monkeypatch.setattr(engine, "_LOADED_AT_ONCE", 2)
+    for number in range(5):
+        await cassettes.record(call(n=number), reply("old"), [])
+    read = database.read
+    reads = 0
+
+    async def replaced_after_two(*args):
+        nonlocal reads
+        found = await read(*args)
+        reads += 1
+        if reads == 2:  # the cassette, and its first two calls
+            await remove(database)
+            for number in range(4):
+                await cassettes.record(call(n=number), reply("new"), [])
+        return found
+
+    monkeypatch.setattr(database, "read", replaced_after_two)
+    answers = [(await cassettes.replay(call(REPLAY, run_id=2, n=number))).response for number in range(4)]
+    assert answers == ["new"] * 4
+    assert [len(tape.lines) for tape in cassettes._held.values()] == [4]
+
+
+async def test_large_arguments_are_masked_off_the_event_loop(cassettes, monkeypatch):
+    await cassettes.record(call(n=1), reply("one"), [])
+    loop, threads = threading.get_ident(), []
+    masked = engine.masked_arguments
+
+    def noted(*args):
+        threads.append(threading.get_ident())
+        return masked(*args)
+
+    monkeypatch.setattr(engine, "masked_arguments", noted)
+    await cassettes.replay(call(REPLAY, run_id=2, n=1))
+    await cassettes.replay(call(REPLAY_OR_LIVE, run_id=2, text="x" * 70_000), [SECRET])
+    assert [thread == loop for thread in threads] == [True, False]
+
+
+async def test_a_miss_is_compared_with_some_calls_of_its_tool_only(cassettes, monkeypatch):
+    monkeypatch.setattr(engine, "_MOST_COMPARED", 2)
+    for number in range(4):
+        await cassettes.record(call(n=number), reply({}), [])
+        await cassettes.record(replace(call(n=number), declared_name='"get"'), reply({}), [])
+    parsed = []
+    from_stored = engine.RecordedCall.from_stored
+    monkeypatch.setattr(
+        engine.RecordedCall, "from_stored", lambda line: parsed.append(line) or from_stored(line)
+    )
+    for name in ("get_order", '"get"'):
+        asked = replace(call(REPLAY, run_id=2, n=9), declared_name=name)
+        with pytest.raises(CassetteMiss, match=r"`n` was 0\. Only the first 2 of 4 were compared\."):
+            await cassettes.replay(asked)
+    assert len(parsed) == 4
+    with pytest.raises(CassetteMiss, match="it was recorded once, and this is the 3rd time"):
+        await cassettes.replay(call(REPLAY, run_id=2, asked_before=2, n=3))
 
 
 async def test_a_full_cassette_takes_no_more_and_says_how_many_it_dropped(cassettes, database, monkeypatch):

@@ -9,10 +9,12 @@ import pytest
 from desk import House, Org, Row, answered, every_item, refused
 from pipelines.core.endpoint_drift import KnownTool
 from pipelines.core.live_tools import RECORD, FoundTool, HopFailed, LiveCall, LiveReply
+from pipelines.engine import manage_cassettes
 from pipelines.engine.finish_changes import finish_changes
 from pipelines.storage import cassettes as stored
 from pipelines.storage import tool_endpoints
 from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.wire.errors import Conflict
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
@@ -94,6 +96,21 @@ async def test_a_deleted_cassette_is_gone_with_its_calls(house: House, org: Org)
     counts = ("SELECT COUNT(*) FROM cassette_calls", "SELECT COUNT(*) FROM cassettes")
     found = await house.platform.database.read(lambda c: [c.execute(each).fetchone()[0] for each in counts])
     assert found == [0, 0]
+
+
+async def test_what_was_taken_away_meanwhile_is_not_exported_as_if_it_were_whole(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(org, "staging", *LINES)
+    await house.platform.database.write(lambda c: stored.remove_discarded(c, cassette_id=1, most=3))
+    monkeypatch.setattr(manage_cassettes, "_READ_AT_ONCE", 1)
+    cassette = await manage_cassettes.find_cassette(house.platform, org.id, "staging")
+    read = manage_cassettes.calls_in_order(house.platform, cassette)
+    assert len(await anext(read)) == 1
+    with pytest.raises(Conflict, match="replaced or deleted while it was read"):
+        await anext(read)
+    await house.platform.database.write(lambda c: c.execute("DELETE FROM cassette_calls"))
+    refused(await org.client.get("/api/cassettes/staging"), 409, "conflict")
 
 
 async def test_an_import_that_was_cut_off_is_removed_at_the_next_start(house: House) -> None:

@@ -71,6 +71,12 @@ def cassette_by_name(connection: Connection, *, org_id: int, name: str) -> Casse
     return _cassette(row) if row else None
 
 
+def cassette_created_at(connection: Connection, *, cassette_id: int) -> str | None:
+    """Also of one that is being removed; None where it is gone."""
+    row = connection.execute("SELECT created_at FROM cassettes WHERE id = ?", (cassette_id,)).fetchone()
+    return row[0] if row else None
+
+
 def cassettes_of_org(
     connection: Connection, org_id: int, *, limit: int, before_id: int | None
 ) -> Page[Cassette]:
