@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from pipelines.core.live_tools import LIVE, RECORD, REPLAY, REPLAY_OR_LIVE, HopF
 from pipelines.engine import cassettes as engine
 from pipelines.engine.cassettes import Cassettes
 from pipelines.storage import cassettes as stored
+from pipelines.storage.connection import transaction
 from pipelines.storage.database import Database
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.postgres_store import PostgresConnection, PostgresStore
 from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.store import Store
 from pipelines.wire.errors import CassetteMiss
@@ -293,6 +295,70 @@ async def test_a_full_cassette_takes_no_more_and_says_how_many_it_dropped(casset
     assert len(await lines_of(database)) == 2
     cassette = await database.read(lambda c: stored.cassette_by_name(c, org_id=1, name="staging"))
     assert cassette.dropped == 2
+
+
+async def test_a_cassette_that_is_discarded_meanwhile_loses_no_recording_of_others(
+    cassettes, database, monkeypatch
+):
+    add_cassette, discards = stored.add_cassette, [1]
+
+    def discarded_after(connection, *, org_id, name, now):
+        add_cassette(connection, org_id=org_id, name=name, now=now)
+        if org_id == 1 and discards[0]:
+            discards[0] -= 1
+            stored.discard_cassette(connection, org_id=org_id, name=name, now=now)
+
+    monkeypatch.setattr(stored, "add_cassette", discarded_after)
+    both = [cassettes.record(call(n=1, org_id=org_id), reply("x"), []) for org_id in (1, 2)]
+    await asyncio.gather(*both)
+    assert [len(await lines_of(database, org_id)) for org_id in (1, 2)] == [1, 1]
+    discards[0] = 1_000  # is given up, and only this
+    both = [cassettes.record(call(n=2, org_id=org_id), reply("x"), []) for org_id in (1, 2)]
+    await asyncio.gather(*both)
+    assert len(await lines_of(database, 2)) == 2
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_two_nodes_that_import_one_name_at_once_take_turns(postgres: Cluster, is_new: bool) -> None:
+    url = postgres.new_database()
+    one, two, aside = (PostgresStore(url).connect(read_only=False) for _ in range(3))
+    PostgresStore(url).migrate(one)
+    org_id = add_org(one, "one", NOW)
+    if is_new is False:
+        stored.add_cassette(one, org_id=org_id, name="staging", now=NOW)
+    made = {node: stored.add_nameless(node, org_id=org_id, now=NOW) for node in (one, two)}
+
+    def take(node: PostgresConnection) -> int | None:
+        whole = stored.Cassette(
+            id=made[node],
+            org_id=org_id,
+            name="staging",
+            calls=0,
+            bytes=0,
+            dropped=0,
+            revision=1,
+            created_at=NOW,
+            updated_at=NOW,
+        )
+        return stored.name_cassette(node, whole)
+
+    def take_whole(node: PostgresConnection) -> int | None:
+        with transaction(node):
+            return take(node)
+
+    waits = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with ThreadPoolExecutor() as pool:
+        with transaction(one):
+            take(one)
+            second = pool.submit(take_whole, two)
+            while not second.done() and not aside.execute(waits).fetchone()[0]:
+                pass
+        assert second.result() == made[one]
+    row = stored.cassette_by_name(aside, org_id=org_id, name="staging")
+    assert row is not None
+    assert row.id == made[two]
+    for node in (one, two, aside):
+        node.close()
 
 
 async def test_a_recording_that_cannot_be_stored_is_told(cassettes, database):

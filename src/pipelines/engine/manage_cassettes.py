@@ -73,8 +73,9 @@ async def import_cassette(platform: Platform, org_id: int, name: str, lines: Inp
         updated_at=platform.now(),
     )
     before = await platform.database.write(partial(cassettes.name_cassette, cassette=whole))
-    if before is not None:
-        await remove_cassette(platform, before)
+    await remove_cassette(platform, before if before is not None else cassette_id)
+    if before is None:
+        raise Conflict(f"Cassette {name} was changed by others all the time; try again.")
     return await find_cassette(platform, org_id, name)
 
 
