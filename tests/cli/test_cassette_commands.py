@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from test_look_commands import Look
@@ -10,7 +11,7 @@ from test_run_command import Cli, registered
 
 from nodes import REFUND_TASK, Api
 from pipelines.cli.blocks import new_console
-from pipelines.cli.cassette_report import _print_report
+from pipelines.cli.cassette_report import _print_report, path_of
 from played_agents import refunds
 
 HOWTO = Path(__file__).parents[2] / "docs/howto/cassettes.md"
@@ -49,6 +50,22 @@ def test_a_cassette_goes_out_to_a_file_and_comes_back(look: Look) -> None:
     assert {"staging", "copy"} <= {line.split()[0] for line in listed.splitlines()}
     assert look("cassette", "rm", "copy") == "Cassette copy is deleted.\n"
     assert "There is no cassette 'copy'." in look("cassette", "export", "copy", code=2)
+
+
+@pytest.mark.parametrize("command", ["rm", "show", "export", "verify"])
+def test_a_name_does_not_become_another_path(look: Look, api: Api, command: str) -> None:
+    with registered(api, refunds) as (_, agent_id):
+        look("cassette", command, f"../agents/{agent_id}", code=2)
+        assert str(api.get(f"/api/agents/{agent_id}")["id"]) == agent_id
+    assert "`..` is no name for a cassette" in look("cassette", command, "..", code=2)
+
+
+@pytest.mark.parametrize("name", ["../agents/3", "a?b#c", "a b", "é"])
+def test_a_name_is_one_part_of_the_path(name: str) -> None:
+    path = path_of(name)
+    assert path.startswith("/api/cassettes/")
+    assert unquote(path.removeprefix("/api/cassettes/")) == name
+    assert set("/?# ").isdisjoint(path.removeprefix("/api/cassettes/"))
 
 
 def test_the_calls_on_a_cassette_are_shown_as_a_person_reads_them(look: Look) -> None:

@@ -1,7 +1,9 @@
 """Recording and replaying on both databases: what is found, what stays, what a miss says, what is held."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +13,10 @@ from pipelines.core.live_tools import LIVE, RECORD, REPLAY, REPLAY_OR_LIVE, HopF
 from pipelines.engine import cassettes as engine
 from pipelines.engine.cassettes import Cassettes
 from pipelines.storage import cassettes as stored
+from pipelines.storage.connection import transaction
 from pipelines.storage.database import Database
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.postgres_store import PostgresConnection, PostgresStore
 from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.store import Store
 from pipelines.wire.errors import CassetteMiss
@@ -184,10 +187,105 @@ async def test_a_cassette_is_read_once_for_all_runs_and_memory_is_bounded(databa
     for name in ("staging", "other"):
         await cassettes.record(replace(call(n=1), cassette=name), reply("x" * 900), [])
     await asyncio.gather(*(cassettes.replay(call(REPLAY, run_id=run, n=1)) for run in range(50)))
-    assert reads == 2  # one with its calls, one that says there are no more
+    assert reads == 1
     await cassettes.replay(replace(call(REPLAY, run_id=99, n=1), cassette="other"))
     assert len(cassettes._held) == 1
     assert (await cassettes.replay(call(REPLAY, run_id=3, n=1))).response == "x" * 900
+
+
+async def test_a_run_keeps_to_its_first_call_also_when_the_cassette_had_to_leave_memory(database):
+    cassettes = Cassettes(database, now=lambda: NOW, most_held=1)
+    await cassettes.record(call(n=1), reply("one"), [])
+    await cassettes.record(replace(call(n=1), cassette="other"), reply("another"), [])
+    assert (await cassettes.replay(call(REPLAY, run_id=2, n=1))).response == "one"
+    await cassettes.record(call(n=2), reply("two"), [])
+    await cassettes.replay(replace(call(REPLAY, run_id=3, n=1), cassette="other"))
+    assert len(cassettes._held) == 1
+    with pytest.raises(CassetteMiss, match=r"`n` was 1\."):
+        await cassettes.replay(call(REPLAY, run_id=2, n=2))
+    assert (await cassettes.replay(call(REPLAY, run_id=2, n=1))).response == "one"
+
+
+@pytest.mark.parametrize("mode", [REPLAY, REPLAY_OR_LIVE])
+async def test_a_run_is_told_when_its_cassette_was_replaced_and_is_no_longer_in_memory(database, mode):
+    times = iter(f"2026-05-01T12:00:{second:02}Z" for second in range(60))
+    cassettes = Cassettes(database, now=lambda: next(times), most_held=1)
+    await cassettes.record(replace(call(n=1), cassette="other"), reply("another"), [])
+    await cassettes.record(call(n=1), reply("one"), [])
+    assert (await cassettes.replay(call(mode, run_id=2, n=1))).response == "one"
+    await remove(database)
+    assert (await cassettes.replay(call(mode, run_id=2, n=1))).response == "one"
+    # On SQLite the new one has the id of the old.
+    await cassettes.record(call(n=1), reply("new"), [])
+    assert (await cassettes.replay(call(mode, run_id=4, n=1))).response == "new"
+    await cassettes.replay(replace(call(mode, run_id=3, n=1), cassette="other"))
+    with pytest.raises(CassetteMiss, match="was replaced or deleted after this run began to replay it"):
+        await cassettes.replay(call(mode, run_id=2, n=1))
+
+
+async def remove(database: Database) -> None:
+    def remove_all(connection):
+        cassette_id = stored.discard_cassette(connection, org_id=1, name="staging", now=NOW)
+        stored.remove_discarded(connection, cassette_id=cassette_id, most=100_000)
+
+    await database.write(remove_all)
+
+
+async def test_a_cassette_that_is_replaced_while_it_is_read_is_read_again(cassettes, database, monkeypatch):
+    monkeypatch.setattr(engine, "_LOADED_AT_ONCE", 2)
+    for number in range(5):
+        await cassettes.record(call(n=number), reply("old"), [])
+    read = database.read
+    reads = 0
+
+    async def replaced_after_two(*args):
+        nonlocal reads
+        found = await read(*args)
+        reads += 1
+        if reads == 2:  # the cassette, and its first two calls
+            await remove(database)
+            for number in range(4):
+                await cassettes.record(call(n=number), reply("new"), [])
+        return found
+
+    monkeypatch.setattr(database, "read", replaced_after_two)
+    answers = [(await cassettes.replay(call(REPLAY, run_id=2, n=number))).response for number in range(4)]
+    assert answers == ["new"] * 4
+    assert [len(tape.lines) for tape in cassettes._held.values()] == [4]
+
+
+async def test_large_arguments_are_masked_off_the_event_loop(cassettes, monkeypatch):
+    await cassettes.record(call(n=1), reply("one"), [])
+    loop, threads = threading.get_ident(), []
+    masked = engine.masked_arguments
+
+    def noted(*args):
+        threads.append(threading.get_ident())
+        return masked(*args)
+
+    monkeypatch.setattr(engine, "masked_arguments", noted)
+    await cassettes.replay(call(REPLAY, run_id=2, n=1))
+    await cassettes.replay(call(REPLAY_OR_LIVE, run_id=2, text="x" * 70_000), [SECRET])
+    assert [thread == loop for thread in threads] == [True, False]
+
+
+async def test_a_miss_is_compared_with_some_calls_of_its_tool_only(cassettes, monkeypatch):
+    monkeypatch.setattr(engine, "_MOST_COMPARED", 2)
+    for number in range(4):
+        await cassettes.record(call(n=number), reply({}), [])
+        await cassettes.record(replace(call(n=number), declared_name='"get"'), reply({}), [])
+    parsed = []
+    from_stored = engine.RecordedCall.from_stored
+    monkeypatch.setattr(
+        engine.RecordedCall, "from_stored", lambda line: parsed.append(line) or from_stored(line)
+    )
+    for name in ("get_order", '"get"'):
+        asked = replace(call(REPLAY, run_id=2, n=9), declared_name=name)
+        with pytest.raises(CassetteMiss, match=r"`n` was 0\. Only the first 2 of 4 were compared\."):
+            await cassettes.replay(asked)
+    assert len(parsed) == 4
+    with pytest.raises(CassetteMiss, match="it was recorded once, and this is the 3rd time"):
+        await cassettes.replay(call(REPLAY, run_id=2, asked_before=2, n=3))
 
 
 async def test_a_full_cassette_takes_no_more_and_says_how_many_it_dropped(cassettes, database, monkeypatch):
@@ -197,6 +295,70 @@ async def test_a_full_cassette_takes_no_more_and_says_how_many_it_dropped(casset
     assert len(await lines_of(database)) == 2
     cassette = await database.read(lambda c: stored.cassette_by_name(c, org_id=1, name="staging"))
     assert cassette.dropped == 2
+
+
+async def test_a_cassette_that_is_discarded_meanwhile_loses_no_recording_of_others(
+    cassettes, database, monkeypatch
+):
+    add_cassette, discards = stored.add_cassette, [1]
+
+    def discarded_after(connection, *, org_id, name, now):
+        add_cassette(connection, org_id=org_id, name=name, now=now)
+        if org_id == 1 and discards[0]:
+            discards[0] -= 1
+            stored.discard_cassette(connection, org_id=org_id, name=name, now=now)
+
+    monkeypatch.setattr(stored, "add_cassette", discarded_after)
+    both = [cassettes.record(call(n=1, org_id=org_id), reply("x"), []) for org_id in (1, 2)]
+    await asyncio.gather(*both)
+    assert [len(await lines_of(database, org_id)) for org_id in (1, 2)] == [1, 1]
+    discards[0] = 1_000  # is given up, and only this
+    both = [cassettes.record(call(n=2, org_id=org_id), reply("x"), []) for org_id in (1, 2)]
+    await asyncio.gather(*both)
+    assert len(await lines_of(database, 2)) == 2
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_two_nodes_that_import_one_name_at_once_take_turns(postgres: Cluster, is_new: bool) -> None:
+    url = postgres.new_database()
+    one, two, aside = (PostgresStore(url).connect(read_only=False) for _ in range(3))
+    PostgresStore(url).migrate(one)
+    org_id = add_org(one, "one", NOW)
+    if is_new is False:
+        stored.add_cassette(one, org_id=org_id, name="staging", now=NOW)
+    made = {node: stored.add_nameless(node, org_id=org_id, now=NOW) for node in (one, two)}
+
+    def take(node: PostgresConnection) -> int | None:
+        whole = stored.Cassette(
+            id=made[node],
+            org_id=org_id,
+            name="staging",
+            calls=0,
+            bytes=0,
+            dropped=0,
+            revision=1,
+            created_at=NOW,
+            updated_at=NOW,
+        )
+        return stored.name_cassette(node, whole)
+
+    def take_whole(node: PostgresConnection) -> int | None:
+        with transaction(node):
+            return take(node)
+
+    waits = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with ThreadPoolExecutor() as pool:
+        with transaction(one):
+            take(one)
+            second = pool.submit(take_whole, two)
+            while not second.done() and not aside.execute(waits).fetchone()[0]:
+                pass
+        assert second.result() == made[one]
+    row = stored.cassette_by_name(aside, org_id=org_id, name="staging")
+    assert row is not None
+    assert row.id == made[two]
+    for node in (one, two, aside):
+        node.close()
 
 
 async def test_a_recording_that_cannot_be_stored_is_told(cassettes, database):

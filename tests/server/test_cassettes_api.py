@@ -1,6 +1,8 @@
 """Cassettes over the API: chosen by runs and batches, exported, imported, verified, deleted."""
 
+import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +10,15 @@ import pytest
 
 from desk import House, Org, Row, answered, every_item, refused
 from pipelines.core.endpoint_drift import KnownTool
+from pipelines.core.json_text import Json
 from pipelines.core.live_tools import RECORD, FoundTool, HopFailed, LiveCall, LiveReply
+from pipelines.core.mcp_answers import discovery_of
+from pipelines.engine import manage_cassettes, verify_cassette
 from pipelines.engine.finish_changes import finish_changes
 from pipelines.storage import cassettes as stored
 from pipelines.storage import tool_endpoints
 from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.wire.errors import Conflict
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
@@ -94,6 +100,21 @@ async def test_a_deleted_cassette_is_gone_with_its_calls(house: House, org: Org)
     counts = ("SELECT COUNT(*) FROM cassette_calls", "SELECT COUNT(*) FROM cassettes")
     found = await house.platform.database.read(lambda c: [c.execute(each).fetchone()[0] for each in counts])
     assert found == [0, 0]
+
+
+async def test_what_was_taken_away_meanwhile_is_not_exported_as_if_it_were_whole(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(org, "staging", *LINES)
+    await house.platform.database.write(lambda c: stored.remove_discarded(c, cassette_id=1, most=3))
+    monkeypatch.setattr(manage_cassettes, "_READ_AT_ONCE", 1)
+    cassette = await manage_cassettes.find_cassette(house.platform, org.id, "staging")
+    read = manage_cassettes.calls_in_order(house.platform, cassette)
+    assert len(await anext(read)) == 1
+    with pytest.raises(Conflict, match="replaced or deleted while it was read"):
+        await anext(read)
+    await house.platform.database.write(lambda c: c.execute("DELETE FROM cassette_calls"))
+    refused(await org.client.get("/api/cassettes/staging"), 409, "conflict")
 
 
 async def test_an_import_that_was_cut_off_is_removed_at_the_next_start(house: House) -> None:
@@ -210,7 +231,14 @@ async def test_no_secret_of_a_recorded_call_is_in_the_export(house: House, org: 
 # Asking again
 
 
-async def add_endpoint(house: House) -> None:
+def operations() -> list[FoundTool]:
+    return [
+        FoundTool(name=name, description="", input_schema={}, call={"method": method})
+        for name, method in (("get_order", "get"), ("refund_order", "POST"))
+    ]
+
+
+async def add_endpoint(house: House, found: Sequence[FoundTool] = ()) -> None:
     endpoint = ToolEndpoint(
         id="3f0e52a6-6d3e-4f5b-9d0a-3a7de5a1c001",
         org_id=1,
@@ -223,14 +251,11 @@ async def add_endpoint(house: House) -> None:
         created_at=NOW,
         updated_at=NOW,
     )
-    found = [
-        KnownTool(FoundTool(name=name, description="", input_schema={}, call={"method": method}))
-        for name, method in (("get_order", "get"), ("refund_order", "POST"))
-    ]
+    known = [KnownTool(tool) for tool in found or operations()]
 
     def add(connection: Any) -> None:
         tool_endpoints.add_endpoint(connection, endpoint)
-        tool_endpoints.store_tools(connection, endpoint.id, found)
+        tool_endpoints.store_tools(connection, endpoint.id, known)
 
     await house.platform.database.write(add)
 
@@ -293,6 +318,97 @@ async def test_writes_are_asked_again_only_where_that_is_said(
     report = answered(await org.client.post("/api/cassettes/staging/verify", json={"include_writes": True}))
     assert (report["asked"], report["same"], report["skipped"]) == (1, 1, [])
     assert asked[0].endpoint_id == "3f0e52a6-6d3e-4f5b-9d0a-3a7de5a1c001"
+
+
+async def test_a_tool_that_its_mcp_server_marks_as_reading_is_asked_again(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[Json] = [
+        {"name": "get_order", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+        {"name": "refund_order", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": False}},
+    ]
+    await add_endpoint(house, discovery_of(listed).tools)
+    await put(org, "staging", ON_ENDPOINT[0], ON_ENDPOINT[2])
+    asked = serve_live(house, monkeypatch, {"get_order 1": LINES[0]["response"]})
+    report = answered(await org.client.post("/api/cassettes/staging/verify"))
+    assert [call.tool_name for call in asked] == ["get_order"]
+    assert (report["asked"], report["same"]) == (1, 1)
+    assert report["skipped"] == [
+        {
+            "tool": "refund_order",
+            "reason": "may write: its endpoint does not say that it only reads",
+            "calls": 1,
+        }
+    ]
+
+
+@pytest.mark.parametrize(("include_writes", "at_once"), [(True, 1), (False, 4)])
+async def test_with_writes_each_call_waits_for_the_one_before(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch, include_writes: bool, at_once: int
+) -> None:
+    await add_endpoint(house)
+    lines = [ON_ENDPOINT[0] | {"arguments": {"order_id": f"{number}"}} for number in range(5)]
+    await put(org, "staging", *lines)
+    begun: list[Json] = []
+    ended, slots = 0, []
+
+    async def ask(call: LiveCall) -> LiveReply:
+        nonlocal ended
+        begun.append(call.arguments["order_id"])
+        await asyncio.sleep(0)  # whatever was begun beside it begins now
+        slots.append((len(begun) - ended, house.platform.probing.held))
+        await asyncio.sleep(0)
+        ended += 1
+        return LiveReply(200, LINES[0]["response"])
+
+    monkeypatch.setattr(house.app.api.state.live_hops, "ask", ask)
+    body = {"include_writes": include_writes}
+    report = answered(await org.client.post("/api/cassettes/staging/verify", json=body))
+    assert (report["same"], begun) == (5, ["0", "1", "2", "3", "4"])
+    assert max(together for together, _ in slots) == at_once
+    assert max(held for _, held in slots) == at_once
+    assert house.platform.probing.held == 0
+
+
+async def test_a_verification_that_takes_too_long_says_what_it_left_out(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add_endpoint(house)
+    await put(org, "staging", *ON_ENDPOINT[:2])
+    asked = serve_live(house, monkeypatch, {})
+    monkeypatch.setattr(verify_cassette, "LONGEST_S", 0.0)
+    report = answered(await org.client.post("/api/cassettes/staging/verify"))
+    assert (report["asked"], asked) == (0, [])
+    assert report["skipped"] == [
+        {"tool": "get_order", "reason": "past the 0 s of this verification", "calls": 2}
+    ]
+
+
+async def test_credentials_of_others_make_no_difference_and_are_not_told(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recording hides those of the endpoint; the org may have others, whose values stand in an answer."""
+    await add_endpoint(house)
+    answered(await org.client.post("/api/credentials", json={"name": "REGION", "value": SECRET}), 201)
+    recorded = {"region": SECRET, "key": "[secret KEY]", "long": "x" * 190 + SECRET}
+    same = ON_ENDPOINT[0] | {"response": recorded}
+    lines = [ON_ENDPOINT[0] | {"arguments": {"order_id": SECRET, "n": n}} for n in (1, 2)]
+    changed = [line | {"response": recorded} for line in lines]
+    failed = ON_ENDPOINT[3] | {"failure": f"{SECRET} is down"}
+    await put(org, "staging", same, *changed, failed)
+    answers = {
+        "get_order 1": recorded,
+        f"get_order {SECRET}": {SECRET: f"in {SECRET}"},
+        "get_order 3": {},
+    }
+    serve_live(house, monkeypatch, answers)
+    reply = await org.client.post("/api/cassettes/staging/verify")
+    assert (answered(reply)["same"], answered(reply)["differ"]) == (1, 3)
+    assert SECRET[:10] not in reply.text
+    serve_live(house, monkeypatch, dict.fromkeys(answers, HopFailed(f"{SECRET} is down")))
+    reply = await org.client.post("/api/cassettes/staging/verify")
+    assert answered(reply)["failed"] == 3
+    assert SECRET[:10] not in reply.text
 
 
 async def test_what_cannot_be_asked_again_is_named_with_its_reason(

@@ -91,8 +91,9 @@ def verify_command(
 @app.command(name="rm")
 def remove_command(name: Name, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
     """Delete a cassette."""
+    from pipelines.cli.cassette_report import path_of
     from pipelines.cli.client import Server
 
     with Server(url, api_key) as server:
-        server.delete(f"/api/cassettes/{name}")
+        server.delete(path_of(name))
     typer.echo(f"Cassette {name} is deleted.")

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import typer
 from rich.console import Console
@@ -18,6 +19,13 @@ LONGEST = 200  # characters of arguments or an answer; --full has all of it
 WITHOUT_LIMIT = 10**9
 MOST_CALLS = 50
 SUFFIX = ".jsonl"
+
+
+def path_of(name: str) -> str:
+    """A name that is none must not become another path: `../agents/3`, or nothing."""
+    if name in ("", ".", ".."):
+        stop(f"`{name}` is no name for a cassette.")
+    return f"/api/cassettes/{quote(name, safe='')}"
 
 
 def print_cassettes(server: Server, *, as_json: bool) -> None:
@@ -36,7 +44,7 @@ def print_cassettes(server: Server, *, as_json: bool) -> None:
 
 
 def print_calls(server: Server, name: str, *, tool: str | None, full: bool, as_json: bool) -> None:
-    lines = server.text(f"/api/cassettes/{name}").splitlines()
+    lines = server.text(path_of(name)).splitlines()
     calls = [call for call in map(json.loads, lines) if tool is None or call["tool"] == tool]
     if as_json:
         typer.echo(json.dumps(calls, ensure_ascii=False))
@@ -66,7 +74,7 @@ def _asked(call: Any, longest: int) -> str:
 
 
 def export(server: Server, name: str, out: Path | None) -> None:
-    text = server.text(f"/api/cassettes/{name}")
+    text = server.text(path_of(name))
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -75,7 +83,7 @@ def export(server: Server, name: str, out: Path | None) -> None:
 
 
 def import_file(server: Server, file: Path, name: str | None, *, as_json: bool) -> None:
-    taken = server.put_lines(f"/api/cassettes/{name or file.name.removesuffix(SUFFIX)}", read_bytes(file))
+    taken = server.put_lines(path_of(name or file.name.removesuffix(SUFFIX)), read_bytes(file))
     if as_json:
         typer.echo(json.dumps(taken))
     else:
@@ -84,7 +92,7 @@ def import_file(server: Server, file: Path, name: str | None, *, as_json: bool) 
 
 def verify(server: Server, name: str, *, include_writes: bool, limit: int, as_json: bool) -> None:
     body = {"include_writes": include_writes, "limit": limit}
-    report = server.post(f"/api/cassettes/{name}/verify", body, timeout=None)
+    report = server.post(f"{path_of(name)}/verify", body, timeout=None)
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False))
     else:

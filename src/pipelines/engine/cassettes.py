@@ -1,7 +1,9 @@
 """Calls of passthrough tools, recorded on cassettes and replayed from them.
 
 A cassette that is replayed is held in memory, whole and once for all runs. A run keeps to what it held at its
-first replayed call. Recordings that come at the same time are written together, off the event loop.
+first replayed call: calls are only ever added to a cassette, so that one which had to leave memory is read
+again as it was then. Where it was replaced or deleted since, the run is told. Recordings that come at
+the same time are written together, off the event loop.
 """
 
 import asyncio
@@ -9,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from pipelines.core.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recorded
 from pipelines.core.cassette_masking import masked, masked_arguments
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.live_tools import RECORD, REPLAY, HopFailed, LiveCall, LiveReply
 from pipelines.storage import cassettes
 from pipelines.storage.cassettes import Recording
@@ -25,16 +27,25 @@ MOST_HELD = 256 * 1024 * 1024  # bytes of all cassettes in memory
 MOST_RUNS = 50_000  # whose cassette is remembered; of others it is looked up again
 _LOADED_AT_ONCE = 2_000  # calls, or
 _CHARACTERS_AT_ONCE = 4 * 1024 * 1024
-_MOST_COMPARED = 10_000  # recorded calls that a miss is compared with, for its hint
+_MOST_COMPARED = 2_000  # recorded calls of a tool that a miss is compared with, for its hint
 _BESIDES_LINE = 300  # bytes that a held call takes beside its line
+_LARGE = 64 * 1024  # bytes of arguments; masking more is done on a thread
+_LOOKS = 5  # for a cassette that is replaced while it is read
 
-Version: TypeAlias = tuple[int, int]  # a cassette's id and revision
+
+class Version(NamedTuple):
+    """What a cassette held at some time: the first `calls` of those that it has now."""
+
+    cassette_id: int
+    calls: int
+    created_at: str  # SQLite gives the id of a removed cassette to another
 
 
 class Tape(NamedTuple):
     """A cassette in memory: each recorded call as its line, by what is asked and the how-manieth time."""
 
     lines: Mapping[tuple[str, int], str]
+    by_tool: Mapping[str, Sequence[str]]  # the same lines, by how they begin
     weight: int
 
 
@@ -46,7 +57,7 @@ class Cassettes:
         self._now = now
         self._most_held = most_held
         self._held: OrderedDict[Version, Tape] = OrderedDict()
-        self._loading: dict[Version, asyncio.Task[Tape]] = {}
+        self._loading: dict[Version, asyncio.Task[Tape | None]] = {}
         self._of_runs: OrderedDict[int, Version] = OrderedDict()
         self._recordings: list[tuple[int, Recording]] = []
         self._recorded: asyncio.Future[None] | None = None  # of those that wait now
@@ -56,13 +67,16 @@ class Cassettes:
         """What was recorded for this call: an answer, or HopFailed as it was. Where it was not recorded:
         CassetteMiss if the run may only replay, else None."""
         tape = await self._tape(call)
-        arguments = masked_arguments(call.arguments, secrets)
-        line = tape.lines.get((call_key(call.declared_name, arguments), call.asked_before + 1))
+        is_large = len(dumps(call.arguments)) > _LARGE
+        arguments, key = (
+            await asyncio.to_thread(_looked_for, call, secrets) if is_large else _looked_for(call, secrets)
+        )
+        line = tape.lines.get((key, call.asked_before + 1))
         if line is not None:
             return _reply(RecordedCall.from_stored(line), call.cassette)
         if call.mode != REPLAY:
             return None
-        raise CassetteMiss(await asyncio.to_thread(_missed, call, arguments, tape))
+        raise CassetteMiss(await asyncio.to_thread(_missed, call, arguments, key, tape))
 
     async def record(
         self, call: LiveCall, reply: LiveReply | HopFailed, secrets: Sequence[str], endpoint_name: str = ""
@@ -103,54 +117,74 @@ class Cassettes:
         self._writing = None
 
     async def _tape(self, call: LiveCall) -> Tape:
-        version = self._of_runs.get(call.run_id)
-        if version is not None and version in self._held:
+        for _ in range(_LOOKS):
+            version = self._of_runs.get(call.run_id)
+            if version is not None:
+                return await self._kept(call, version)
+            find = partial(cassettes.cassette_by_name, org_id=call.org_id, name=call.cassette or "")
+            cassette = await self._database.read(find)
+            if cassette is None:
+                return Tape({}, {}, 0)
+            version = Version(cassette.id, cassette.calls, cassette.created_at)
+            if await self._loaded(version) is not None:  # else it was replaced or deleted meanwhile
+                self._of_runs.setdefault(call.run_id, version)
+                if len(self._of_runs) > MOST_RUNS:
+                    self._of_runs.popitem(last=False)
+        raise CassetteMiss(f"Cassette {call.cassette} changes too often to be read.")
+
+    async def _kept(self, call: LiveCall, version: Version) -> Tape:
+        """What the run's first call found."""
+        self._of_runs.move_to_end(call.run_id)
+        tape = await self._loaded(version)
+        if tape is None:
+            # Whatever has its name now is another recording: nothing of it may answer unsaid.
+            message = f"Cassette {call.cassette} was replaced or deleted after this run began to replay it"
+            raise CassetteMiss(f"{message}, and is no longer in memory.")
+        return tape
+
+    async def _loaded(self, version: Version) -> Tape | None:
+        """Once, however many runs begin at the same moment."""
+        if version in self._held:
             self._held.move_to_end(version)
             return self._held[version]
-        find = partial(cassettes.cassette_by_name, org_id=call.org_id, name=call.cassette or "")
-        cassette = await self._database.read(find)
-        if cassette is None:
-            return Tape({}, 0)
-        version = (cassette.id, cassette.revision)
-        self._of_runs[call.run_id] = version
-        self._of_runs.move_to_end(call.run_id)
-        if len(self._of_runs) > MOST_RUNS:
-            self._of_runs.popitem(last=False)
-        return self._held[version] if version in self._held else await self._loaded(version)
-
-    async def _loaded(self, version: Version) -> Tape:
-        """Once, however many runs begin at the same moment."""
         task = self._loading.get(version)
         if task is None:
             task = self._loading[version] = asyncio.ensure_future(self._load(version))
             task.add_done_callback(lambda done: self._hold(version, done))
         return await asyncio.shield(task)
 
-    async def _load(self, version: Version) -> Tape:
+    async def _load(self, version: Version) -> Tape | None:
+        """All of it; None where it is not there, or not whole, any more."""
         lines: dict[tuple[str, int], str] = {}
+        by_tool: dict[str, list[str]] = {}
         weight, after_id = 0, 0
-        while True:
+        while len(lines) < version.calls:
             some = await self._database.read(
                 partial(
                     cassettes.calls_of_cassette,
-                    cassette_id=version[0],
+                    cassette_id=version.cassette_id,
                     after_id=after_id,
-                    most=_LOADED_AT_ONCE,
+                    most=min(_LOADED_AT_ONCE, version.calls - len(lines)),
                     most_characters=_CHARACTERS_AT_ONCE,
                 )
             )
             if not some:
-                return Tape(lines, weight)
+                return None
             for stored in some:
                 lines[stored.key, stored.occurrence] = stored.line
+                by_tool.setdefault(_beginning(stored.line), []).append(stored.line)
                 weight += len(stored.line) + _BESIDES_LINE
             after_id = some[-1].id
+        created_at = await self._database.read(
+            partial(cassettes.cassette_created_at, cassette_id=version.cassette_id)
+        )
+        return Tape(lines, by_tool, weight) if created_at == version.created_at else None
 
-    def _hold(self, version: Version, done: "asyncio.Task[Tape]") -> None:
+    def _hold(self, version: Version, done: "asyncio.Task[Tape | None]") -> None:
         del self._loading[version]
-        if done.cancelled() or done.exception() is not None:
+        if done.cancelled() or done.exception() is not None or (tape := done.result()) is None:
             return
-        self._held[version] = done.result()
+        self._held[version] = tape
         while len(self._held) > 1 and sum(tape.weight for tape in self._held.values()) > self._most_held:
             self._held.popitem(last=False)
 
@@ -162,12 +196,26 @@ def _reply(recorded: RecordedCall, cassette: str | None) -> LiveReply:
     return LiveReply(recorded.status or 200, recorded.response, recorded.notes, is_replayed=True)
 
 
-def _missed(call: LiveCall, arguments: JsonObject, tape: Tape) -> str:
-    # As `as_line` begins: others need not be read.
-    begins = f'{{"tool":"{call.declared_name}",'
-    of_tool = (line for line in tape.lines.values() if line.startswith(begins))
-    recorded = map(RecordedCall.from_stored, islice(of_tool, _MOST_COMPARED))
+def _looked_for(call: LiveCall, secrets: Sequence[str]) -> tuple[JsonObject, str]:
+    """The call's arguments as they stand on a cassette, and what it is found by."""
+    arguments = masked_arguments(call.arguments, secrets)
+    return arguments, call_key(call.declared_name, arguments)
+
+
+def _beginning(line: str) -> str:
+    """Of a line as `as_line` writes it: the same for all calls of a tool."""
+    return line.partition('","arguments":')[0]
+
+
+def _missed(call: LiveCall, arguments: JsonObject, key: str, tape: Tape) -> str:
+    of_tool = tape.by_tool.get(_beginning(RecordedCall(tool=call.declared_name, arguments={}).as_line()), ())
+    before = (tape.lines.get((key, times)) for times in range(call.asked_before, 0, -1))
+    same_call = next((line for line in before if line is not None), None)
+    compared = [*([same_call] if same_call is not None else []), *islice(of_tool, _MOST_COMPARED)]
+    recorded = map(RecordedCall.from_stored, compared)
     nearest = nearest_recorded(call.declared_name, arguments, call.asked_before + 1, recorded)
+    if same_call is None and len(of_tool) > _MOST_COMPARED:
+        nearest += f" Only the first {_MOST_COMPARED:,} of {len(of_tool):,} were compared."
     return f"This call of {call.declared_name} is not on cassette {call.cassette}. {nearest}"
 
 

@@ -13,7 +13,7 @@ from pipelines.storage import cassettes
 from pipelines.storage.cassettes import MAX_BYTES, MAX_CALLS, Cassette, Recording, StoredCall
 from pipelines.storage.connection import Connection
 from pipelines.storage.texts import SLICE_ROWS
-from pipelines.wire.errors import NotFound
+from pipelines.wire.errors import Conflict, NotFound
 
 READING_S = 60.0  # of processor time, for the largest that is taken
 _SLICE_BYTES = 1024 * 1024
@@ -29,22 +29,23 @@ async def find_cassette(platform: Platform, org_id: int, name: str) -> Cassette:
 
 
 async def calls_in_order(platform: Platform, cassette: Cassette) -> AsyncIterator[list[StoredCall]]:
-    """Some at a time, as they were recorded."""
-    after_id = 0
-    while True:
+    """Some at a time, as they were recorded; those that are added meanwhile are left out. Raises Conflict
+    where it is replaced or deleted meanwhile."""
+    after_id, left = 0, cassette.calls
+    while left > 0:
         some = await platform.database.read(
             partial(
                 cassettes.calls_of_cassette,
                 cassette_id=cassette.id,
                 after_id=after_id,
-                most=_READ_AT_ONCE,
+                most=min(_READ_AT_ONCE, left),
                 most_characters=_SLICE_BYTES,
             )
         )
         if not some:
-            return
+            raise Conflict(f"Cassette {cassette.name} was replaced or deleted while it was read; try again.")
         yield some
-        after_id = some[-1].id
+        after_id, left = some[-1].id, left - len(some)
 
 
 async def import_cassette(platform: Platform, org_id: int, name: str, lines: Input) -> Cassette:
@@ -72,8 +73,9 @@ async def import_cassette(platform: Platform, org_id: int, name: str, lines: Inp
         updated_at=platform.now(),
     )
     before = await platform.database.write(partial(cassettes.name_cassette, cassette=whole))
-    if before is not None:
-        await remove_cassette(platform, before)
+    await remove_cassette(platform, before if before is not None else cassette_id)
+    if before is None:
+        raise Conflict(f"Cassette {name} was changed by others all the time; try again.")
     return await find_cassette(platform, org_id, name)
 
 

@@ -1,10 +1,12 @@
 """Asking live endpoints again what a cassette holds, to see whether they still answer the same.
 
 A write must not be repeated by accident: unless it is asked for, only tools are called of which their
-endpoint says that they read.
+endpoint says that they read. With writes, each call waits for the one before, so that a read sees the write
+that it was recorded after.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,8 +14,9 @@ from itertools import islice
 from typing import TypeAlias
 
 from pipelines.core.authored import Fields
-from pipelines.core.cassette import MOST_DIFFERENCES, RecordedCall, differences
-from pipelines.core.cassette_masking import has_placeholder, masked_response
+from pipelines.core.cassette import MOST_DIFFERENCES, Difference, RecordedCall, differences
+from pipelines.core.cassette_masking import has_placeholder, masked_arguments, masked_response
+from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.live_tools import FoundTool, HopFailed, LiveCall, LiveReply
 from pipelines.core.problems import Problem, Refused
@@ -27,6 +30,7 @@ from pipelines.wire.errors import AskFailed
 AskLive: TypeAlias = Callable[[LiveCall], Awaitable[LiveReply]]
 MOST_ASKED = 1_000  # calls in one verification
 AT_ONCE = 4
+LONGEST_S = 600.0  # then no further call is begun
 MOST_TOLD = 100  # calls that differ
 _READING_METHODS = ("GET", "HEAD")
 
@@ -51,6 +55,9 @@ class _Report:
             self.same += 1
         else:
             (self.differ if "differences" in told else self.failed).append(told)
+
+    def skip(self, tool: str, reason: str) -> None:
+        self.skipped[tool, reason] = self.skipped.get((tool, reason), 0) + 1
 
     def as_json(self, name: str, calls: int) -> JsonObject:
         skipped: list[Json] = [
@@ -104,17 +111,22 @@ class _Verifying:
         self._org_id = org_id
         self._ask = ask
         self._include_writes = include_writes
+        self._at_once = 1 if include_writes else AT_ONCE
         self._left = limit
+        self._until = time.monotonic() + LONGEST_S
         self.secrets: list[str] = []
         self._targets: dict[tuple[str, str], _Target | str] = {}
 
     async def look_at(self, calls: list[RecordedCall]) -> None:
         """In the order of the recording, a few at a time."""
         wanted = [(call, target) async for call, target in self._wanted(calls)]
-        for start in range(0, len(wanted), AT_ONCE):
-            for found in await asyncio.gather(
-                *(self._compared(*each) for each in wanted[start : start + AT_ONCE])
-            ):
+        for start in range(0, len(wanted), self._at_once):
+            some = wanted[start : start + self._at_once]
+            if time.monotonic() >= self._until:
+                for call, _ in some:
+                    self.report.skip(call.tool, f"past the {LONGEST_S:.0f} s of this verification")
+                continue
+            for found in await asyncio.gather(*(self._compared(*each) for each in some)):
                 self.report.add(found)
 
     async def _wanted(self, calls: list[RecordedCall]) -> AsyncIterator[tuple[RecordedCall, _Target]]:
@@ -127,8 +139,7 @@ class _Verifying:
             if isinstance(target, _Target) and self._left == 0:
                 target = "past the limit of this verification"
             if isinstance(target, str):
-                place = (call.tool, target)
-                self.report.skipped[place] = self.report.skipped.get(place, 0) + 1
+                self.report.skip(call.tool, target)
             else:
                 self._left -= 1
                 yield call, target
@@ -150,18 +161,15 @@ class _Verifying:
             declared_name=call.tool,
             arguments=call.arguments,
         )
-        told: JsonObject = {"tool": call.tool, "arguments": call.arguments, "occurrence": call.occurrence}
         try:
-            async with asyncio.timeout(asked.longest_s):
+            async with self._platform.probing.slot(Place(self._org_id)), asyncio.timeout(asked.longest_s):
                 reply = await self._ask(asked)
         except (AskFailed, TimeoutError) as error:
-            told_why = error.message if isinstance(error, AskFailed) else "No answer came in time."
-            message = masked_response(told_why, self.secrets)
             if call.failure is not None and isinstance(error, HopFailed):
                 return None
-            return told | {"message": message}
-        found = await asyncio.to_thread(_differences, call, reply, self.secrets)
-        return told | {"differences": found} if found else None
+            message = error.message if isinstance(error, AskFailed) else "No answer came in time."
+            return await asyncio.to_thread(_told, call, {"message": message}, self.secrets)
+        return await asyncio.to_thread(_differences, call, reply, self.secrets)
 
 
 def why_skipped(tool: FoundTool) -> str | None:
@@ -186,13 +194,32 @@ def _found(connection: Connection, *, org_id: int, endpoint: str, tool: str) -> 
     return _Target(endpoint_id=found.id, tool=known)
 
 
-def _differences(call: RecordedCall, reply: LiveReply, secrets: list[str]) -> list[Json]:
+def _differences(call: RecordedCall, reply: LiveReply, secrets: list[str]) -> JsonObject | None:
+    """Between what is on the cassette and what would be recorded now: whoever asked has hidden the endpoint's
+    own credentials, as when it was recorded. Only then are all the org's hidden, in what is told."""
+    found: list[Difference] = []
     if call.failure is not None:
-        before = f"no answer: {call.failure}"
-        return [{"path": "status", "how": "changed", "recorded": before, "now": reply.status}]
-    found: list[Json] = []
-    if reply.status != call.status:
-        found.append({"path": "status", "how": "changed", "recorded": call.status, "now": reply.status})
-    now = masked_response(reply.response, secrets)
-    found += [each.as_json() for each in islice(differences(call.response, now), MOST_DIFFERENCES)]
-    return found
+        found.append(Difference("status", f"no answer: {call.failure}", reply.status, "changed"))
+    else:
+        if reply.status != call.status:
+            found.append(Difference("status", call.status, reply.status, "changed"))
+        found += islice(differences(call.response, masked_response(reply.response)), MOST_DIFFERENCES)
+    if not found:
+        return None
+    hidden = (
+        Difference(
+            str(masked_response(each.path, secrets)),
+            masked_response(each.recorded, secrets),
+            masked_response(each.now, secrets),
+            each.how,
+        )
+        for each in found
+    )
+    return _told(call, {"differences": [each.as_json() for each in hidden]}, secrets)
+
+
+def _told(call: RecordedCall, what: JsonObject, secrets: list[str]) -> JsonObject:
+    told: JsonObject = {"tool": call.tool, "arguments": masked_arguments(call.arguments, secrets)}
+    if "message" in what:
+        what = {"message": masked_response(what["message"], secrets)}
+    return told | {"occurrence": call.occurrence} | what

@@ -14,6 +14,7 @@ from pipelines.storage.paging import Filter, Page, page_of
 # Of one cassette: it is held in memory as a whole while runs replay it.
 MAX_CALLS = 100_000
 MAX_BYTES = 64 * 1024 * 1024
+_TURNS = 20  # on Postgres: so often another node may take a name away before it is given up
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +72,12 @@ def cassette_by_name(connection: Connection, *, org_id: int, name: str) -> Casse
     return _cassette(row) if row else None
 
 
+def cassette_created_at(connection: Connection, *, cassette_id: int) -> str | None:
+    """Also of one that is being removed; None where it is gone."""
+    row = connection.execute("SELECT created_at FROM cassettes WHERE id = ?", (cassette_id,)).fetchone()
+    return row[0] if row else None
+
+
 def cassettes_of_org(
     connection: Connection, org_id: int, *, limit: int, before_id: int | None
 ) -> Page[Cassette]:
@@ -117,18 +124,29 @@ def record_calls(connection: Connection, org_id: int, calls: Sequence[Recording]
     for call in calls:
         by_name.setdefault(call.cassette, []).append(call)
     for name, some in by_name.items():
+        cassette = _held(connection, org_id, name, now)
+        if cassette is not None:  # else: given up, so that those of other orgs beside it are stored
+            _record(connection, cassette, some)
+
+
+def _held(connection: Connection, org_id: int, name: str, now: str) -> Cassette | None:
+    """The cassette of this name, which nobody else changes until this transaction ends.
+
+    On Postgres another node may discard it between two statements: then there is a new one.
+    """
+    for _ in range(_TURNS):
         add_cassette(connection, org_id=org_id, name=name, now=now)
-        _record(connection, org_id, name, some, now)
+        row = connection.execute(
+            "UPDATE cassettes SET revision = revision + 1, updated_at = ? WHERE org_id = ? AND name = ?"
+            " RETURNING *",
+            (now, org_id, name),
+        ).fetchone()
+        if row is not None:
+            return _cassette(row)
+    return None
 
 
-def _record(connection: Connection, org_id: int, name: str, calls: Sequence[Recording], now: str) -> None:
-    # The update comes first: it holds the row, so that on Postgres two recorders take turns.
-    connection.execute(
-        "UPDATE cassettes SET revision = revision + 1, updated_at = ? WHERE org_id = ? AND name = ?",
-        (now, org_id, name),
-    )
-    cassette = cassette_by_name(connection, org_id=org_id, name=name)
-    assert cassette is not None
+def _record(connection: Connection, cassette: Cassette, calls: Sequence[Recording]) -> None:
     new = _not_recorded(connection, cassette.id, calls)
     kept: list[Recording] = []
     size = cassette.bytes
@@ -176,13 +194,21 @@ def add_nameless(connection: Connection, *, org_id: int, now: str) -> int:
 
 
 def name_cassette(connection: Connection, cassette: Cassette) -> int | None:
-    """One that is stored whole takes its name; the id of the one that had it, which is to be removed."""
-    before = discard_cassette(connection, org_id=cassette.org_id, name=cassette.name, now=cassette.updated_at)
+    """One that is stored whole takes its name; the id of the one that had it, which is to be removed. None:
+    others took the name again and again.
+
+    There always is one that had it, if only for this moment: on Postgres its row is what two imports of a new
+    name wait for.
+    """
+    before = _held(connection, cassette.org_id, cassette.name, cassette.updated_at)
+    if before is None:
+        return None
+    discard_cassette(connection, org_id=cassette.org_id, name=cassette.name, now=cassette.updated_at)
     connection.execute(
         "UPDATE cassettes SET name = ?, calls = ?, bytes = ? WHERE id = ?",
         (cassette.name, cassette.calls, cassette.bytes, cassette.id),
     )
-    return before
+    return before.id
 
 
 def discard_cassette(connection: Connection, *, org_id: int, name: str, now: str) -> int | None:
