@@ -80,6 +80,9 @@ async def test_an_endpoint_is_found_by_id_and_name_in_its_own_org_alone(database
         assert tool_endpoints.counted_endpoint(connection, 2, made.id) is None
         assert tool_endpoints.endpoint_heads(connection, 2) == []
         assert not tool_endpoints.hold_endpoint(connection, 2, made.id)
+        assert tool_endpoints.hold_endpoint(connection, 1, made.id)
+        assert tool_endpoints.hold_endpoint(connection, 1, made.id, version=1)
+        assert not tool_endpoints.hold_endpoint(connection, 1, made.id, version=2)
 
     await database.write(look)
 
