@@ -163,7 +163,7 @@ def call_tool(server: Server, name: str, tool: str, text: str, *, as_json: bool)
     try:
         arguments = loads(text)
     except InvalidJson as error:
-        stop(f"The arguments are {error}. Write a JSON object in single quotes: '{{\"id\": 7}}'")
+        stop(f"The arguments cannot be read: {error}. Write a JSON object in single quotes: '{{\"id\": 7}}'")
     if not isinstance(arguments, dict):
         stop("The arguments must be a JSON object, such as '{\"id\": 7}'")
     endpoint = named_endpoint(server, name)

@@ -52,19 +52,19 @@ class Door:
         connection.setblocking(False)
         task = self._loop.create_task(self._serve_one(connection))
         self._served.add(task)
-        task.add_done_callback(self._is_served)
+        task.add_done_callback(lambda done: self._is_served(done, connection))
         if len(self._served) >= self._limit:
             self._loop.remove_reader(self._listener.fileno())
 
     async def _serve_one(self, connection: socket.socket) -> None:
-        with connection:
-            try:
-                await self._serve(connection)
-            except OSError:
-                pass  # the code closed it
-            except Exception:  # noqa: BLE001 - one connection of theirs; the log has what is ours to mend
-                _log.exception("a sandbox's connection to its proxy failed")
+        try:
+            await self._serve(connection)
+        except OSError:
+            pass  # the code closed it
+        except Exception:  # noqa: BLE001 - one connection of theirs; the log has what is ours to mend
+            _log.exception("a sandbox's connection to its proxy failed")
 
-    def _is_served(self, task: "asyncio.Task[None]") -> None:
+    def _is_served(self, task: "asyncio.Task[None]", connection: socket.socket) -> None:
+        connection.close()  # here, since a task that is cancelled before its first step does nothing at all
         self._served.discard(task)
         self._listen()

@@ -52,7 +52,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     changes: dict[str, Json] = {}
     status = status_of(reading, bound.collection) or ("status",)
     known = known_states(reading, bound.collection)
-    if reading.said.amount is not None and target not in known:
+    if reading.said.amount is not None and reading.said.becomes is None and target not in known:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
     if target in known or not known or not _changes_fields(bound, others):
         changes[dot(bound.noun, *status)] = text(target)
