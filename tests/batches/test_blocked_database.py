@@ -64,7 +64,7 @@ def is_refused(reply: httpx2.Response) -> bool:
     return reply.status_code == 503 and reply.json()["error"]["code"] == "storage_unavailable"
 
 
-@pytest.mark.parametrize("connections", ["go on", "are cut"])
+@pytest.mark.parametrize("connections", ["are cut", pytest.param("go on", marks=pytest.mark.slow)])
 def test_calls_are_refused_in_time_and_go_on_when_the_network_does(
     blockable: Blockable, connections: str
 ) -> None:

@@ -85,7 +85,7 @@ def test_a_new_agent_passes_its_own_tests_and_the_doctor(tmp_path: Path, api: Ap
     assert {"plans", "tasks", "agent file", "import" if mode == "http" else "entry"} <= levels.keys()
 
 
-@pytest.mark.parametrize("mode", ["http", "code"])
+@pytest.mark.parametrize("mode", ["http", pytest.param("code", marks=pytest.mark.slow)])
 def test_the_commands_of_the_readme_lead_to_verdicts(tmp_path: Path, mode: str):
     """On a server of its own, to the exit code of `pipelines run`; only the ports are other ones."""
     directory = written(tmp_path / "desk", "--mode", mode)

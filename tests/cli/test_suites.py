@@ -238,6 +238,7 @@ suites:
 """
 
 
+@pytest.mark.slow  # it waits for an agent that never comes
 def test_a_suite_whose_agent_does_not_start_costs_only_itself(repository: Path):
     tasks = (repository / "desk" / "tasks.csv").read_text()
     tag = "completion"
