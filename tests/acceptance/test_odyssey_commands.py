@@ -132,7 +132,7 @@ def test_the_demo_shows_verdicts_with_reasons_and_ends_by_itself() -> None:
     # The agent has to ask back which order it is: passed means that the user's second message came.
     assert "PASS run 12, task 12: I would like a refund, please." in shown.stdout
     # At the end, where to look next: pages that are there.
-    pages = re.findall(r"docs/\S+\.md", shown.stdout[shown.stdout.index("Next: ") :])
+    pages = re.findall(r"docs/\S+\.md", shown.stdout[shown.stdout.index("Next:\n") :])
     howto = [f"docs/howto/{name}.md" for name in ("verdicts", "plans", "pressure-tests")]
     assert pages == ["docs/quickstart.md", *howto]
     assert [page for page in pages if not (ROOT / page).is_file()] == []
