@@ -41,6 +41,8 @@ _LISTS_PAIRS = re.compile(
 
 
 _BY = re.compile(r"\bby (?:up to |an? additional |another |a further )?$", re.IGNORECASE)
+_LONGEST_BY = 24  # characters
+LONGEST_SUMMARY = 500  # of which an amount is read: descriptions may be hostile
 _MEASURES = word_set(
     "% percent point points unit units cent cents second seconds minute minutes hour hours day days week"
     " weeks month months quarter quarters year years night nights degree degrees step steps"
@@ -88,8 +90,10 @@ def read_description(description: str | None) -> Said:
 
 def _changed_by(summary: str) -> str | None:
     """The amount that something is changed by; "by 5 pm" is when, and "by 3 people" who."""
+    summary = summary[:LONGEST_SUMMARY]
     for one in quantities(summary):
-        if _BY.search(summary, 0, one.start) and (one.unit in _MEASURES or one.currency is not None):
+        before = summary[max(0, one.start - _LONGEST_BY) : one.start]
+        if _BY.search(before) and (one.unit in _MEASURES or one.currency is not None):
             return f"by {summary[one.start : one.end]} {one.unit}".strip()
     return None
 
