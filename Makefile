@@ -49,6 +49,9 @@ format: .venv/.dev
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v bwrap >/dev/null; \
 		then (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq bubblewrap) >/dev/null 2>&1 \
 		|| echo "bubblewrap could not be installed: the tests of the sandbox will be skipped"; fi
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v chromium >/dev/null; \
+		then (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1 \
+		|| echo "Chromium could not be installed: the tests of the pages in a browser will be skipped"; fi
 	@if command -v npm >/dev/null; then npm ci --silent --no-fund --no-audit --prefix examples/typescript_agent \
 		|| echo "npm could not fetch TypeScript: its tests will be skipped"; fi
 	@touch $@

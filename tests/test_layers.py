@@ -16,9 +16,10 @@ MAY_IMPORT = {
     "outbound": {"wire", "core", "processes"},
     "sandbox": {"wire", "core"},
     "engine": {"wire", "core", "storage", "outbound", "sandbox", "processes"},
-    "server": {"wire", "core", "storage", "outbound", "sandbox", "engine", "processes"},
+    "web": {"wire", "core"},
+    "server": {"wire", "core", "storage", "outbound", "sandbox", "engine", "processes", "web"},
     "odyssey": {"wire"},
-    "cli": {"wire", "core", "odyssey", "server"},
+    "cli": {"wire", "core", "odyssey", "server", "web"},
     "pytest_plugin": {"wire", "core", "odyssey", "cli"},
 }
 #: A user's unit tests run the simulated backend in their own process; nothing else of the SDK may need it.

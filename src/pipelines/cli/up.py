@@ -242,6 +242,8 @@ def _announce_groups(app: App) -> None:
 
 def _announce(settings: Settings, started: FirstStart, url: str) -> None:
     typer.echo(f"Odyssey is at {url}  (API docs: {url}/docs)")
+    if started.sign_in_code is not None:
+        typer.echo(f"Open {url}/sign-in?code={started.sign_in_code}  (signs you in, once)")
     typer.echo(f"Data: {settings.data_dir.resolve()}")
     if started.key is not None:
         typer.echo(f"API key, shown this once: {started.key}")

@@ -60,6 +60,7 @@ from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.model_door import ModelDoor
 from pipelines.server.open_connections import OpenConnections, open_files
+from pipelines.server.pages.app import build_pages, is_page
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
 from pipelines.server.review_watch import ReviewWatch
@@ -92,6 +93,7 @@ class App:
         self.own_url = settings.public_url.rstrip("/") or own_url
         self.is_worker = is_worker
         self.api = _build_api(settings, self)
+        self.pages = build_pages(self.api.state)
         self.logs_requests = settings.logs_requests
         self.open_connections = OpenConnections(settings.connection_limits(open_files()))
         self._answer = logged(self._route) if self.logs_requests else self._route
@@ -102,6 +104,8 @@ class App:
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(_PROXY_PATHS):
             await self.proxy(scope, receive, send)
+        elif scope["type"] == "http" and is_page(scope["path"]):
+            await self.pages(scope, receive, send)
         else:
             await self.api(scope, receive, send)
 

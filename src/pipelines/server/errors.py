@@ -23,6 +23,7 @@ STATUS: dict[type[OdysseyError], int] = {
     errors.BodyTooLarge: 413,
     errors.Unauthorized: 401,
     errors.Forbidden: 403,
+    errors.MisdirectedRequest: 421,
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,
     errors.Conflict: 409,

@@ -1,25 +1,30 @@
 """A fresh data directory: one org, one key, shown once and kept where only this user can read it."""
 
 import os
-from datetime import UTC, datetime
+import secrets
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.engine.platform import timestamp
 from pipelines.server import broken_files, private_files
 from pipelines.server.settings import Settings
-from pipelines.storage.connection import transaction
-from pipelines.storage.keys import add_key, add_org, has_orgs, new_key
+from pipelines.storage.connection import Connection, transaction
+from pipelines.storage.keys import add_key, add_org, first_owner, has_orgs, new_key
 from pipelines.storage.secret_box import load_or_make_key
+from pipelines.storage.sign_ins import add_link
 from pipelines.wire.names import Role
 
 KEY_FILE = "api-key"
 SECRET_FILE = "secret.key"
+LINK_LASTS = timedelta(days=1)
 
 
 class FirstStart(NamedTuple):
     key: str | None  # the new key, when this was the first start
     key_file: Path
+    sign_in_code: str | None  # opens the pages once; only where nobody else can reach them
 
 
 def prepare(settings: Settings) -> FirstStart:
@@ -64,11 +69,24 @@ def _prepare(settings: Settings) -> FirstStart:
                 add_key(connection, org_id=org_id, name="first key", role=Role.OWNER, key=key, now=now)
                 # Before the commit: a kill in between leaves a file to overwrite, not a key nobody has.
                 _write_private(directory / KEY_FILE, key + "\n")
+            code = _link(connection) if settings.is_private and not settings.is_shared else None
         if not settings.is_shared:
             private_files.close_database(settings.database_path)
     finally:
         connection.close()
-    return FirstStart(key, directory / KEY_FILE)
+    return FirstStart(key, directory / KEY_FILE, code)
+
+
+def _link(connection: Connection) -> str | None:
+    """Whoever reads what the server prints is its owner."""
+    owner = first_owner(connection)
+    if owner is None:
+        return None
+    code, now = secrets.token_urlsafe(24), datetime.now(UTC)
+    add_link(
+        connection, token=code, key_id=owner.id, now=timestamp(now), expires_at=timestamp(now + LINK_LASTS)
+    )
+    return code
 
 
 def _write_private(path: Path, text: str) -> None:

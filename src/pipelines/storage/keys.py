@@ -109,6 +109,27 @@ def key_by_id(connection: Connection, *, org_id: int, key_id: int) -> ApiKey | N
     return _key(row) if row else None
 
 
+def key_by_number(connection: Connection, key_id: int) -> ApiKey | None:
+    """Whichever org's it is; None once it is revoked."""
+    row = connection.execute(
+        "SELECT * FROM api_keys WHERE id = ? AND revoked_at IS NULL", (key_id,)
+    ).fetchone()
+    return _key(row) if row else None
+
+
+def first_owner(connection: Connection) -> ApiKey | None:
+    """The oldest key that may do everything: whose the server of one person is."""
+    row = connection.execute(
+        "SELECT * FROM api_keys WHERE role = ? AND revoked_at IS NULL ORDER BY id LIMIT 1",
+        (Role.OWNER.value,),
+    ).fetchone()
+    return _key(row) if row else None
+
+
+def org_name(connection: Connection, org_id: int) -> str:
+    return str(connection.execute("SELECT name FROM orgs WHERE id = ?", (org_id,)).fetchone()["name"])
+
+
 def owners_of_org(connection: Connection, org_id: int) -> int:
     """How many keys that are not revoked have the highest role."""
     counted = connection.execute(

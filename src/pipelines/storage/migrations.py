@@ -668,6 +668,27 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE batches ADD COLUMN cassette TEXT;
         """,
     ),
+    (
+        "0014_sign_ins",
+        """
+        -- Who has signed in to the pages: by a key, which ends them all when it is revoked, or by a token
+        -- (`bearer`: what it said).
+        CREATE TABLE sign_ins (
+            token_hash TEXT PRIMARY KEY,
+            key_id INTEGER REFERENCES api_keys (id),
+            bearer TEXT,
+            created_at TEXT NOT NULL,
+            expires_at TEXT NOT NULL
+        );
+        CREATE INDEX sign_ins_by_end ON sign_ins (expires_at);
+        -- Links that sign in once.
+        CREATE TABLE sign_in_links (
+            token_hash TEXT PRIMARY KEY,
+            key_id INTEGER NOT NULL REFERENCES api_keys (id),
+            expires_at TEXT NOT NULL
+        );
+        """,
+    ),
 )
 
 

@@ -27,6 +27,7 @@ OdysseyError
   Forbidden                       known, but not allowed
     TokenRoleUnknown
     TokenOrgUnknown
+  MisdirectedRequest              meant for a server of another name
   NotFound                        not there, or another org's
     ToolNotDeclared
   MethodNotAllowed
@@ -240,6 +241,12 @@ class TokenOrgUnknown(Forbidden):
     """The token names no org of this server."""
 
     code = "token_org_unknown"
+
+
+class MisdirectedRequest(OdysseyError):
+    """The Host header names another server than this one."""
+
+    code = "misdirected_request"
 
 
 class NotFound(OdysseyError):

@@ -66,17 +66,25 @@ async def _identity_of(request: Request) -> Identity:
             )
         tokens: Tokens = request.app.state.tokens
         return await tokens.bearer(secret)
-    key = await platform_of(request).database.read(lambda connection: key_by_secret(connection, secret))
+    return await identity_by_secret(platform_of(request), secret)
+
+
+async def identity_by_secret(platform: Platform, secret: str) -> Identity:
+    key = await platform.database.read(lambda connection: key_by_secret(connection, secret))
     if key is None:
         raise InvalidApiKey
     return key
 
 
-def _at_least(role: Role) -> DependsOn:
+def at_least(identity: Identity, role: Role) -> bool:
+    return _RANK[identity.role] >= _RANK[role]
+
+
+def _needs(role: Role) -> DependsOn:
     async def check(request: Request) -> Identity:
         asking = await _identity_of(request)
         request.state.org_id = asking.org_id
-        if _RANK[asking.role] < _RANK[role]:
+        if not at_least(asking, role):
             raise Forbidden(
                 f"This {asking.credential} is a {asking.role.value}'s; this needs a {role.value}'s."
             )
@@ -92,10 +100,10 @@ def runner_of(request: Request) -> BatchRunner:
 
 Runner = Annotated[BatchRunner, Depends(runner_of)]
 Ours = Annotated[Platform, Depends(platform_of)]
-ANY_KEY = _at_least(Role.VIEWER)
+ANY_KEY = _needs(Role.VIEWER)
 Viewer = Annotated[Identity, ANY_KEY]
-Contributor = Annotated[Identity, _at_least(Role.CONTRIBUTOR)]
-Admin = Annotated[Identity, _at_least(Role.ADMIN)]
+Contributor = Annotated[Identity, _needs(Role.CONTRIBUTOR)]
+Admin = Annotated[Identity, _needs(Role.ADMIN)]
 Id = Annotated[int, PathParam(ge=1, le=MAX_ID)]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="rows in a page")]
 Cursor = Annotated[str | None, Query(description="next_cursor of the page before")]

@@ -1,0 +1,1 @@
+"""The web interface: each module asks the engine what the API asks it, and hands the answer to a template."""

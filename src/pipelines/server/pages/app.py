@@ -1,0 +1,70 @@
+"""All pages as one ASGI application beside the API: its errors are pages, and it takes sign-ins, not keys."""
+
+import logging
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import State
+from starlette.exceptions import HTTPException
+
+from pipelines.core.problems import Refused
+from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
+from pipelines.server.pages import home, sign_in, style
+from pipelines.server.pages.page import bare_page
+from pipelines.server.pages.visitor import SignInNeeded
+from pipelines.wire.errors import InternalError, OdysseyError
+
+log = logging.getLogger(__name__)
+
+MODULES = (home, sign_in, style)
+#: First parts of the paths that are pages; whatever else is the API's to answer.
+ROOTS = frozenset(
+    (
+        *("", "agents", "datasets", "tasks", "runs", "batches", "compare", "evals", "review", "settings"),
+        *("search", "report", "ui", "sign-in", "sign-out"),
+    )
+)
+
+
+def is_page(path: str) -> bool:
+    return path[1:].partition("/")[0] in ROOTS
+
+
+def build_pages(state: State) -> FastAPI:
+    """`state` is the API's: what is in it lives as long as the server."""
+    pages = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    pages.state = state
+    state.frames = {}
+    for module in MODULES:
+        pages.include_router(module.router)
+
+    async def on_stranger(request: Request, error: Exception) -> Response:
+        return sign_in.to_sign_in(request)
+
+    async def on_error(request: Request, error: Exception) -> Response:
+        return _error_page(_ours(request, error))
+
+    for kind in (OdysseyError, Refused, RequestValidationError, HTTPException, Exception):
+        pages.add_exception_handler(kind, on_error)
+    pages.add_exception_handler(SignInNeeded, on_stranger)
+    return pages
+
+
+def _ours(request: Request, error: Exception) -> OdysseyError:
+    if isinstance(error, OdysseyError):
+        return error
+    if isinstance(error, Refused):
+        return from_refusal(error)
+    if isinstance(error, RequestValidationError):
+        return from_validation(error)
+    if isinstance(error, HTTPException):
+        return from_http(error, request)
+    return InternalError()
+
+
+def _error_page(error: OdysseyError) -> Response:
+    status = status_of(type(error))
+    details = error.details if isinstance(error.details, list) else []
+    problems = [found for found in details if isinstance(found, dict) and "message" in found]
+    title = error.code.replace("_", " ").capitalize()
+    return bare_page("error.html", title=title, status=status, error=error, problems=problems)

@@ -1,0 +1,130 @@
+"""A page as an answer: what the frame needs beside what the page itself shows, its headers, its errors."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from pipelines.core.json_text import JsonObject
+from pipelines.server.api.common import platform_of
+from pipelines.server.pages.visitor import Visitor
+from pipelines.storage.connection import Connection
+from pipelines.storage.keys import org_name
+from pipelines.storage.review_queue import waiting_counts
+from pipelines.web.render import render
+
+#: (name, label, path), in the order of the navigation.
+PLACES = (
+    ("home", "Home", "/"),
+    ("agents", "Agents", "/agents"),
+    ("datasets", "Datasets", "/datasets"),
+    ("runs", "Runs", "/runs"),
+    ("evals", "Evals", "/evals"),
+    ("review", "Review", "/review"),
+)
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+SAID_COOKIE = "odyssey_said"
+MOST_SAID = 1_000
+FRAME_S = 3.0
+
+Trail = Sequence[tuple[str, str]]
+
+
+async def page(
+    request: Request,
+    visitor: Visitor,
+    template: str,
+    *,
+    title: str,
+    here: str,
+    trail: Trail = (),
+    status: int = 200,
+    **context: Any,
+) -> Response:
+    """A whole page. `here` is the place of the navigation it belongs to, `trail` what leads to it.
+
+    Rendered in a thread: a large table takes a tenth of a second, in which others are answered.
+    """
+    said = unquote(request.cookies.get(SAID_COOKIE, ""))
+    frame = {
+        "me": await _me(request, visitor),
+        "title": title,
+        "here": here,
+        "trail": trail,
+        "said": said,
+        "may": visitor.may,
+    }
+    text = await asyncio.to_thread(render, template, frame | context)
+    response = HTMLResponse(text, status, headers=HEADERS)
+    if said:
+        response.delete_cookie(SAID_COOKIE)
+    return response
+
+
+async def part(visitor: Visitor, template: str, *, status: int = 200, **context: Any) -> Response:
+    """A piece of a page, for htmx."""
+    text = await asyncio.to_thread(
+        render, template, {"me": {"csrf": visitor.csrf}, "may": visitor.may} | context
+    )
+    return HTMLResponse(text, status, headers=HEADERS)
+
+
+def bare_page(template: str, *, title: str, status: int = 200, **context: Any) -> HTMLResponse:
+    """For somebody who is not signed in, or where even that could not be found out."""
+    frame = {"me": None, "title": title, "here": "", "trail": (), "said": ""}
+    return HTMLResponse(render(template, frame | context), status, headers=HEADERS)
+
+
+def go(path: str, said: str = "") -> Response:
+    """Where to look next, after something was done; what was done is said there, once."""
+    response = RedirectResponse(path, 303)
+    if said:
+        response.set_cookie(SAID_COOKIE, quote(said[:MOST_SAID]), max_age=60, httponly=True, samesite="lax")
+    return response
+
+
+async def _me(request: Request, visitor: Visitor) -> JsonObject:
+    org, waiting = await _about_org(request, visitor.org_id)
+    return {
+        "name": visitor.identity.name,
+        "role": visitor.identity.role.value,
+        "org": org,
+        "csrf": visitor.csrf,
+        "waiting": waiting,
+        "places": [list(place) for place in PLACES],
+    }
+
+
+async def _about_org(request: Request, org_id: int) -> tuple[str, int]:
+    """Its name and what waits for review. Counted every few seconds at most, for the frame of every page."""
+    kept: dict[int, tuple[float, str, int]] = request.app.state.frames
+    known = kept.get(org_id)
+    if known is not None and time.monotonic() - known[0] < FRAME_S:
+        return known[1], known[2]
+
+    def read(connection: Connection) -> tuple[str, int]:
+        waiting = waiting_counts(connection, org_id=org_id)["total"]
+        assert isinstance(waiting, int)
+        return org_name(connection, org_id), waiting
+
+    name, waiting = await platform_of(request).database.read(read)
+    kept[org_id] = (time.monotonic(), name, waiting)
+    return name, waiting
+
+
+def forget_counts(request: Request, org_id: int) -> None:
+    """Something was decided: the next page counts anew."""
+    request.app.state.frames.pop(org_id, None)

@@ -1,0 +1,131 @@
+"""Who looks at a page, whether a form came from one of ours, and whether this server is meant at all."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from fastapi.params import Depends as DependsOn
+from starlette.datastructures import FormData, UploadFile
+
+from pipelines.core.identity import Identity
+from pipelines.server.api.common import at_least, platform_of
+from pipelines.storage.sign_ins import signed_in
+from pipelines.wire.errors import BodyTooLarge, Forbidden, MisdirectedRequest
+from pipelines.wire.names import Role
+
+MEBIBYTE = 1024 * 1024
+MOST_FIELDS = 1_000
+CSRF_FIELD, CSRF_HEADER = "csrf", "x-csrf"
+READING = ("GET", "HEAD")
+
+
+class SignInNeeded(Exception):
+    """Nobody has signed in, or not for long enough."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visitor:
+    identity: Identity
+    csrf: str
+
+    @property
+    def org_id(self) -> int:
+        return self.identity.org_id
+
+    def may(self, role: str) -> bool:
+        """Whether a button that needs this role is shown."""
+        return at_least(self.identity, Role(role))
+
+
+def cookie_name(request: Request) -> str:
+    """By port: browsers share cookies between the ports of a host, and two servers may run there."""
+    return f"odyssey_{request.url.port or 0}"
+
+
+def csrf_of(token: str) -> str:
+    return hmac.new(token.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+
+def check_host(request: Request) -> None:
+    """A page elsewhere that points its own name at this address would be the same origin as ours: only names
+    that we go by are answered. Addresses are: no name can be pointed at us that way."""
+    host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    own = urlsplit(request.app.state.public_url).hostname or ""
+    if host in ("localhost", own) or host.endswith(".localhost") or _is_address(host):
+        return
+    raise MisdirectedRequest(
+        f"This server does not go by the name {host[:100]!r}. Open it by its address or as localhost, or"
+        " set PIPELINES_PUBLIC_URL to the URL that people use."
+    )
+
+
+async def _visitor(request: Request) -> Visitor:
+    check_host(request)
+    token = request.cookies.get(cookie_name(request), "")
+    platform = platform_of(request)
+    now = platform.now()
+    identity = (
+        await platform.database.read(lambda connection: signed_in(connection, token, now)) if token else None
+    )
+    if identity is None:
+        raise SignInNeeded
+    request.state.org_id = identity.org_id
+    visitor = Visitor(identity=identity, csrf=csrf_of(token))
+    if request.method not in READING:
+        await check_is_ours(request, visitor.csrf)
+    return visitor
+
+
+async def check_is_ours(request: Request, csrf: str) -> None:
+    """The form came from a page of ours: by what the browser says of its origin, and by its token."""
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    is_same = site in (None, "same-origin", "none") and (
+        origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    )
+    given = request.headers.get(CSRF_HEADER) or str((await read_form(request)).get(CSRF_FIELD, ""))
+    if not is_same or not hmac.compare_digest(given.encode(), csrf.encode()):
+        raise Forbidden("This form did not come from a page of this server. Reload the page and try again.")
+
+
+async def read_form(request: Request) -> FormData:
+    """Fields and files; read once, however many ask."""
+    length = request.headers.get("content-length", "")
+    limit = request.app.state.upload_limit_mb * MEBIBYTE
+    if not length.isdigit() or int(length) > limit:
+        raise BodyTooLarge(f"A form may have {limit // MEBIBYTE} MiB, and says how long it is.")
+    return await request.form(max_files=100, max_fields=MOST_FIELDS, max_part_size=8 * MEBIBYTE)
+
+
+async def form_texts(request: Request) -> dict[str, str]:
+    """Its fields that are texts, the last of each name."""
+    form = await read_form(request)
+    return {name: value for name, value in form.multi_items() if not isinstance(value, UploadFile)}
+
+
+def _needs(role: Role) -> DependsOn:
+    async def check(visitor: Annotated[Visitor, Depends(_visitor)]) -> Visitor:
+        if not at_least(visitor.identity, role):
+            raise Forbidden(
+                f"You are signed in as a {visitor.identity.role.value}; this needs a {role.value}."
+            )
+        return visitor
+
+    return Depends(check)  # type: ignore[no-any-return]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+Reader = Annotated[Visitor, _needs(Role.VIEWER)]
+Writer = Annotated[Visitor, _needs(Role.CONTRIBUTOR)]
+Keeper = Annotated[Visitor, _needs(Role.ADMIN)]

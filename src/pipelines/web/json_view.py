@@ -1,0 +1,109 @@
+"""A JSON value as HTML that folds: two levels open, long texts cut to their beginning, huge ones to a bound.
+
+Written in Python and not as a template since a trace has hundreds of them. Everything is escaped here.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from markupsafe import Markup, escape
+
+from pipelines.core.json_text import Json
+
+OPEN_DEPTH = 2
+MOST_VALUES = 400  # of one view; the rest is in the download
+FOLDED_CHARS = 400
+FOLDED_LINES = 6
+MOST_CHARS = 20_000  # of one text
+_SHORT_LINE = 72  # an array or object of plain values that fits is written in one line
+
+
+class _Budget:
+    def __init__(self) -> None:
+        self.left = MOST_VALUES
+
+    def take(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
+
+def json_view(value: Json, *, depth: int = OPEN_DEPTH) -> Markup:
+    budget = _Budget()
+    inside = "".join(_shown(value, depth, budget))
+    return Markup(f'<div class="json">{inside}</div>')
+
+
+def folded_text(text: str, *, css: str = "said") -> Markup:
+    """Foreign text, never markup and never a link; past six lines it folds."""
+    cut = text[:MOST_CHARS]
+    left = len(text) - len(cut)
+    whole = str(escape(cut)) + (f'<span class="soft"> … {left:,} characters more</span>' if left else "")
+    lines = cut.splitlines()
+    if len(cut) <= FOLDED_CHARS and len(lines) <= FOLDED_LINES:
+        return Markup(f'<div class="{css}">{whole}</div>')
+    start = escape("\n".join(lines[:2])[:160].rstrip())
+    return Markup(
+        f'<details class="fold"><summary><span class="{css}">{start}</span> <span class="rest">'
+        f'… show all {len(text):,} characters</span></summary><div class="{css}">{whole}</div></details>'
+    )
+
+
+def _shown(value: Json, depth: int, budget: _Budget) -> Iterator[str]:
+    if not budget.take():
+        yield '<span class="soft">… more, in the JSON</span>'
+    elif isinstance(value, dict):
+        yield from _many(value, "{}", depth, budget, list(value.items()), _named)
+    elif isinstance(value, list):
+        yield from _many(value, "[]", depth, budget, list(enumerate(value)), _placed)
+    else:
+        yield _leaf(value)
+
+
+def _many(
+    value: Json,
+    brackets: str,
+    depth: int,
+    budget: _Budget,
+    items: Sequence[tuple[str | int, Json]],
+    name: Callable[[str | int], str],
+) -> Iterator[str]:
+    begin, end = brackets[0], brackets[1]
+    if not items:
+        yield brackets
+        return
+    if len(items) <= 8 and all(not isinstance(part, dict | list) for _, part in items):
+        line = ", ".join(name(key) + _leaf(part) for key, part in items)
+        budget.left -= len(items)
+        if sum(len(str(key)) + len(str(part)) + 4 for key, part in items) <= _SHORT_LINE:
+            yield f"{begin} {line} {end}"
+            return
+    is_open = " open" if depth > 0 else ""
+    noun = "field" if begin == "{" else "item"
+    many = f"{len(items):,} {noun}{'s' if len(items) != 1 else ''}"
+    yield f'<details{is_open}><summary>{begin}<span class="soft"> {many} </span>{end}</summary>'
+    yield '<div class="in">'
+    for key, part in items:
+        if budget.left <= 0:
+            yield '<div class="soft">… more, in the JSON</div>'
+            break
+        yield f"<div>{name(key)}"
+        yield from _shown(part, depth - 1, budget)
+        yield "</div>"
+    yield "</div></details>"
+
+
+def _named(key: str | int) -> str:
+    return f'<span class="k">{escape(str(key)[:200])}:</span> '
+
+
+def _placed(key: str | int) -> str:
+    return ""
+
+
+def _leaf(value: Json) -> str:
+    if isinstance(value, str):
+        if len(value) > FOLDED_CHARS or value.count("\n") >= FOLDED_LINES:
+            return str(folded_text(value, css="s"))
+        return f'<span class="s">"{escape(value)}"</span>'
+    if value is None or isinstance(value, bool):
+        return f'<span class="c">{ {None: "null", True: "true", False: "false"}[value] }</span>'
+    return f'<span class="n">{value}</span>'

@@ -1,0 +1,41 @@
+"""Templates into text. Loaded when the first page is asked for: a server may never be looked at."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipelines.web import assets, words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """Everything in `context` is escaped unless it is Markup that this room made."""
+    return environment().get_template(template).render(context)
+
+
+@cache
+def environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from pipelines.web import charts, json_view
+
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals |= {"asset": assets.asset_url, "charts": charts}
+    made.filters |= {
+        name: getattr(words, name)
+        for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost")
+    }
+    made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
+    return made

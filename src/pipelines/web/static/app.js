@@ -1,0 +1,93 @@
+// What every page has: scheme, keys, search, copying, times in the reader's zone. Reading works without it.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+
+  const applyScheme = (scheme) => {
+    if (scheme) { root.dataset.scheme = scheme; localStorage.setItem("scheme", scheme); }
+  };
+  const isDark = () => root.dataset.scheme
+    ? root.dataset.scheme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+
+  const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+  const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+  const exact = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "long" });
+  const ago = (moment) => {
+    const seconds = (moment - Date.now()) / 1000;
+    for (const [unit, size] of units) {
+      if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
+    }
+    return Math.abs(seconds) < 5 ? "now" : relative.format(Math.round(seconds), "second");
+  };
+  const tellTimes = (within) => {
+    for (const time of within.querySelectorAll("time[datetime]")) {
+      const moment = new Date(time.dateTime);
+      if (isNaN(moment)) continue;
+      time.title = exact.format(moment);
+      if (time.dataset.as === "ago") time.textContent = ago(moment);
+      else if (time.dataset.as === "exact") time.textContent = exact.format(moment);
+    }
+  };
+
+  const open = (id) => { const dialog = document.getElementById(id); if (dialog && !dialog.open) dialog.showModal(); };
+  const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
+  const places = { h: "/", a: "/agents", d: "/datasets", r: "/runs", e: "/evals", v: "/review", s: "/settings" };
+  let went = 0; // when g was pressed
+
+  document.addEventListener("keydown", (event) => {
+    if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      return open("finder");
+    }
+    if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || typing(event.target)) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (Date.now() - went < 1500 && places[event.key]) { went = 0; location.href = places[event.key]; return; }
+    if (event.key === "g") { went = Date.now(); return; }
+    if (event.key === "?") open("keys");
+    else if (event.key === "k" && !document.body.dataset.ownK) { event.preventDefault(); open("finder"); }
+    else if (event.key === "/") {
+      const search = document.querySelector("[data-search]");
+      if (search) { event.preventDefault(); search.focus(); search.select(); }
+    }
+  });
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-act]");
+    if (!button) return;
+    const act = button.dataset.act;
+    if (act === "scheme") applyScheme(isDark() ? "light" : "dark");
+    else if (act === "open") open(button.dataset.dialog);
+    else if (act === "close") button.closest("dialog").close();
+    else if (act === "copy") {
+      const from = button.dataset.from ? document.getElementById(button.dataset.from) : null;
+      const text = from ? (from.value ?? from.textContent) : button.dataset.text;
+      const before = button.textContent;
+      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; }
+      catch { button.textContent = "Select it and copy"; }
+      setTimeout(() => { button.textContent = before; }, 1500);
+    }
+  });
+
+  // A form that asks before it is sent says what will happen in data-confirm.
+  document.addEventListener("submit", (event) => {
+    const asked = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
+    if (asked && !confirm(asked)) event.preventDefault();
+  });
+  // Filters are in the URL: fields left empty are not.
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[data-filters]")) return;
+    for (const field of event.target.elements) if (field.name && !field.value) field.disabled = true;
+  });
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form[data-filters]");
+    if (form && event.target.matches("select, input[type=checkbox]")) form.requestSubmit();
+  });
+  addEventListener("pageshow", () => {
+    for (const field of document.querySelectorAll("form[data-filters] :disabled")) field.disabled = false;
+  });
+
+  tellTimes(document);
+  setInterval(() => tellTimes(document), 30000);
+  document.addEventListener("htmx:afterSwap", (event) => tellTimes(event.target));
+})();
