@@ -1,7 +1,7 @@
 """The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v] [--third]` prints the figures, with -v each case it got wrong
-(of trades that may be looked at: LOOKED_AT).
+`python tests/blind/transcript_scores.py [trade…] [-v] [--third]` prints the figures, with -v each case it got
+wrong (of trades that may be looked at: LOOKED_AT).
 """
 
 import json
