@@ -13,7 +13,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import MOST_SHOWN, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.table_layout import Layout, layout_of, likely_layout
-from pipelines.core.task_columns import BY_AXIS, BY_NAME, cell_text
+from pipelines.core.task_columns import BY_AXIS, BY_NAME, cell_text, column_of
 from pipelines.core.task_files import TABLE, Format, read_file
 from pipelines.core.tasks_csv import read_tasks
 from pipelines.core.tools_schema import Tool
@@ -110,10 +110,12 @@ def _entries(data: bytes, format: Format, naming: Naming) -> JsonObject:
 
 def _column(name: str, naming: Naming) -> JsonObject:
     column = naming.column_of(name)
-    near = nearest_names(name, BY_NAME, most=1) if column is None and name else []
+    meant = column or column_of(name)
+    near = nearest_names(name, BY_NAME, most=1) if meant is None and name else []
     return {
         "name": name,
         "column": column.name if column is not None else None,
+        "meant": meant.name if meant is not None else None,  # also of one that is left out
         "is_renamed": name in naming.renames,
         "is_left_out": naming.is_left_out(name),
         "near": near[0] if near else None,
