@@ -41,6 +41,7 @@ class Understood(NamedTuple):
     sentence: str
     tools: tuple[str, ...]
     note: str | None
+    without_effect: str | None  # why it changes nothing in this world
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,16 +146,22 @@ def _reading(agent_id: int, definition: AgentDefinition, seed: Seed) -> Reading:
         behavior=seed.behavior_instructions,
         may_read=has_time(MOST_READING_S),
     )
+    rules = simulator.enforced if seed.behavior_instructions else ()
+    understood = tuple(_understood(rules, simulator.without_effect))
     return Reading(
         agent_id=agent_id,
         agent_name=definition.name,
-        understood=tuple(_understood(simulator.enforced)) if seed.behavior_instructions else (),
+        understood=understood,
         not_understood=simulator.not_understood,
-        without_effect=simulator.without_effect,
+        without_effect=tuple(
+            said
+            for said in simulator.without_effect
+            if not any(said.startswith(one.sentence) for one in understood)
+        ),
     )
 
 
-def _understood(rules: Sequence[Rule]) -> Iterator[Understood]:
+def _understood(rules: Sequence[Rule], without_effect: Sequence[str]) -> Iterator[Understood]:
     """By sentence: one may have become several rules."""
     of_sentence: dict[str, list[Rule]] = {}
     for rule in rules:
@@ -162,4 +169,8 @@ def _understood(rules: Sequence[Rule]) -> Iterator[Understood]:
     for sentence, read in of_sentence.items():
         tools = dict.fromkeys(tool for rule in read for tool in rule.tools)
         note = next((rule.note for rule in read if rule.note is not None), None)
-        yield Understood(sentence, tuple(tools), note)
+        idle = next((said for said in without_effect if said.startswith(sentence)), None)
+        reason = (
+            idle.removeprefix(sentence).strip(" ()") or "it changes nothing in this world" if idle else None
+        )
+        yield Understood(sentence, tuple(tools), note, reason)

@@ -1,11 +1,12 @@
 """Datasets: the list, one dataset with its tasks, and its tasks as a file."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from pipelines.core.seed import CONVERSATION_AXES
 from pipelines.core.task_columns import BY_AXIS, COLUMNS
 from pipelines.core.task_statistics import summary_of
 from pipelines.core.tasks_csv import csv_header
@@ -24,6 +25,7 @@ AGENTS_OFFERED = 200
 LONGEST_WORDS = 200
 #: Axes that are told of a dataset, in the order of its columns: what everybody has is not worth a word.
 TOLD_AXES = tuple(c.axis for c in COLUMNS if c.axis not in ("user_instruction", "id"))
+_CONVERSATION = ("user_simulator_persona", "scripted_user_turns", "termination_keyword")
 
 Words = Annotated[str, Query(max_length=LONGEST_WORDS)]
 #: A filter that is left empty comes as an empty text.
@@ -104,7 +106,7 @@ async def dataset_page(
             connection, visitor.org_id, dataset_id, limit=BATCHES_SHOWN
         )
         return {
-            "tasks": [(task, told_axes(task.head.axes)) for task in found.items],
+            "tasks": [(task, told_parts(task.head.axes)) for task in found.items],
             "last_id": found.last_id,
             "axes": told_axes(dataset_lists.axes_of_datasets(connection, [dataset_id])[dataset_id]),
             "tags": [(tag, tag) for tag in dataset_lists.tags_of_dataset(connection, dataset_id)],
@@ -153,6 +155,29 @@ async def export(
 def told_axes(axes: frozenset[str]) -> list[str]:
     """The names of the columns, in their order."""
     return [BY_AXIS[axis].name for axis in TOLD_AXES if axis in axes]
+
+
+class Parts(NamedTuple):
+    """A task's columns, short enough for a table of tasks."""
+
+    parts: list[str]
+    right: list[str]  # what says what is right
+
+
+_RIGHT = {
+    "expected_outcome": "outcome",
+    "expected_state": "state",
+    "expected_calls": "calls",
+    "tracked_constraints": "constraints",
+    "eval": "eval",
+}
+_NOT_TOLD = frozenset((*_RIGHT, *CONVERSATION_AXES, *_CONVERSATION, "tags"))
+
+
+def told_parts(axes: frozenset[str]) -> Parts:
+    parts = [BY_AXIS[axis].name for axis in TOLD_AXES if axis in axes and axis not in _NOT_TOLD]
+    talks = ["conversation"] if "turn_mode" in axes else []
+    return Parts(parts + talks, [word for axis, word in _RIGHT.items() if axis in axes])
 
 
 def rated(batch: dataset_lists.LastBatch | None) -> dict[str, object] | None:

@@ -36,10 +36,11 @@ def shown_table(told: Any) -> ShownTable:
     columns = told["columns"]
     shown = {row["number"] for row in told["rows"]}
     rows = [_row(row, columns, problems, warnings) for row in told["rows"]]
-    of_file = [problem for problem in problems if problem.get("row") is None]
-    elsewhere = [problem for problem in problems if problem.get("row") not in (None, *shown)]
-    # An object's name that is no column's is told for every row that has it: once is enough.
+    # A name that is no column's is told with what can be done about it.
     unknown = [one for one in columns if one["column"] is None and one["name"] and not one["is_left_out"]]
+    names = {one["name"] for one in unknown}
+    of_file = [one for one in problems if one.get("row") is None and one.get("column") not in names]
+    elsewhere = [problem for problem in problems if problem.get("row") not in (None, *shown)]
     return ShownTable(
         columns=columns,
         rows=rows,

@@ -20,10 +20,33 @@
     for (const field of checked.querySelectorAll("input[type=hidden], select[name=rename]")) field.remove();
     for (const box of checked.querySelectorAll("input[name=axis]:not(:disabled)")) box.checked = false;
   };
+  const failed = form.querySelector("[data-failed]");
+  const tell = (text) => { failed.textContent = text; failed.hidden = !text; };
+  const most = Number(form.dataset.limitMb) * 1024 * 1024;
+
   const check = () => checked.querySelector("[data-check]")?.click();
-  file.addEventListener("change", () => { if (file.files.length) { forget(); check(); } });
+  file.addEventListener("change", () => { 
+    if (!file.files.length) return;
+    const size = file.files[0].size;
+    tell(size > most ? `The file has ${(size / 1048576).toFixed(1)} MiB, and an upload at most ${form.dataset.limitMb}. Send it in parts, or raise the server's limit.` : "");
+    if (size > most) file.value = "";
+    else { forget(); check(); }
+  });
   form.querySelector("#f-agent_id")?.addEventListener("change", () => {
     if (checked.querySelector("input[name=chosen]")) check();
+  });
+
+  form.addEventListener("htmx:beforeRequest", () => tell(""));
+  form.addEventListener("htmx:responseError", (event) => {
+    const said = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html").querySelector(".notice");
+    tell(said?.textContent.trim() || `The server answered ${event.detail.xhr.status}. Nothing was stored; try again.`);
+  });
+  form.addEventListener("htmx:sendError", () => tell("The server did not answer. Nothing was checked or stored; try again."));
+  // What was clicked is gone with what it stood in: reading goes on at what was found.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target !== checked || document.activeElement !== document.body) return;
+    const notice = checked.querySelector(".notice");
+    if (notice) { notice.tabIndex = -1; notice.focus({ preventScroll: true }); }
   });
 
   const holdsFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
