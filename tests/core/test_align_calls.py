@@ -1,6 +1,6 @@
-"""Two runs' calls side by side: every call once and in order, equal ones opposite each other, as many as can be."""
+"""Two runs' calls side by side: every call once and in order, equal ones opposite each other."""
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given
@@ -40,7 +40,10 @@ CASES = {
 def test_calls_are_aligned(left: str, right: str, kinds: str) -> None:
     rows = align(calls(left), calls(right))
     if left == "a1 b2! b2 c3":  # which of two equal calls is the extra one is nobody's to say
-        assert sorted(row.kind for row in rows) in (sorted(kinds.split()), ["alike", "alike", "left", "reply"])
+        assert sorted(row.kind for row in rows) in (
+            sorted(kinds.split()),
+            ["alike", "alike", "left", "reply"],
+        )
     else:
         assert [row.kind for row in rows] == kinds.split()
 
@@ -65,7 +68,7 @@ def test_what_is_in_common_is_as_long_as_can_be(left: list[str], right: list[str
     pairs = common(left, right)
     assert len(pairs) == longest(left, right)
     assert all(left[at] == right[other] for at, other in pairs)
-    assert all(a < c and b < d for (a, b), (c, d) in zip(pairs, pairs[1:], strict=False))
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
 
 
 @given(some_calls, some_calls)
