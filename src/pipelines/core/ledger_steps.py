@@ -48,6 +48,7 @@ class WorldAfter:
     flag_changes: list[FlagChange] = field(default_factory=list)
     #: Of everything that any step up to it wrote: entity -> field -> last step that changed it.
     written: dict[EntityName, dict[str, int]] = field(default_factory=dict)
+    first_steps: dict[EntityName, int] = field(default_factory=dict)
     last_steps: dict[EntityName, int] = field(default_factory=dict)
     flags_set: dict[str, FlagChange] = field(default_factory=dict)
 
@@ -101,6 +102,7 @@ def _take(found: WorldAfter, sequence: int, update: LedgerUpdate) -> None:
         return
     name = (update.entity_type, update.id)
     steps = found.written.setdefault(name, {})
+    found.first_steps.setdefault(name, sequence)
     found.last_steps[name] = sequence
     if sequence == found.step:
         old = found.ledger.get(*name)

@@ -122,17 +122,6 @@ class Timeline:
         ]
 
 
-class RunInFull(NamedTuple):
-    """What the page of a run begins with."""
-
-    timeline: Timeline
-    asked: AskedOfTask
-    agent: str | None  # its name, where it is still there
-    review: JsonObject | None
-    earlier: list[JsonObject]
-    briefs: dict[int, StepBrief]  # of the rows of its window
-
-
 class StepInFull(NamedTuple):
     timeline: Timeline
     place: int
@@ -142,14 +131,34 @@ class StepInFull(NamedTuple):
     world_problem: str | None  # why there is none
 
 
+class RunInFull(NamedTuple):
+    """What the page of a run begins with."""
+
+    timeline: Timeline
+    asked: AskedOfTask
+    agent: str | None  # its name, where it is still there
+    review: JsonObject | None
+    earlier: list[JsonObject]
+    window: range  # of its timeline
+    briefs: dict[int, StepBrief]  # of the rows of that window
+    step: StepInFull | None
+
+
+class Shown(NamedTuple):
+    """What a page shows of a timeline."""
+
+    window: range
+    step: str | None = None
+
+
 async def read_run_page(
-    platform: Platform, looker: Looker, run_id: int, window: Callable[[Timeline], range]
+    platform: Platform, looker: Looker, run_id: int, choose: Callable[[Timeline], Shown]
 ) -> RunInFull:
-    """The run with the rows of one window of its timeline, in short."""
+    """The run with the rows of one window of its timeline, in short, and one step in full."""
 
     def read(connection: Connection) -> RunInFull:
         timeline = _timeline(connection, looker.org_id, run_id)
-        run = timeline.run
+        run, shown = timeline.run, choose(timeline)
         agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
         return RunInFull(
             timeline,
@@ -157,7 +166,9 @@ async def read_run_page(
             agent.definition.name if agent is not None else None,
             review_of_run(platform, connection, looker, run.id),
             list(runs.past_verdicts(connection, run.id)),
-            _briefs(connection, timeline, window(timeline)),
+            shown.window,
+            _briefs(connection, timeline, shown.window),
+            step_in(connection, timeline, shown.step, with_world=True) if shown.step is not None else None,
         )
 
     return await platform.database.read(read)

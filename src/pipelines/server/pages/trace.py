@@ -14,7 +14,7 @@ from pipelines.core.json_text import dumps
 from pipelines.engine import open_run, read_run, read_steps, review_runs
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
-from pipelines.engine.read_steps import END, Timeline
+from pipelines.engine.read_steps import END, Shown, Timeline
 from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.server.pages.page import forget_counts, go, page, part
@@ -50,12 +50,11 @@ async def run_page(
     at: Annotated[int | None, Query(ge=0, le=MAX_ID)] = None,
 ) -> Response:
     looker = _looker(visitor)
-    read = await read_steps.read_run_page(platform, looker, run_id, _window_of(s, at))
+    read = await read_steps.read_run_page(platform, looker, run_id, _shown(s, at))
     timeline = read.timeline
     run = timeline.run
-    shown = s if s in timeline.places else first_shown(timeline)
-    window = _window_of(s, at)(timeline)
-    step = await read_steps.read_step(platform, visitor.org_id, run_id, shown)
+    assert read.step is not None
+    shown = timeline.items[read.step.place].name
     trail = [("Runs", "/runs")]
     trail += [(f"Batch {run.batch_id}", f"/batches/{run.batch_id}")] if run.batch_id is not None else []
     return await page(
@@ -76,8 +75,8 @@ async def run_page(
         is_asked=bool(s),
         found=await _found(platform, visitor, run_id, q) if q else None,
         q=q,
-        **_list_context(timeline, read.briefs, window, shown),
-        **await _step_parts(platform, visitor, step),
+        **_list_context(timeline, read.briefs, read.window, shown),
+        **await _step_parts(platform, visitor, read.step),
     )
 
 
@@ -125,12 +124,12 @@ async def live_part(
 ) -> Response:
     """What a run that still goes has done since: its strip, and its window where that grew."""
     read = await read_steps.read_run_page(
-        platform, _looker(visitor), run_id, lambda timeline: window_at(at, timeline)
+        platform, _looker(visitor), run_id, lambda timeline: Shown(window_at(at, timeline))
     )
     timeline = read.timeline
     if timeline.has_ended:  # then there is a verdict, and the page is another one
         return Response(status_code=200, headers={"hx-refresh": "true", "cache-control": "no-store"})
-    lists = _list_context(timeline, read.briefs, window_at(at, timeline), s)
+    lists = _list_context(timeline, read.briefs, read.window, s)
     return await part(
         visitor,
         "trace_live.html",
@@ -212,16 +211,14 @@ async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) ->
     return go(f"/runs/{run_id}", "The run was stopped.")
 
 
-def _window_of(s: str, at: int | None) -> Callable[[Timeline], range]:
-    """Around a step, unless another part of the list is asked for."""
+def _shown(s: str, at: int | None) -> Callable[[Timeline], Shown]:
+    """The step that is asked for, else where a reader begins; the lines around it, or those asked for."""
 
-    def window(timeline: Timeline) -> range:
-        if at is not None:
-            return window_at(at, timeline)
+    def choose(timeline: Timeline) -> Shown:
         shown = s if s in timeline.places else first_shown(timeline)
-        return window_at(timeline.places[shown], timeline)
+        return Shown(window_at(timeline.places[shown] if at is None else at, timeline), shown)
 
-    return window
+    return choose
 
 
 def _list_context(timeline: Timeline, briefs: Any, window: range, shown: str) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from itertools import islice
 from typing import Any
 
-from pipelines.core.ledger_steps import WorldAfter, changed_entities
+from pipelines.core.json_text import Json
+from pipelines.core.ledger_steps import EntityChange, WorldAfter, changed_entities
 from pipelines.engine.read_steps import StepInFull
 
 MOST_CHANGED = 40  # entities with their fields
@@ -11,17 +12,25 @@ MOST_OF_TYPE = 20  # entities that nobody changed, of each type
 MOST_TYPES = 40
 MOST_FLAGS = 60
 MOST_FIELDS = 60
+MOST_KEPT = 12
 
 
 def world_context(step: StepInFull) -> dict[str, Any] | None:
     world = step.world
     if world is None:
         return None
-    changed = [each for each in changed_entities(world) if each.what != "kept"]
+    is_after_this = step.row is not None and step.row.sequence == world.step
+    changed = [
+        each
+        for each in changed_entities(world)
+        if each.what != "kept"
+        # What this step alone has touched is told as its own change.
+        and not (is_after_this and world.first_steps[each.entity_type, each.id] == world.step)
+    ]
     return {
         "step": world.step,
-        "is_after_this": step.row is not None and step.row.sequence == world.step,
-        "changes": world.changes[:MOST_CHANGED],
+        "is_after_this": is_after_this,
+        "changes": [(change, _kept(world, change)) for change in world.changes[:MOST_CHANGED]],
         "more_changes": max(0, len(world.changes) - MOST_CHANGED),
         "flag_changes": world.flag_changes[:MOST_FLAGS],
         "changed": changed[:MOST_CHANGED],
@@ -32,6 +41,15 @@ def world_context(step: StepInFull) -> dict[str, Any] | None:
         "flags": _flags(world)[:MOST_FLAGS],
         "more_flags": max(0, len(_flags(world)) - MOST_FLAGS),
     }
+
+
+def _kept(world: WorldAfter, change: EntityChange) -> list[tuple[str, Json]]:
+    """The other fields of an entity that was changed, so that it can be recognised."""
+    if change.what != "changed":
+        return []
+    own = {each.name for each in change.fields}
+    attributes = world.ledger.get(change.entity_type, change.id) or {}
+    return [(name, value) for name, value in attributes.items() if name not in own][:MOST_KEPT]
 
 
 def _types(world: WorldAfter) -> list[dict[str, Any]]:

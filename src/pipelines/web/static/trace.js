@@ -10,6 +10,7 @@
   const list = () => at("trace-lines");
   const slider = at("trace-slider");
   const line = (name) => document.getElementById(`s-${name}`);
+  const narrow = matchMedia("(max-width: 720px)");
   let shown = at("step").dataset.s;
   let place = Number(at("step").dataset.place);
   let asked = 0; // the last request for a step: an older answer is dropped
@@ -104,6 +105,7 @@
     inView();
     history.replaceState(null, "", `${location.pathname}${search()}#s=${name}`);
     if (tab && at("tab-steps").checked) at("tab-step").checked = true;
+    if (narrow.matches) document.querySelector(".trace-tabs").scrollIntoView();
     clearTimeout(timer);
     timer = setTimeout(() => fetchStep(name), wait);
   };
