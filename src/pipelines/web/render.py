@@ -38,4 +38,5 @@ def environment() -> "Environment":
         for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost")
     }
     made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
+    made.filters |= {"json_line": json_view.json_line, "visible": json_view.visible}
     return made

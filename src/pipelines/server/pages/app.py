@@ -9,14 +9,23 @@ from starlette.exceptions import HTTPException
 
 from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
-from pipelines.server.pages import datasets, home, new_dataset, sign_in, style, tasks
+from pipelines.server.pages import (
+    compare_runs,
+    datasets,
+    home,
+    new_dataset,
+    sign_in,
+    style,
+    tasks,
+    trace,
+)
 from pipelines.server.pages.page import bare_page
 from pipelines.server.pages.visitor import SignInNeeded
 from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)
 
-MODULES = (home, sign_in, style, new_dataset, datasets, tasks)
+MODULES = (home, sign_in, style, new_dataset, datasets, tasks, trace, compare_runs)
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
