@@ -52,7 +52,7 @@ async def home_page(request: Request, visitor: Reader) -> Response:
         title="Home",
         here="home",
         home=home,
-        commands=_commands(request.app.state.public_url),
+        commands=_commands(str(request.base_url).rstrip("/")),
     )
 
 
@@ -116,9 +116,9 @@ def _start(connection: Connection, org_id: int) -> Start:
     return Start(agents[0] if agents else None, datasets[0] if datasets else None)
 
 
-def _commands(public_url: str) -> dict[str, str]:
+def _commands(own_url: str) -> dict[str, str]:
     """For a terminal in the folder where `pipelines up` was started: the key is found there."""
-    url = "" if public_url == DEFAULT_URL else f" --url {shlex.quote(public_url)}"
+    url = "" if own_url == DEFAULT_URL else f" --url {shlex.quote(own_url)}"
     return {
         "make": "pipelines odyssey init --dir my-agent",
         "start": f"(cd my-agent && AGENT_TOKEN={TOKEN} uvicorn app:app --port 9100) &",

@@ -31,7 +31,9 @@
   };
 
   const open = (id) => { const dialog = document.getElementById(id); if (dialog && !dialog.open) dialog.showModal(); };
-  const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
+  // A dialog that was closed keeps the focus until the next frame: nobody types into it.
+  const typing = (target) => target.closest("input, textarea, select, [contenteditable]")
+    && !target.closest("dialog:not([open])");
   const places = { h: "/", a: "/agents", d: "/datasets", r: "/runs", e: "/evals", v: "/review", s: "/settings" };
   let went = -Infinity; // when g was pressed
 
@@ -40,7 +42,7 @@
       event.preventDefault();
       return open("finder");
     }
-    // At once: left to the browser, a search field is cleared first, and keys pressed meanwhile are lost.
+    // At once: left to the browser, a search field is cleared first and the dialog stays.
     const shown = event.key === "Escape" && document.querySelector("dialog[open]");
     if (shown) { event.preventDefault(); return shown.close(); }
     if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || typing(event.target)) return;
