@@ -81,6 +81,18 @@ def agent_by_id(
     return _agent(row) if row else None
 
 
+def versions_of_agent(
+    connection: Connection, *, agent_id: int, limit: int, before: int | None = None
+) -> list[tuple[int, str]]:
+    """Each version's number and when it was made, newest first."""
+    rows = connection.execute(
+        "SELECT version, created_at FROM agent_versions WHERE agent_id = ? AND version < ?"
+        " ORDER BY version DESC LIMIT ?",
+        (agent_id, before if before is not None else 2**62, limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def published_agents(connection: Connection, *, org_id: int, most: int) -> list[tuple[int, str]]:
     """Ids and names of those that can be sent something, the oldest first."""
     rows = connection.execute(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.seed_head import HEAD_CHARACTERS, instruction_in
 from pipelines.storage.connection import Connection, Row, in_list
-from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.paging import Filter, Page, holding, page_of
 from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
 
 LONGEST_SHOWN = 500  # characters of a text in a list
@@ -91,9 +91,15 @@ def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int,
 
 
 def agent_summaries(
-    connection: Connection, org_id: int, *, status: str | None, limit: int, before_id: int | None
+    connection: Connection,
+    org_id: int,
+    *,
+    status: str | None,
+    limit: int,
+    before_id: int | None,
+    words: str = "",
 ) -> Page[JsonObject]:
-    """Newest first."""
+    """Newest first; with `words`, those that have them in their name."""
     rows = page_of(
         connection,
         "(SELECT a.id, a.org_id, a.name, a.version, a.status,"
@@ -101,7 +107,11 @@ def agent_summaries(
         " CASE WHEN v.auth_header_value IS NULL THEN 0 ELSE 1 END AS has_auth_header_value, a.created_at,"
         " a.updated_at FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version"
         " WHERE a.deleted_at IS NULL) AS current",
-        filters=[Filter("org_id", org_id), Filter("status", status)],
+        filters=[
+            Filter("org_id", org_id),
+            Filter("status", status),
+            Filter("LOWER(name)", holding(words) if words else None, "LIKE"),
+        ],
         limit=limit,
         before_id=before_id,
     )

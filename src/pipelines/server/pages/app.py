@@ -10,10 +10,14 @@ from starlette.exceptions import HTTPException
 from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
+    agent,
+    agent_tools,
+    agents,
     compare_runs,
     datasets,
     home,
     new_dataset,
+    search,
     sign_in,
     style,
     tasks,
@@ -25,7 +29,20 @@ from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)
 
-MODULES = (home, sign_in, style, new_dataset, datasets, tasks, trace, compare_runs)
+MODULES = (
+    home,
+    sign_in,
+    style,
+    new_dataset,
+    datasets,
+    tasks,
+    trace,
+    compare_runs,
+    agents,
+    agent,
+    agent_tools,
+    search,
+)
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
