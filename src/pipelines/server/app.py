@@ -12,6 +12,7 @@ from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.live_tools import LiveCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_folders import CodeFolders
@@ -61,6 +62,7 @@ from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.model_door import ModelDoor
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.pages.app import build_pages, is_page
+from pipelines.server.pages.batch_fragment import LOOKED_EVERY_S, BatchFragment
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
 from pipelines.server.review_watch import ReviewWatch
@@ -192,6 +194,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "readiness": readiness,
             "review_watch": review_watch,
             "watches": BatchWatches(partial(read_batch, platform)),
+            "batch_page_watches": BatchWatches(
+                partial(batch_figures, platform), LOOKED_EVERY_S, BatchFragment(platform.now)
+            ),
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
             "matrix_reports": reports,
         }

@@ -4,7 +4,7 @@ Texts are cut in the database, and what is not shown is not read: a page over ru
 as much as any other. The whole of an item is at its own address.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject, loads_own
@@ -44,8 +44,10 @@ def run_summaries(
     limit: int,
     before_id: int | None,
     needs_review: bool | None = None,
+    only: Sequence[int] | None = None,
 ) -> Page[JsonObject]:
-    """Newest first."""
+    """Newest first; with `only`, of those with these ids."""
+    chosen = () if only is None else (f"id IN ({', '.join(map(str, only)) or 'NULL'})",)
     reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
     rows = page_of(
         connection,
@@ -53,7 +55,7 @@ def run_summaries(
         filters=filters,
         limit=limit,
         before_id=before_id,
-        where=" AND ".join((IN_SIGHT, *reviewed)),
+        where=" AND ".join((IN_SIGHT, *reviewed, *chosen)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )
     asked = asked_of_tasks(connection, (row["task_id"] for row in rows.items))

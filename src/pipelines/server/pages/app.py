@@ -13,10 +13,14 @@ from pipelines.server.pages import (
     agent,
     agent_tools,
     agents,
+    batches,
+    compare_batches,
     compare_runs,
     datasets,
     home,
+    new_batch,
     new_dataset,
+    runs,
     search,
     sign_in,
     style,
@@ -42,6 +46,10 @@ MODULES = (
     agent,
     agent_tools,
     search,
+    runs,
+    new_batch,
+    batches,
+    compare_batches,
 )
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
