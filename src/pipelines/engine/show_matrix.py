@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.engine.platform import Platform
-from pipelines.engine.report_evals import DRAWING_S, MOST_DRAWN_BYTES
+from pipelines.engine.report_evals import DRAWING_S, MOST_DRAWN_BYTES, SummaryAsked, summarize_evals
 from pipelines.engine.run_evals import find_matrix
 from pipelines.engine.score_matrix import MatrixReports
 from pipelines.processes.pool import Job, TookTooMuch
@@ -19,6 +19,7 @@ from pipelines.storage.evals import Matrix
 from pipelines.wire.errors import Conflict, NotFound
 
 MOST_KEPT_BYTES = 32 * 1024 * 1024  # of what was drawn
+MOST_KEPT_FIGURES = 1_000  # matrices
 
 
 class Shown(NamedTuple):
@@ -36,6 +37,7 @@ class MatrixViews:
         self._reports = reports
         self._kept: OrderedDict[tuple[str, str, str], bytes] = OrderedDict()
         self._size = 0
+        self._figures: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
     async def page(self, org_id: int, matrix_id: str, *, first: int, show: str) -> Shown:
         """Some rows of the heatmap."""
@@ -49,6 +51,20 @@ class MatrixViews:
             cell = variation or evals.BASELINE
             raise NotFound(f"Matrix {matrix_id} has no cell of {scenario_id} and {cell}.")
         return shown
+
+    async def figures(self, matrix: Matrix) -> Any:
+        """Match rates, shift and flags of its runs, in short; those of an ended matrix are kept."""
+        place = (matrix.matrix_id, matrix.report_key or "")
+        known = self._figures.get(place)
+        if known is not None:
+            return known
+        asked = SummaryAsked(matrix_id=matrix.matrix_id)
+        found = (await summarize_evals(self._platform, matrix.org_id, asked))["overall"]
+        if matrix.status != "running" and matrix.report_key is not None:
+            self._figures[place] = found
+            if len(self._figures) > MOST_KEPT_FIGURES:
+                self._figures.popitem(last=False)
+        return found
 
     async def _shown(self, org_id: int, matrix_id: str, job: str, asked: JsonObject) -> Shown:
         matrix = await find_matrix(self._platform, org_id, matrix_id)

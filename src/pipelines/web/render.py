@@ -37,5 +37,6 @@ def environment() -> "Environment":
         name: getattr(words, name)
         for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost")
     }
+    made.filters |= {"json_line": words.json_line}
     made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
     return made
