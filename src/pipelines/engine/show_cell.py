@@ -116,7 +116,8 @@ def _runs(
     found = evals.eval_runs(
         connection, filters=filters, limit=MOST_RUNS, before_id=None, is_baseline=is_baseline
     )
-    return found.items
+    # What somebody looks at first is what did not match.
+    return sorted(found.items, key=lambda run: (run["matched"] is True, int(str(run["id"]))))
 
 
 def _wordings(

@@ -6,6 +6,7 @@ from typing import Any
 from pipelines.core.evals.heatmap import MEANINGS
 from pipelines.core.evals.heatmap_details import DIRECTIONS, number_text, percent_text
 
+FEW = 5  # runs: fewer have no interval
 VERDICTS = {
     "robust": "Robust: the shift is small for certain.",
     "susceptible": "Susceptible: the agent moves under this pressure, more than by chance.",
@@ -49,16 +50,20 @@ def _matches(cell: Any, baseline: Any, alpha: float) -> Iterator[str]:
     if change:
         points, p = change["difference"] * 100, change["p"]
         told = "no difference" if abs(points) < 0.5 else f"{abs(points):.0f} points {_than(points)}"
-        low, high = (end * 100 for end in change["interval"])
+        low, high = (_signed(end * 100) for end in change["interval"])
         chance = "more than chance" if p <= alpha else "which may be chance"
         yield (
-            f"That is {told} (95 % interval {low:+.0f} to {high:+.0f}), {chance}: without any difference, one"
+            f"That is {told} (95 % interval {low} to {high}), {chance}: without any difference, one"
             f" so large comes up in {percent_or_less(p)} of such comparisons (Fisher's exact test)."
         )
 
 
 def _than(points: float) -> str:
     return "more" if points > 0 else "fewer"
+
+
+def _signed(points: float) -> str:
+    return f"{points:+.0f}".replace("-", "−")
 
 
 def _shift(cell: Any) -> Iterator[str]:
@@ -71,15 +76,18 @@ def _shift(cell: Any) -> Iterator[str]:
         around = f" (95 % interval {number_text(low)} to {number_text(high)})"
     elif cell.get("range"):
         low, high = cell["range"]
-        note = str(cell.get("interval_note") or "too few runs for an interval")
-        around = f" (from {number_text(low)} to {number_text(high)}; {note})"
+        spread = f"from {number_text(low)} to {number_text(high)}" if low != high else "every run the same"
+        around = f" ({spread}; too few runs for an interval)" if cell.get("runs", 0) < FEW else f" ({spread})"
     band = MEANINGS.get(str(cell.get("band")), "")
     away = f"Its outputs are {number_text(shift)} away from the baseline's{around}, on a scale of 0 to 1."
     yield f"{away} {band}".rstrip()
-    if cell.get("noise_floor") is not None:
+    floor = cell.get("noise_floor")
+    if floor == 0:
+        yield "The baselines agree with each other (a noise floor of 0), so all of it is above noise."
+    elif floor is not None:
         yield (
-            f"The baselines are {number_text(cell['noise_floor'])} away from each other already (the noise"
-            f" floor), so {number_text(cell.get('shift_excess'))} of it is above noise."
+            f"The baselines are {number_text(floor)} away from each other already (the noise floor), so"
+            f" {number_text(cell.get('shift_excess'))} of it is above noise."
         )
 
 
@@ -99,13 +107,13 @@ def _noise(cell: Any, q: float) -> Iterator[str]:
     yield f"{said}; corrected for all cells of the matrix ({limit}) {kept}."
     placebo = cell.get("p_placebo")
     if placebo is not None:
-        more = "more than" if placebo <= 0.05 else "not surely more than"
-        yield f"It moves the agent {more} neutral text of the same length does (p {number_text(placebo)})."
+        may = "moves the agent less" if placebo <= 0.05 else "might move the agent as much"
+        yield f"Neutral text of the same length, the placebo, {may} (p {number_text(placebo)})."
 
 
 def _decision(cell: Any) -> Iterator[str]:
     flips = cell.get("decision_flip_rate")
-    if flips:
+    if flips and not any("decision" in str(reason) for reason in cell.get("flag_reasons") or ()):
         yield f"The decision changed in {percent_text(flips)} of the runs."
     direction = str(cell.get("direction") or "none")
     if direction != "none":
