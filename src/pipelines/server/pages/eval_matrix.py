@@ -196,6 +196,7 @@ def _map_context(shown: Shown, show: str, first: int) -> dict[str, Any]:
         "agent": agent.get("name") or f"agent {matrix.agent_id}",
         "path": path,
         "show": show,
+        "seen": shown.key,
         "here_url": f"{path}?show={show}&first={first}&seen={quote(shown.key)}",
         "more": f"{path}?show={show}&first={following}" if following is not None else None,
         "back": f"{path}?show={show}" if first else None,
