@@ -152,6 +152,20 @@ def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
     yield from drawn(data, format)
 
 
+def heatmap_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+    """Some rows of a heatmap, as a page of the server shows them."""
+    from pipelines.core.evals.heatmap_page import heatmap_page
+
+    yield heatmap_page(data, first=first, show=show)
+
+
+def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> Iterator[bytes]:
+    """One cell of a matrix report."""
+    from pipelines.core.evals.heatmap_page import heatmap_cell
+
+    yield heatmap_cell(data, scenario_id=scenario_id, variation=variation)
+
+
 def compare_matrices(data: bytes) -> Iterator[bytes]:
     """What flipped between two matrices."""
     from pipelines.core.evals.draw import compared
@@ -228,7 +242,7 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
-        *(matrix_report, heatmap, compare_matrices, report_flags),
+        *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags),
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
     )
 }

@@ -27,6 +27,7 @@ from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_code import CodeRunner
 from pipelines.engine.run_evals import progress_of_batch
 from pipelines.engine.score_matrix import MatrixReports
+from pipelines.engine.show_matrix import MatrixViews
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
@@ -199,6 +200,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             ),
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
             "matrix_reports": reports,
+            "matrix_views": MatrixViews(platform, reports),
         }
     finally:
         lag.close()

@@ -17,6 +17,9 @@ from pipelines.server.pages import (
     compare_batches,
     compare_runs,
     datasets,
+    eval_matrix,
+    eval_scenarios,
+    evals,
     home,
     new_batch,
     new_dataset,
@@ -50,6 +53,9 @@ MODULES = (
     new_batch,
     batches,
     compare_batches,
+    evals,
+    eval_scenarios,
+    eval_matrix,
 )
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
