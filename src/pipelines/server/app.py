@@ -47,6 +47,7 @@ from pipelines.server.api import (
     eval_scenarios,
     keys,
     runs,
+    sign_in_links,
     telemetry,
     tool_endpoints,
     whoami,
@@ -253,7 +254,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     for module in (
         *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
-        *(eval_drafts, telemetry, whoami),
+        *(eval_drafts, telemetry, whoami, sign_in_links),
     ):
         api.include_router(module.router)
 
