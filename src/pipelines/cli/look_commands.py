@@ -1,4 +1,4 @@
-"""`pipelines ls`, `show`, `logs`, `review`, `open`, `rejudge`: looking at stored runs, and deciding about them."""
+"""`pipelines ls`, `show`, `logs`, `review`, `open`, `rejudge`: looking at runs, and deciding about them."""
 
 from typing import Annotated, Literal
 

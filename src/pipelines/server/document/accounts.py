@@ -53,7 +53,8 @@ SCHEMAS: Schemas = {
         },
     ),
     "SignInLink": record(
-        "Signs a browser in.", {"path": told(TEXT, "of this server; good for one sign-in"), "expires_at": MOMENT}
+        "Signs a browser in.",
+        {"path": told(TEXT, "of this server; good for one sign-in"), "expires_at": MOMENT},
     ),
     "Health": record("The server's sign of life.", {"status": TEXT, "version": TEXT}),
     "CodeMode": record(
