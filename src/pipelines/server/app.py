@@ -248,6 +248,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         openapi_url=None,  # FastAPI's own would be written anew for everybody who asks
     )
     api.state.public_url = settings.public_url.rstrip("/")
+    api.state.settings = settings
     api.state.upload_limit_mb = settings.upload_limit_mb
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs

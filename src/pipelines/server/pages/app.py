@@ -9,14 +9,27 @@ from starlette.exceptions import HTTPException
 
 from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
-from pipelines.server.pages import home, review, review_item, sign_in, style
+from pipelines.server.pages import (
+    home,
+    review,
+    review_item,
+    settings,
+    settings_keys,
+    settings_live,
+    settings_server,
+    sign_in,
+    style,
+)
 from pipelines.server.pages.page import bare_page
 from pipelines.server.pages.visitor import SignInNeeded
 from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)
 
-MODULES = (home, sign_in, style, review, review_item)
+MODULES = (
+    *(home, sign_in, style, review, review_item),
+    *(settings, settings_keys, settings_live, settings_server),
+)
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (

@@ -136,6 +136,8 @@ async def _item_page(
     names = await platform.database.read(
         lambda connection: agent_names(connection, visitor.org_id, limit=WINDOW)
     )
+    effects = await preview_verdicts(platform, looker, review_id) if visitor.may("contributor") else []
+    voices = {voice for _, voice in effects}
     kind = ReviewKind(str(item["kind"]))
     is_run = kind in (ReviewKind.TASK_VERDICT, ReviewKind.JUDGE_ERROR)
     return await page(
@@ -151,7 +153,8 @@ async def _item_page(
         wanted=wanted,
         place=_place(queue, review_id),
         agent=names.get(item["agent_id"]),
-        effects=await preview_verdicts(platform, looker, review_id) if visitor.may("contributor") else [],
+        effects=effects,
+        voice_of_all=voices.pop() if len(voices) == 1 else "",
         is_held=is_held(item, looker) and item["status"] != ReviewStatus.DECIDED,
         has_spoken=any(each["reviewer"] == looker.reviewer for each in item["verdicts"]),
         reviewer=looker.reviewer,
