@@ -192,3 +192,8 @@ def test_a_viewer_sees_what_a_viewer_may_and_no_button(api: Api, endpoint_id: st
             assert page.status_code == 200
             assert 'method="post"' not in page.text, tab
         assert "first key" not in viewer.get("/settings/members").text
+
+
+def test_a_server_without_a_client_at_an_issuer_has_no_button_for_it(api: Api) -> None:
+    assert "/sign-in/oidc" not in httpx2.get(f"{api.url}/sign-in").text
+    assert httpx2.get(f"{api.url}/sign-in/oidc/start").status_code == 404

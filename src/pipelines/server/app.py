@@ -60,6 +60,7 @@ from pipelines.server.live_endpoints import endpoint_makers
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.model_door import ModelDoor
+from pipelines.server.oidc import oidc_of
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.pages.app import build_pages, is_page
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
@@ -187,6 +188,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "agent_client": client,
             "live_hops": live_hops,
             "tokens": tokens_of(settings, database, secret_key, policy),
+            "oidc": oidc_of(settings, secret_key, policy),
             "runner": runner,
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),

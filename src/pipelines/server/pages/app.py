@@ -11,6 +11,7 @@ from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
     home,
+    oidc_sign_in,
     review,
     review_item,
     settings,
@@ -27,7 +28,7 @@ from pipelines.wire.errors import InternalError, OdysseyError
 log = logging.getLogger(__name__)
 
 MODULES = (
-    *(home, sign_in, style, review, review_item),
+    *(home, sign_in, oidc_sign_in, style, review, review_item),
     *(settings, settings_keys, settings_live, settings_server),
 )
 #: First parts of the paths that are pages; whatever else is the API's to answer.
