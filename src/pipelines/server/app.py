@@ -49,6 +49,7 @@ from pipelines.server.api import (
     eval_scenarios,
     keys,
     runs,
+    sign_in_links,
     telemetry,
     tool_endpoints,
     whoami,
@@ -61,6 +62,7 @@ from pipelines.server.live_endpoints import endpoint_makers
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.model_door import ModelDoor
+from pipelines.server.oidc import oidc_of
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.pages.app import build_pages, is_page
 from pipelines.server.pages.batch_fragment import LOOKED_EVERY_S, BatchFragment
@@ -189,6 +191,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "agent_client": client,
             "live_hops": live_hops,
             "tokens": tokens_of(settings, database, secret_key, policy),
+            "oidc": oidc_of(settings, secret_key, policy),
             "runner": runner,
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
@@ -254,13 +257,14 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         openapi_url=None,  # FastAPI's own would be written anew for everybody who asks
     )
     api.state.public_url = settings.public_url.rstrip("/")
+    api.state.settings = settings
     api.state.upload_limit_mb = settings.upload_limit_mb
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
         *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
-        *(eval_drafts, telemetry, whoami),
+        *(eval_drafts, telemetry, whoami, sign_in_links),
     ):
         api.include_router(module.router)
 

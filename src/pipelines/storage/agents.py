@@ -67,6 +67,14 @@ def add_version(
     return int(version)
 
 
+def agent_names(connection: Connection, org_id: int, *, limit: int) -> dict[int, str]:
+    """Of an org's agents, the newest first; deleted ones too, since runs of theirs are still looked at."""
+    rows = connection.execute(
+        "SELECT id, name FROM agents WHERE org_id = ? ORDER BY id DESC LIMIT ?", (org_id, limit)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 def agent_by_id(
     connection: Connection, *, org_id: int, agent_id: int, version: int | None = None
 ) -> Agent | None:

@@ -92,6 +92,20 @@ def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int,
     return found
 
 
+def asked_of_runs(connection: Connection, *, org_id: int, run_ids: Iterable[int]) -> dict[int, AskedOfTask]:
+    """By run, of those that are there."""
+    ids = sorted(set(run_ids))
+    tasks: dict[int, int] = {}
+    for start in range(0, len(ids), _TASKS_AT_ONCE):
+        some = ids[start : start + _TASKS_AT_ONCE]
+        rows = connection.execute(
+            f"SELECT id, task_id FROM runs WHERE org_id = ? AND id IN {in_list(some)}", (org_id, *some)
+        )
+        tasks |= {row[0]: row[1] for row in rows}
+    asked = asked_of_tasks(connection, tasks.values())
+    return {run_id: asked[task_id] for run_id, task_id in tasks.items()}
+
+
 def agent_summaries(
     connection: Connection,
     org_id: int,
