@@ -9,14 +9,14 @@ from starlette.exceptions import HTTPException
 
 from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
-from pipelines.server.pages import home, sign_in, style
+from pipelines.server.pages import home, report, sign_in, style
 from pipelines.server.pages.page import bare_page
 from pipelines.server.pages.visitor import SignInNeeded
 from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)
 
-MODULES = (home, sign_in, style)
+MODULES = (home, report, sign_in, style)
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
