@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from desk import TOOLS
 from nodes import REFUND_TASK, Api, House, house_in
+from pipelines.server.settings import DATABASE_FILE
 from played_agents import Dispatch, PlayedAgent, played
 from pressed import EXPECTED, SCENARIO, V1, ended_matrix, variation_of
 
@@ -124,8 +125,7 @@ def _matrix(api: Api, agent: PlayedAgent) -> str:
 
 def _copy_runs(directory: Path, batch: int) -> None:
     """Until there are RUNS in all; what must be different of each is made anew."""
-    (file,) = directory.glob("*.db")
-    with closing(sqlite3.connect(file)) as connection, connection:
+    with closing(sqlite3.connect(directory / DATABASE_FILE)) as connection, connection:
         columns = [row[1] for row in connection.execute("PRAGMA table_info(runs)")]
         fresh = [name for name in columns if name in ("id", "jti", "token_hash")]
         kept = [name for name in columns if name not in fresh]
