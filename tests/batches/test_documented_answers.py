@@ -163,6 +163,8 @@ def batches(api: Api, agent_id: int, dataset_id: int) -> None:
     api.post(f"/api/batches/{first}/judge")
     api.get(f"/api/batches/{first}/export")
     assert api.client.get(f"/api/batches/{first}/export", params={"format": "csv"}).status_code == 200
+    api.get(f"/api/batches/{first}/report/contents")
+    assert api.client.get(f"/api/batches/{first}/report").status_code == 200
     api.get("/api/runs", batch_id=first)
     run = api.runs(first)[0]["id"]
     for part in ("", "/trace", "/output", "/ledger"):

@@ -238,11 +238,18 @@ def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterat
     yield dumps({"calls": calls, "bytes": size + held})
 
 
+def batch_report(data: bytes, *, secrets: list[str], most_bytes: int) -> Iterator[bytes]:
+    """A batch as one HTML file, masked, no larger than it may be."""
+    from pipelines.web.report import report_parts
+
+    yield from report_parts(data, secrets=secrets, most_bytes=most_bytes)
+
+
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
-        *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags),
+        *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
     )
 }

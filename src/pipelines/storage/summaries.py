@@ -62,6 +62,16 @@ def run_summaries(
     return Page([_run(row) | asked[row["task_id"]].as_json() for row in rows.items], rows.last_id)
 
 
+def summaries_by_id(connection: Connection, run_ids: Sequence[int]) -> dict[int, JsonObject]:
+    """Of these runs, which the caller knows to be the org's."""
+    columns = ", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items())
+    rows = connection.execute(
+        f"SELECT {columns} FROM runs WHERE id IN {in_list(run_ids)}", run_ids
+    ).fetchall()
+    asked = asked_of_tasks(connection, (row["task_id"] for row in rows))
+    return {row["id"]: _run(row) | asked[row["task_id"]].as_json() for row in rows}
+
+
 class AskedOfTask(NamedTuple):
     """What tells a task from others of its dataset."""
 

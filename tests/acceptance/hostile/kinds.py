@@ -8,6 +8,7 @@ from hostile import (
     floods,
     large,
     mcp,
+    pages,
     plans,
     responses,
     schemas,
@@ -17,5 +18,19 @@ from hostile import (
 from hostile.kind import KINDS as DECLARED
 from hostile.kind import Kind
 
-MODULES = (schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp)
+MODULES = (
+    schemas,
+    responses,
+    batches,
+    plans,
+    uploads,
+    large,
+    code,
+    behaviours,
+    floods,
+    wire,
+    evals,
+    mcp,
+    pages,
+)
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))

@@ -24,6 +24,7 @@ from pipelines.server.pages import (
     new_batch,
     new_dataset,
     oidc_sign_in,
+    report,
     review,
     review_item,
     runs,
@@ -70,6 +71,7 @@ MODULES = (
     settings_keys,
     settings_live,
     settings_server,
+    report,
 )
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
