@@ -16,7 +16,7 @@ from httpx2 import URL, InvalidURL
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
 from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.core.openapi.base_url import base_path, base_url_complaint
-from pipelines.core.openapi.build_request import built_request
+from pipelines.core.openapi.build_request import OpenapiRequest, built_request
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
 from pipelines.core.openapi.operation import Operation
 from pipelines.core.openapi.read_answer import MAX_ANSWER_BYTES, Unreadable, read_answer
@@ -26,11 +26,14 @@ from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Reso
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
 from pipelines.outbound.kept_connections import Asked, KeptConnections
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once, readable_url
+from pipelines.processes.aside import aside
 from pipelines.processes.pool import HelperProcesses, Input, Job, TookTooMuch
 
 TRANSLATING_S = 60.0  # of processor time: 20 MB of YAML take some 45 s, GitHub's 13 MB of JSON 2 s
-MOST_TRANSLATED_BYTES = 256 * 1024 * 1024  # of all tools together
-READ_ASIDE_BYTES = 64 * 1024  # answers past this are read in a thread
+MOST_TRANSLATED_BYTES = (
+    32 * 1024 * 1024
+)  # of all tools together, a dozen times that in memory; GitHub's have 7 MB
+READ_ASIDE_BYTES = 64 * 1024  # answers past this are read, and arguments past this written, in a thread
 FETCH_S = 60.0  # for a document
 
 _ALWAYS = {
@@ -143,7 +146,7 @@ class HttpOpenapiEndpoint:
         if self._complaint:
             raise HopFailed(f"The endpoint's base_url {self._complaint}. Nothing was sent.")
         try:
-            request = built_request(Operation.from_json(tool.call), arguments)
+            request = await _built(tool, arguments)
         except CannotBuild as error:
             raise HopFailed(f"The call cannot be made: {error}. Nothing was sent.") from None
         asked = Asked(
@@ -172,7 +175,7 @@ class HttpOpenapiEndpoint:
         try:
             if answer.file is None and len(answer.body) <= READ_ASIDE_BYTES:
                 return _read(answer)
-            return await asyncio.to_thread(_read, answer)
+            return await aside(self._org_id, _read, answer)
         except Unreadable as error:
             raise HopFailed(
                 f"The tool's service answered {answer.status}, and the answer cannot be used: {error}."
@@ -187,6 +190,13 @@ class HttpOpenapiEndpoint:
             "yes": "the request was received",
         }[trouble.reached]
         return HopFailed(f"{what}: {trouble.detail}.", notes=(reached, *((hint,) if hint else ())))
+
+
+async def _built(tool: FoundTool, arguments: JsonObject) -> OpenapiRequest:
+    operation = Operation.from_json(tool.call)
+    if len(dumps(arguments)) <= READ_ASIDE_BYTES:
+        return built_request(operation, arguments)
+    return await asyncio.to_thread(built_request, operation, arguments)
 
 
 @lru_cache(maxsize=1)

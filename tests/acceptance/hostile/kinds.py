@@ -3,7 +3,10 @@
 from hostile import (
     batches,
     behaviours,
+    cassettes,
     code,
+    documents,
+    endpoints,
     evals,
     floods,
     large,
@@ -17,5 +20,8 @@ from hostile import (
 from hostile.kind import KINDS as DECLARED
 from hostile.kind import Kind
 
-MODULES = (schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp)
+MODULES = (
+    *(schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp),
+    *(documents, endpoints, cassettes),
+)
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))
