@@ -7,10 +7,8 @@ are not followed and no proxy is taken from the environment.
 import asyncio
 import ssl
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import IO
 
-import httpcore2
 from httpx2 import URL, InvalidURL
 
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
@@ -26,6 +24,7 @@ from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Reso
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
 from pipelines.outbound.kept_connections import Asked, KeptConnections
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once, readable_url
+from pipelines.outbound.system_tls import system_tls
 from pipelines.processes.aside import aside
 from pipelines.processes.pool import HelperProcesses, Input, Job, TookTooMuch
 
@@ -82,7 +81,7 @@ class HttpOpenapiEndpoint:
         self._config = config
         self._auth_headers = dict(auth_headers)
         self._network = network
-        self._tls = _system_tls() if tls is None else tls
+        self._tls = system_tls() if tls is None else tls
         self._helpers = helpers
         self._org_id = org_id
         self._timeout_s = timeout_s
@@ -197,14 +196,6 @@ async def _built(tool: FoundTool, arguments: JsonObject) -> OpenapiRequest:
     if len(dumps(arguments)) <= READ_ASIDE_BYTES:
         return built_request(operation, arguments)
     return await asyncio.to_thread(built_request, operation, arguments)
-
-
-@lru_cache(maxsize=1)
-def _system_tls() -> ssl.SSLContext:
-    """One for all endpoints: reading the certificates of the machine takes some 50 ms."""
-    tls = httpcore2.default_ssl_context()
-    tls.set_alpn_protocols(["http/1.1"])
-    return tls
 
 
 def joined_headers(*parts: Mapping[str, str]) -> dict[str, str]:

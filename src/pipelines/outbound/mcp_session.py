@@ -229,8 +229,8 @@ def _told(error: ValidationError) -> str:
 
 
 def _is_lost(error: MCPError) -> bool:
-    """Whether the package says that the connection is lost. Servers give the same code to errors of their own:
-    it is the first of those that JSON-RPC leaves to them."""
+    """Whether the package says so. Servers give the same code to errors of their own: it is the first of
+    those that JSON-RPC leaves to them."""
     return error.code == types.CONNECTION_CLOSED and error.message.startswith(_LOST)
 
 

@@ -166,6 +166,14 @@ def openapi_tools(data: bytes) -> Iterator[bytes]:
         gc.enable()
 
 
+def hidden_secrets(data: bytes, *, secrets: dict[str, str], is_json: bool) -> Iterator[bytes]:
+    """What code sends, without the values of its agent's secrets."""
+    from pipelines.core.redaction import Redaction
+
+    hidden = Redaction(secrets)
+    yield hidden.json_bytes(data) if is_json else hidden.bytes(data)
+
+
 def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterator[bytes]:
     """A cassette's lines, checked whole and masked, in slices of [key, occurrence, line]; then, last, how
     many calls and bytes they are."""
@@ -193,7 +201,7 @@ def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterat
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
-        *(read_json, upload_head, upload_rows, canonical_hash, agent_reply, entry_file),
+        *(read_json, upload_head, upload_rows, canonical_hash, agent_reply, entry_file, hidden_secrets),
         *(matrix_report, heatmap, compare_matrices, report_flags),
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
     )

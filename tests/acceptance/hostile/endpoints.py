@@ -110,7 +110,7 @@ PATHS: dict[str, str] = {
 }
 
 
-def _adapted(tenant: Tenant, endpoint: str, at: int, paths: list[str]) -> Row:
+def _adapted(endpoint: str, at: int, paths: list[str]) -> Row:
     fields = {f"f{number}": path for number, path in enumerate(paths)}
     return {
         "name": f"a{at}",
@@ -129,8 +129,8 @@ def hostile_adapters(tenant: Tenant) -> None:
     answers = _answers()
     with service({f"a{at}": raw for at, raw in enumerate(answers.values())}) as url:
         made = _callable(tenant, url)
-        paths = [path for _, path in tenant.shuffled(PATHS)] * tenant.size(20, 60)
-        tools = [_adapted(tenant, made["name"], at, paths) for at in range(len(answers))]
+        paths = [path for _, path in tenant.shuffled(PATHS)] * 14
+        tools = [_adapted(made["name"], at, paths) for at in range(len(answers))]
         schema = {"entities": [{"type": "o", "id_field": "id"}]}
         agent_id = tenant.agent(tools, "an agent with adapters", ledger_schema=schema)
         run = tenant.run(agent_id, tenant.tasks({"user": "Do it."})["task_ids"][0])
@@ -146,18 +146,19 @@ def _call(run: HandRun, at: int) -> None:
 def hostile_paths(tenant: Tenant) -> None:
     """Agents whose adapters have as many paths as a body holds, and paths that are none."""
     binding = {"endpoint_name": "none", "tool_name": "t"}
-    count = tenant.size(20_000, 60_000)
+    many = tenant.size(20_000, 60_000)
     maps: dict[str, Row] = {
-        "many paths": {f"f{at}": f"$.a[{at}][?@.b == {at}]" for at in range(count)},
-        "long paths": {f"f{at}": "$" + f"[?@.a=={at}]" * 30 for at in range(count // 12)},
-        "too long paths": {f"f{at}": "$" + ".a" * 4_000 for at in range(count // 150)},
-        "nested paths": {f"f{at}": "$" + "[?@" * 15 + f".a{at}" + "]" * 15 for at in range(count // 2)},
-        "no paths": {f"f{at}": "(" * 15 + f"{at}" for at in range(count)},
-        "quotes": {f"f{at}": "$['" + "\\" * 400 + f"{at}" for at in range(count // 8)},
+        "many paths": {f"f{at}": f"$.a[{at}][?@.b == {at}]" for at in range(many)},
+        "long paths": {f"f{at}": "$" + f"[?@.a=={at}]" * 30 for at in range(200)},
+        "too long paths": {f"f{at}": "$" + ".a" * 4_000 for at in range(200)},
+        "nested paths": {f"f{at}": "$" + "[?@" * 15 + f".a{at}" + "]" * 15 for at in range(200)},
+        "no paths": {f"f{at}": "(" * 15 + f"{at}" for at in range(200)},
+        "quotes": {f"f{at}": "$['" + "\\" * 400 + f"{at}" for at in range(200)},
     }
     for name, fields in tenant.in_turn(maps, "long paths", "nested paths"):
-        tool = _adapted(tenant, "none", 0, []) | {"passthrough_binding": binding}
+        tool = _adapted("none", 0, []) | {"passthrough_binding": binding}
         tool["ledger_adapter"] = {"op": "add", "entity_type": "o", "id_from": "$.id", "field_map": fields}
-        body = {"name": "paths", "endpoint_url": NOWHERE, "tools_schema": [tool]}
+        tools = [tool | {"name": f"t{at}"} for at in range(tenant.size(5, 30) if len(fields) <= 200 else 1)]
+        body = {"name": "paths", "endpoint_url": NOWHERE, "tools_schema": tools}
         schema = {"entities": [{"type": "o", "id_field": "id"}]}
         tenant.post("/api/agents", body | {"ledger_schema": schema}, what=f"adapters: {name}")

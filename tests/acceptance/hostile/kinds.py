@@ -11,6 +11,7 @@ from hostile import (
     floods,
     large,
     mcp,
+    models,
     plans,
     responses,
     schemas,
@@ -22,6 +23,6 @@ from hostile.kind import Kind
 
 MODULES = (
     *(schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp),
-    *(documents, endpoints, cassettes),
+    *(documents, endpoints, cassettes, models),
 )
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))
