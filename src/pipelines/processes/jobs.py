@@ -214,6 +214,14 @@ def openapi_tools(data: bytes) -> Iterator[bytes]:
         gc.enable()
 
 
+def hidden_secrets(data: bytes, *, secrets: dict[str, str], is_json: bool) -> Iterator[bytes]:
+    """What code sends, without the values of its agent's secrets."""
+    from pipelines.core.redaction import Redaction
+
+    hidden = Redaction(secrets)
+    yield hidden.json_bytes(data) if is_json else hidden.bytes(data)
+
+
 def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterator[bytes]:
     """A cassette's lines, checked whole and masked, in slices of [key, occurrence, line]; then, last, how
     many calls and bytes they are."""
@@ -249,6 +257,7 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
+        hidden_secrets,
         *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
     )

@@ -166,7 +166,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
     models = ModelDoor(ModelClient(GuardedBackend(policy)))
-    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models))
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models, helpers))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     reports = MatrixReports(platform)
     runner = BatchRunner(
