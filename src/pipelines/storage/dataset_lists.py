@@ -11,10 +11,12 @@ from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Page
 from pipelines.storage.summaries import LONGEST_SHOWN
 
+TASKS_AT_ONCE = 200  # read and looked at together
 TASKS_LOOKED_AT = 100  # of each dataset in a list, for the axes it has
 TAGS_LOOKED_AT = 1_000  # sets of tags that differ, of one dataset
 MOST_TAGS = 100
 _DECIDING = ("expected_outcome", "expected_state", "expected_calls", "check")
+_LIKE = "x.body LIKE ? ESCAPE '!'"
 _IN_SIGHT = "status NOT IN ('opening', 'discarded')"
 
 
@@ -138,20 +140,23 @@ def batches_of_dataset(
 def task_lines(
     connection: Connection, dataset_id: int, *, wanted: TaskFilter, limit: int, after_id: int | None
 ) -> Page[TaskLine]:
-    """In the author's order."""
+    """In the author's order. The database finds what may fit, which is then looked at."""
     conditions, values = _conditions(wanted)
-    if after_id is not None:
-        conditions.append("t.id > ?")
-        values.append(after_id)
-    rows = connection.execute(
-        "SELECT t.id, t.row_number, t.task_key, t.tags, t.world_hash,"
-        f" SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
-        " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
-        f" WHERE {' AND '.join(['t.dataset_id = ?', *conditions])} ORDER BY t.id LIMIT ?",
-        (dataset_id, *values, limit + 1),
-    ).fetchall()
-    lines = [_task_line(row) for row in rows[:limit]]
-    return Page(lines, lines[-1].id if len(rows) > limit else None)
+    fitting: list[TaskLine] = []
+    last_id = after_id or 0
+    while len(fitting) <= limit:
+        rows = connection.execute(
+            "SELECT t.id, t.row_number, t.task_key, t.tags, t.world_hash,"
+            f" SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
+            " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
+            f" WHERE {' AND '.join(['t.dataset_id = ?', 't.id > ?', *conditions])} ORDER BY t.id LIMIT ?",
+            (dataset_id, last_id, *values, TASKS_AT_ONCE),
+        ).fetchall()
+        fitting += [line for line in map(_task_line, rows) if _fits(line, wanted)]
+        if len(rows) < TASKS_AT_ONCE:
+            break
+        last_id = rows[-1]["id"]
+    return Page(fitting[:limit], fitting[limit - 1].id if len(fitting) > limit else None)
 
 
 def tags_of_dataset(connection: Connection, dataset_id: int) -> list[str]:
@@ -184,13 +189,19 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], list[object]]:
     if wanted.axis == "initial_state":
         conditions.append("t.world_hash IS NOT NULL")
     elif wanted.axis:
-        conditions.append("x.body LIKE ? ESCAPE '!'")
+        conditions.append(_LIKE)
         values.append(_holding(f'"{wanted.axis}":'))
-    if wanted.has_oracle is not None:
-        deciding = " OR ".join(["x.body LIKE ? ESCAPE '!'"] * len(_DECIDING))
-        conditions.append(f"({deciding})" if wanted.has_oracle else f"NOT ({deciding})")
+    if wanted.has_oracle:
+        conditions.append(f"({' OR '.join([_LIKE] * len(_DECIDING))})")
         values += [_holding(f'"{name}":') for name in _DECIDING]
     return conditions, values
+
+
+def _fits(line: TaskLine, wanted: TaskFilter) -> bool:
+    """A name that the text holds may be one of something inside an axis."""
+    if wanted.axis and wanted.axis not in line.head.axes:
+        return False
+    return wanted.has_oracle is None or line.head.has_oracle == wanted.has_oracle
 
 
 def _holding(text: str) -> str:

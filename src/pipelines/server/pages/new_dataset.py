@@ -40,7 +40,7 @@ GROUPS = (
             *("scripted_user_turns", "termination_keyword"),
         ),
     ),
-    ("Coding", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
+    ("Coding (not run yet)", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
     ("Besides", ("id", "tags", "now", "task_input", "strict_simulation")),
 )
 NOTHING = "There is nothing to read yet. Drop a file here, choose one, or paste its text."
@@ -274,7 +274,7 @@ def _format_of_text(text: str) -> Format:
     if start.startswith("["):
         return "json"
     if start.startswith("{"):
-        first = start.splitlines()[0].strip()
+        first = start.partition("\n")[0].strip()
         return "jsonl" if first.endswith("}") and '"rows"' not in first else "json"
     return "yaml" if start.startswith(("- user:", "- id:")) else TABLE
 
