@@ -10,8 +10,10 @@ from pipelines.storage.batches import counts_of_batch, outcomes_by_task
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Page
 from pipelines.storage.summaries import LONGEST_SHOWN
+from pipelines.storage.texts import text_of
 
 TASKS_AT_ONCE = 200  # read and looked at together
+MOST_WHOLE = 50  # long seeds read whole for one page; of further ones their beginning has to do
 TASKS_LOOKED_AT = 100  # of each dataset in a list, for the axes it has
 TAGS_LOOKED_AT = 1_000  # sets of tags that differ, of one dataset
 MOST_TAGS = 100
@@ -143,16 +145,21 @@ def task_lines(
     """In the author's order. The database finds what may fit, which is then looked at."""
     conditions, values = _conditions(wanted)
     fitting: list[TaskLine] = []
+    left = MOST_WHOLE
     last_id = after_id or 0
     while len(fitting) <= limit:
         rows = connection.execute(
-            "SELECT t.id, t.row_number, t.task_key, t.tags, t.world_hash,"
+            "SELECT t.id, t.row_number, t.task_key, t.tags, t.world_hash, t.seed_hash,"
             f" SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
             " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
             f" WHERE {' AND '.join(['t.dataset_id = ?', 't.id > ?', *conditions])} ORDER BY t.id LIMIT ?",
             (dataset_id, last_id, *values, TASKS_AT_ONCE),
         ).fetchall()
-        fitting += [line for line in map(_task_line, rows) if _fits(line, wanted)]
+        for row in rows:
+            is_long = len(row["head"]) == LOOKED_AT_CHARACTERS and left > 0
+            left -= is_long
+            line = _task_line(row, text_of(connection, row["seed_hash"]) if is_long else row["head"])
+            fitting += [line] if _fits(line, wanted) else []
         if len(rows) < TASKS_AT_ONCE:
             break
         last_id = rows[-1]["id"]
@@ -211,14 +218,14 @@ def _holding(text: str) -> str:
     return f"%{text}%"
 
 
-def _task_line(row: Row) -> TaskLine:
+def _task_line(row: Row, seed: str) -> TaskLine:
     return TaskLine(
         row["id"],
         row["row_number"],
         row["task_key"],
         instruction_in(row["head"], LONGEST_SHOWN),
         list(_tags(row["tags"])),
-        head_in(row["head"], has_world=row["world_hash"] is not None),
+        head_in(seed, has_world=row["world_hash"] is not None),
     )
 
 
