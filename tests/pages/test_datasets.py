@@ -373,14 +373,23 @@ def test_a_large_world_makes_no_large_page(visit: Visit, api: Api) -> None:
 
 # In a browser
 
+DROP = """(text) => {
+  const carried = new DataTransfer();
+  carried.items.add(new File([text], "dropped.csv", {type: "text/csv"}));
+  for (const kind of ["dragover", "drop"])
+    document.querySelector("[data-drop]").dispatchEvent(
+      new DragEvent(kind, {dataTransfer: carried, bubbles: true, cancelable: true}));
+}"""
+
 
 def test_a_file_is_dropped_renamed_and_made_a_dataset(browser: Browser, api: Api) -> None:
     with person(browser, api) as visitor:
         page = visitor.opens("/datasets/new")
-        page.locator("input[type=file]").set_input_files(
-            {"name": "dropped.csv", "mimeType": "text/csv", "buffer": b"usr,state\nRefund 1,{}\n"}
-        )
+        page.evaluate(DROP, "usr,state\nRefund 1,{broken\n")
         page.get_by_role("button", name="Rename to user").click()
+        page.get_by_text("usr is read as user").wait_for()
+        assert "is not valid JSON" in page.inner_text("td.wrong")
+        page.locator("#axis-state").uncheck()
         page.get_by_role("button", name="Create dataset of 1 task").click()
         page.wait_for_url(re.compile(r"/datasets/\d+$"))
         assert "1 task is stored." in page.inner_text("main")

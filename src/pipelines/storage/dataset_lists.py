@@ -146,6 +146,8 @@ def task_lines(
     conditions, values = _conditions(wanted)
     fitting: list[TaskLine] = []
     left = MOST_WHOLE
+    # Where the database alone decides, what it finds is what is shown.
+    at_once = TASKS_AT_ONCE if wanted.axis or wanted.has_oracle is not None else limit + 1
     last_id = after_id or 0
     while len(fitting) <= limit:
         rows = connection.execute(
@@ -153,14 +155,14 @@ def task_lines(
             f" SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
             " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
             f" WHERE {' AND '.join(['t.dataset_id = ?', 't.id > ?', *conditions])} ORDER BY t.id LIMIT ?",
-            (dataset_id, last_id, *values, TASKS_AT_ONCE),
+            (dataset_id, last_id, *values, at_once),
         ).fetchall()
         for row in rows:
             is_long = len(row["head"]) == LOOKED_AT_CHARACTERS and left > 0
             left -= is_long
             line = _task_line(row, text_of(connection, row["seed_hash"]) if is_long else row["head"])
             fitting += [line] if _fits(line, wanted) else []
-        if len(rows) < TASKS_AT_ONCE:
+        if len(rows) < at_once:
             break
         last_id = rows[-1]["id"]
     return Page(fitting[:limit], fitting[limit - 1].id if len(fitting) > limit else None)
