@@ -227,7 +227,7 @@ def test_the_form_keeps_what_was_typed(visit: Visit) -> None:
 def test_findings_stand_beside_their_row(visit: Visit, agent: dict[str, Any]) -> None:
     data = b'user,expected_state\nRefund order 1,\n"Refund 2","{""order.2.status"": ""refunded""}"\n'
     told = visit.sends("/datasets/check", ("tasks.csv", data), agent_id=str(agent["id"])).text
-    row = seen(told[told.index("Refund order 1") : told.index("Refund 2")])
+    row = seen(told[told.rindex("<tr>", 0, told.index("Refund order 1")) : told.index("Refund 2")])
     assert "nothing says what is right here" in row
 
 
