@@ -197,6 +197,7 @@ def _context(asked: Asked, told: JsonObject) -> dict[str, Any]:
             (label, [(BY_NAME[name], name in on or name == "user", name in found) for name in names])
             for label, names in GROUPS
         ],
+        "more_columns": any(name in on for _, names in GROUPS[2:] for name in names),
         "columns": [column.name for column in COLUMNS],
         "renames": [(name, column, _pair(name, column)) for name, column in asked.renames.items()],
         "left_out": sorted(asked.left_out),
