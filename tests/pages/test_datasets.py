@@ -358,6 +358,7 @@ def test_what_was_not_understood_is_said_and_depends_on_whose_tools_read_it(
     made = api.post("/api/datasets", {"name": "moon", "rows": rows}, 201)
     path = f"/tasks/{made['task_ids'][0]}"
     assert "not enforced" not in visit.reads(path)
+    assert "expected_state nothing says what is right here" in seen(visit.reads(path))
     assert "✕ not enforced" in seen(visit.reads(f"{path}?agent_id={agent['id']}"))
 
 
