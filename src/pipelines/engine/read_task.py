@@ -14,7 +14,7 @@ from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.behavior import Rule
 from pipelines.core.simulation.build import build_simulator
-from pipelines.core.verdict.lint import lint_seed
+from pipelines.core.verdict.lint import lint_seeds
 from pipelines.core.verdict.oracle_words import OracleInWords, oracle_in_words
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
@@ -107,8 +107,9 @@ def _in_words(stored: _Stored, dataset: Dataset | None) -> TaskInWords:
     agent = stored.agent
     definition = agent.definition if agent is not None else None
     findings = (
-        lint_seed(
-            seed,
+        lint_seeds(
+            [seed],
+            may_read=has_time(MOST_READING_S),
             tools=definition.tools if definition is not None else None,
             ledger_schema=definition.ledger_schema if definition is not None else None,
         )
@@ -125,7 +126,10 @@ def _in_words(stored: _Stored, dataset: Dataset | None) -> TaskInWords:
         rules=_rules(seed, chance_of(seed_name(body, stored.task.world_hash), 0)),
         oracle=oracle_in_words(seed),
         findings=tuple(findings),
-        reading=_reading(agent.id, agent.definition, seed) if agent is not None else None,
+        # Without its world the text would be read for another task than this.
+        reading=_reading(agent.id, agent.definition, seed)
+        if agent is not None and stored.world is not None
+        else None,
     )
 
 

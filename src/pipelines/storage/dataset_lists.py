@@ -10,11 +10,15 @@ from pipelines.storage.batches import counts_of_batch, outcomes_by_task
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Page
 from pipelines.storage.summaries import LONGEST_SHOWN
+from pipelines.storage.texts import text_of
 
+TASKS_AT_ONCE = 200  # read and looked at together
+MOST_WHOLE = 50  # long seeds read whole for one page; of further ones their beginning has to do
 TASKS_LOOKED_AT = 100  # of each dataset in a list, for the axes it has
 TAGS_LOOKED_AT = 1_000  # sets of tags that differ, of one dataset
 MOST_TAGS = 100
 _DECIDING = ("expected_outcome", "expected_state", "expected_calls", "check")
+_LIKE = "x.body LIKE ? ESCAPE '!'"
 _IN_SIGHT = "status NOT IN ('opening', 'discarded')"
 
 
@@ -138,20 +142,30 @@ def batches_of_dataset(
 def task_lines(
     connection: Connection, dataset_id: int, *, wanted: TaskFilter, limit: int, after_id: int | None
 ) -> Page[TaskLine]:
-    """In the author's order."""
+    """In the author's order. The database finds what may fit, which is then looked at."""
     conditions, values = _conditions(wanted)
-    if after_id is not None:
-        conditions.append("t.id > ?")
-        values.append(after_id)
-    rows = connection.execute(
-        "SELECT t.id, t.row_number, t.task_key, t.tags, t.world_hash,"
-        f" SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
-        " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
-        f" WHERE {' AND '.join(['t.dataset_id = ?', *conditions])} ORDER BY t.id LIMIT ?",
-        (dataset_id, *values, limit + 1),
-    ).fetchall()
-    lines = [_task_line(row) for row in rows[:limit]]
-    return Page(lines, lines[-1].id if len(rows) > limit else None)
+    fitting: list[TaskLine] = []
+    left = MOST_WHOLE
+    # Where the database alone decides, what it finds is what is shown.
+    at_once = TASKS_AT_ONCE if wanted.axis or wanted.has_oracle is not None else limit + 1
+    last_id = after_id or 0
+    while len(fitting) <= limit:
+        rows = connection.execute(
+            "SELECT t.id, t.row_number, t.task_key, t.tags, t.world_hash, t.seed_hash,"
+            f" SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
+            " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
+            f" WHERE {' AND '.join(['t.dataset_id = ?', 't.id > ?', *conditions])} ORDER BY t.id LIMIT ?",
+            (dataset_id, last_id, *values, at_once),
+        ).fetchall()
+        for row in rows:
+            is_long = len(row["head"]) == LOOKED_AT_CHARACTERS and left > 0
+            left -= is_long
+            line = _task_line(row, text_of(connection, row["seed_hash"]) if is_long else row["head"])
+            fitting += [line] if _fits(line, wanted) else []
+        if len(rows) < at_once:
+            break
+        last_id = rows[-1]["id"]
+    return Page(fitting[:limit], fitting[limit - 1].id if len(fitting) > limit else None)
 
 
 def tags_of_dataset(connection: Connection, dataset_id: int) -> list[str]:
@@ -184,13 +198,19 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], list[object]]:
     if wanted.axis == "initial_state":
         conditions.append("t.world_hash IS NOT NULL")
     elif wanted.axis:
-        conditions.append("x.body LIKE ? ESCAPE '!'")
+        conditions.append(_LIKE)
         values.append(_holding(f'"{wanted.axis}":'))
-    if wanted.has_oracle is not None:
-        deciding = " OR ".join(["x.body LIKE ? ESCAPE '!'"] * len(_DECIDING))
-        conditions.append(f"({deciding})" if wanted.has_oracle else f"NOT ({deciding})")
+    if wanted.has_oracle:
+        conditions.append(f"({' OR '.join([_LIKE] * len(_DECIDING))})")
         values += [_holding(f'"{name}":') for name in _DECIDING]
     return conditions, values
+
+
+def _fits(line: TaskLine, wanted: TaskFilter) -> bool:
+    """A name that the text holds may be one of something inside an axis."""
+    if wanted.axis and wanted.axis not in line.head.axes:
+        return False
+    return wanted.has_oracle is None or line.head.has_oracle == wanted.has_oracle
 
 
 def _holding(text: str) -> str:
@@ -200,14 +220,14 @@ def _holding(text: str) -> str:
     return f"%{text}%"
 
 
-def _task_line(row: Row) -> TaskLine:
+def _task_line(row: Row, seed: str) -> TaskLine:
     return TaskLine(
         row["id"],
         row["row_number"],
         row["task_key"],
         instruction_in(row["head"], LONGEST_SHOWN),
         list(_tags(row["tags"])),
-        head_in(row["head"], has_world=row["world_hash"] is not None),
+        head_in(seed, has_world=row["world_hash"] is not None),
     )
 
 

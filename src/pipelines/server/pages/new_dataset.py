@@ -40,7 +40,7 @@ GROUPS = (
             *("scripted_user_turns", "termination_keyword"),
         ),
     ),
-    ("Coding", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
+    ("Coding (not run yet)", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
     ("Besides", ("id", "tags", "now", "task_input", "strict_simulation")),
 )
 NOTHING = "There is nothing to read yet. Drop a file here, choose one, or paste its text."
@@ -197,6 +197,7 @@ def _context(asked: Asked, told: JsonObject) -> dict[str, Any]:
             (label, [(BY_NAME[name], name in on or name == "user", name in found) for name in names])
             for label, names in GROUPS
         ],
+        "more_columns": any(name in on for _, names in GROUPS[2:] for name in names),
         "columns": [column.name for column in COLUMNS],
         "renames": [(name, column, _pair(name, column)) for name, column in asked.renames.items()],
         "left_out": sorted(asked.left_out),
@@ -274,7 +275,7 @@ def _format_of_text(text: str) -> Format:
     if start.startswith("["):
         return "json"
     if start.startswith("{"):
-        first = start.splitlines()[0].strip()
+        first = start.partition("\n")[0].strip()
         return "jsonl" if first.endswith("}") and '"rows"' not in first else "json"
     return "yaml" if start.startswith(("- user:", "- id:")) else TABLE
 

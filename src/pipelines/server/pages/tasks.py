@@ -133,7 +133,6 @@ def _axis(told: TaskInWords, axis: str) -> Json:
 
 
 def _finding(problem: JsonObject) -> JsonObject:
-    """Its place by the column's name, as its author knows it."""
-    axis, _, inside = str(problem["path"]).lstrip("/").partition("/")
-    column = BY_AXIS[axis].name if axis in BY_AXIS else axis
-    return problem | {"path": f"{column}/{inside}" if inside else column}
+    """Its place by the column's name alone: there is one row."""
+    inside = str(problem["path"]).partition(", at ")[2]
+    return problem | {"path": f"{problem.get('column') or 'task'}{inside}"}

@@ -58,11 +58,11 @@ def _row(row: Any, columns: list[Any], problems: list[Any], warnings: list[Any])
     of_row = [problem for problem in problems if problem.get("row") == row["number"]]
     texts = [*row["cells"], *[""] * (len(columns) - len(row["cells"]))]
     cells = []
-    placed: list[int] = []
+    placed: set[int] = set()
     for column, text in zip(columns, texts, strict=True):
         names = {column["name"], column["column"]} - {None}
         at = [index for index, problem in enumerate(of_row) if problem.get("column") in names]
-        placed += at
+        placed.update(at)
         cells.append(Cell(text, [of_row[index] for index in at]))
     return ShownRow(
         number=row["number"],
