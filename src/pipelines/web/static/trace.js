@@ -33,7 +33,7 @@
     for (const old of list().querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
     const now = line(shown);
     if (now) now.setAttribute("aria-current", "step");
-    const found = new Set((at("found")?.dataset.found ?? "").split(",").filter(Boolean));
+    const found = new Set((at("trace-hits")?.dataset.found ?? "").split(",").filter(Boolean));
     for (const each of list().querySelectorAll(".line")) each.classList.toggle("hit", found.has(each.dataset.s));
     const { items, total } = list().dataset;
     if (slider) { slider.max = items - 1; slider.value = place; }
@@ -146,7 +146,7 @@
     if (!window.Highlight) return;
     const words = (at("trace-q").value || "").toLowerCase();
     CSS.highlights.delete("found");
-    if (!words || !at("found")) return;
+    if (!words || !at("trace-hits")) return;
     const ranges = [], walker = document.createTreeWalker(at("step"), NodeFilter.SHOW_TEXT);
     while (walker.nextNode() && ranges.length < 500) {
       const text = walker.currentNode.data.toLowerCase();
@@ -177,7 +177,7 @@
       ArrowRight: () => toPlace(place + 1, { wait: 40 }), ArrowLeft: () => toPlace(place - 1, { wait: 40 }),
       Home: () => toPlace(0), End: () => toPlace(Infinity),
       f: () => among(names(trace.dataset.failures), 1), F: () => among(names(trace.dataset.failures), -1),
-      n: () => among(names(at("found")?.dataset.found), 1), N: () => among(names(at("found")?.dataset.found), -1),
+      n: () => among(names(at("trace-hits")?.dataset.found), 1), N: () => among(names(at("trace-hits")?.dataset.found), -1),
       w: toggleWorld, c: copyLink,
     };
     if (event.target.matches("input[type=radio]") && event.key.startsWith("Arrow")) return;
@@ -196,7 +196,7 @@
     if (event.detail?.target?.id === "trace-found" || event.target.id === "trace-found") {
       const words = at("trace-q").value;
       history.replaceState(null, "", `${location.pathname}${words ? `?q=${encodeURIComponent(words)}` : ""}#s=${shown}`);
-      const found = names(at("found")?.dataset.found);
+      const found = names(at("trace-hits")?.dataset.found);
       mark();
       if (found.length && !found.includes(shown)) among(found, 1); else highlight();
     }
