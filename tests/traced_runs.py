@@ -93,7 +93,7 @@ def _hostile(dispatch: Dispatch) -> None:
     dispatch.call("add_note", {"order_id": "4521", "text": EVIL})
     dispatch.call("add_note", {"order_id": "4521", "text": TURNED})
     dispatch.call("%3Cb%3Etool%3C%2Fb%3E", {EVIL: EVIL})
-    report(dispatch, "thinking", {"text": EVIL + TURNED}, EVIL)
+    report(dispatch, "thinking", {"text": EVIL + TURNED}, "evil/one")
     report(dispatch, "custom", {EVIL: [EVIL_LINK]})
     dispatch.call("search_inventory", {"query": LONG})
     dispatch.answer(EVIL + EVIL_LINK + TURNED + LONG)
