@@ -71,7 +71,6 @@ async def run_page(
         warnings=warnings_of(run)[:MOST_WARNINGS],
         warning_count=len(warnings_of(run)),
         missed=s if s and s != shown else "",
-        failures=timeline.failures[:MOST_FAILURES],
         is_asked=bool(s),
         found=await _found(platform, visitor, run_id, q) if q else None,
         q=q,
@@ -129,13 +128,12 @@ async def live_part(
     timeline = read.timeline
     if timeline.has_ended:  # then there is a verdict, and the page is another one
         return Response(status_code=200, headers={"hx-refresh": "true", "cache-control": "no-store"})
-    lists = _list_context(timeline, read.briefs, read.window, s)
+    lists = _list_context(timeline, read.briefs, read.window, s, is_oob=True)
     return await part(
         visitor,
         "trace_live.html",
         strip=strip_of(read),
         has_grown=len(timeline.steps) != seen,
-        failures=timeline.failures[:MOST_FAILURES],
         **lists,
     )
 
@@ -221,7 +219,9 @@ def _shown(s: str, at: int | None) -> Callable[[Timeline], Shown]:
     return choose
 
 
-def _list_context(timeline: Timeline, briefs: Any, window: range, shown: str) -> dict[str, Any]:
+def _list_context(
+    timeline: Timeline, briefs: Any, window: range, shown: str, *, is_oob: bool = False
+) -> dict[str, Any]:
     return {
         "run_id": timeline.run.id,
         "lines": lines_of(timeline, briefs, window),
@@ -231,6 +231,8 @@ def _list_context(timeline: Timeline, briefs: Any, window: range, shown: str) ->
         "total": len(timeline.steps),
         "actors": timeline.actors if len(timeline.actors) > 1 else [],
         "shown": shown,
+        "failures": timeline.failures[:MOST_FAILURES],
+        "is_oob": is_oob,
     }
 
 

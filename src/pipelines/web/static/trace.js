@@ -82,7 +82,8 @@
   const fetchStep = async (name) => {
     const own = ++asked;
     const text = await fetchText(`${base}/steps/${encodeURIComponent(name)}`);
-    if (own !== asked || text === null) return;
+    if (own !== asked) return;
+    if (text === null) { at("trace-position").textContent = "This step could not be loaded. Is the server up?"; return; }
     const made = new DOMParser().parseFromString(text, "text/html");
     for (const id of ["step", "world"]) {
       const part = made.getElementById(id), old = at(id);
@@ -97,9 +98,9 @@
   };
   const select = async (name, { again = false, wait = 0, tab = true } = {}) => {
     if (name === shown && !again) return;
-    shown = name;
     if (!line(name)) await load(`s=${encodeURIComponent(name)}`);
     if (!line(name)) return;
+    shown = name;
     place = Number(line(name).dataset.place);
     mark();
     inView();
@@ -176,7 +177,7 @@
     const acts = {
       ArrowRight: () => toPlace(place + 1, { wait: 40 }), ArrowLeft: () => toPlace(place - 1, { wait: 40 }),
       Home: () => toPlace(0), End: () => toPlace(Infinity),
-      f: () => among(names(trace.dataset.failures), 1), F: () => among(names(trace.dataset.failures), -1),
+      f: () => among(names(list().dataset.failures), 1), F: () => among(names(list().dataset.failures), -1),
       n: () => among(names(at("trace-hits")?.dataset.found), 1), N: () => among(names(at("trace-hits")?.dataset.found), -1),
       w: toggleWorld, c: copyLink,
     };
@@ -200,7 +201,15 @@
       mark();
       if (found.length && !found.includes(shown)) among(found, 1); else highlight();
     }
-    if (event.target.id === "trace-lines" || event.detail?.elt?.id === "trace-live") { watch(); mark(); }
+  });
+  // A run that still goes: its list is put in place by the server; where it was scrolled to stays.
+  let kept = 0;
+  document.addEventListener("htmx:oobBeforeSwap", () => { kept = list().scrollTop; });
+  document.addEventListener("htmx:oobAfterSwap", (event) => {
+    if (event.target.id !== "trace-lines") return;
+    watch();
+    list().scrollTop = kept;
+    mark();
   });
   addEventListener("hashchange", () => { const name = linked(); if (name) select(name); });
   const linked = () => /^#s=([\w]{1,24})$/.exec(location.hash)?.[1];
