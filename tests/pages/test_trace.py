@@ -70,7 +70,7 @@ def test_a_step_tells_its_rule_in_words_its_number_and_what_it_changed(
     repaired = text_of(client, f"/runs/{run_id}/steps/4")
     assert "call 2 of 2" in repaired
     assert 'status "shipped" → "refunded"' in repaired
-    assert "flag ＋ refund_told" in text_of(client, f"/runs/{run_id}/steps/5")
+    assert "flag + refund_told" in text_of(client, f"/runs/{run_id}/steps/5")
     assert "as it was at the start" in text_of(client, f"/runs/{run_id}/steps/0")
     assert "Nothing has been changed up to here" in text_of(client, f"/runs/{run_id}/steps/1")
 

@@ -219,5 +219,6 @@
   watch();
   mark();
   inView();
+  if (narrow.matches && (linked() || "asked" in trace.dataset)) document.querySelector(".trace-tabs").scrollIntoView();
   if (linked() && linked() !== shown) select(linked()); else highlight();
 })();
