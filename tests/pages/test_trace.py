@@ -201,11 +201,29 @@ def test_only_who_may_judges_anew(client: httpx2.Client, traced: Traced) -> None
     with traced.signed_in(key) as viewer:
         page = viewer.get(f"/runs/{run_id}").text
         assert "Re-judge" not in page
-        assert "Your verdict" not in page
+        assert "You see it otherwise" not in page
         token = re.search(r'X-Csrf": "([0-9a-f]+)"', page)
         assert token is not None
-        for act in ("judge", "cancel"):
+        for act in ("judge", "cancel", "verdict"):
             assert viewer.post(f"/runs/{run_id}/{act}", data={"csrf": token[1]}).status_code == 403
+
+
+def test_a_person_may_see_it_otherwise(client: httpx2.Client, traced: Traced) -> None:
+    run_id = traced.runs["Nothing"]
+    page = client.get(f"/runs/{run_id}").text
+    csrf = re.search(r'X-Csrf": "([0-9a-f]+)"', page)
+    assert csrf is not None
+    assert not [href for href in Elements(page).hrefs() if href.startswith("/review/")]
+    given = {"csrf": csrf[1], "verdict": "PASS", "note": "nothing was to be done"}
+    assert client.post(f"/runs/{run_id}/verdict", data=given).status_code == 303
+    text = text_of(client, f"/runs/{run_id}")
+    assert "a person says ✓pass" in text
+    assert "nothing was to be done" in text
+    assert f"/review/rev_run_{run_id}" in client.get(f"/runs/{run_id}").text
+    pending = client.get(f"/runs/{traced.runs['Many']}").text
+    assert f"/review/rev_run_{traced.runs['Many']}" in pending
+    wrong = client.post(f"/runs/{traced.runs['Refund']}/verdict", data={"csrf": csrf[1], "verdict": "MAYBE"})
+    assert wrong.status_code == 422
 
 
 def test_a_person_reads_a_run_with_keys(browser: Browser, traced: Traced) -> None:

@@ -10,8 +10,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.json_text import dumps
+from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine import open_run, read_run, read_steps, review_runs
+from pipelines.engine.decide_run import decide_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.engine.read_steps import END, Shown, Timeline
@@ -24,6 +25,7 @@ from pipelines.server.pages.trace_view import (
     MOST_WARNINGS,
     first_shown,
     people_of,
+    review_of,
     step_context,
     strip_of,
     verdict_card,
@@ -67,6 +69,7 @@ async def run_page(
         strip=strip_of(read),
         card=verdict_card(run),
         people=people_of(read.review),
+        review_id=review_of(run, read.review),
         earlier=read.earlier,
         warnings=warnings_of(run)[:MOST_WARNINGS],
         warning_count=len(warnings_of(run)),
@@ -199,6 +202,20 @@ async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -
     now = after.verdict or "no verdict"
     told = f"Judged anew: {now}, as before." if same else f"Judged anew: {before.verdict or 'none'} → {now}."
     return go(f"/runs/{run_id}", told)
+
+
+@router.post("/runs/{run_id}/verdict")
+async def give_verdict(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
+    """A person's verdict on a run that nobody was asked about; the machine's stays."""
+    form = await form_texts(request)
+    given: JsonObject = {"verdict": form.get("verdict", "")}
+    given |= {"note": form["note"].strip()} if form.get("note", "").strip() else {}
+    try:
+        await decide_run(platform, _looker(visitor), run_id, given)
+    except Conflict as error:
+        return go(f"/runs/{run_id}", error.message)
+    forget_counts(request, visitor.org_id)
+    return go(f"/runs/{run_id}", f"Your verdict: {given['verdict']}.")
 
 
 @router.post("/runs/{run_id}/cancel")

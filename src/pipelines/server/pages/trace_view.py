@@ -12,6 +12,7 @@ from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.engine.read_steps import END, START, RunInFull, StepInFull, Timeline
 from pipelines.server.pages.trace_lines import said_in
 from pipelines.server.pages.trace_world import world_context
+from pipelines.storage.review_queue import RUN_PREFIX
 from pipelines.storage.runs import Run
 from pipelines.storage.trace_steps import StepOutline
 
@@ -154,6 +155,14 @@ def warnings_of(run: Run) -> list[str]:
 
 def people_of(review: JsonObject | None) -> list[Any]:
     return list(_objects((review or {}).get("verdicts")))
+
+
+def review_of(run: Run, review: JsonObject | None) -> str | None:
+    """The item of the review queue in which people decide on this run; None where nobody is asked yet."""
+    if review is not None:
+        return str(review["id"])
+    waits = (run.verdict == "PENDING" or run.judge_error is not None) and not run.retried
+    return f"{RUN_PREFIX}{run.id}" if waits and run.human_verdict is None else None
 
 
 def _asked(run: Run) -> dict[str, Any]:
