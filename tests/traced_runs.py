@@ -60,6 +60,9 @@ def behave(dispatch: Dispatch) -> None:
     match dispatch.said.split()[0]:
         case "Nothing":
             dispatch.answer("I did not need any tool.")
+        case "Broken":
+            dispatch.call("get_order", {"order_id": "4521"})
+            dispatch.answer_with(500, b"out of order")
         case "Hostile":
             _hostile(dispatch)
         case "Many":
@@ -126,6 +129,7 @@ TASKS = [
     },
     {"user": "Nothing is called.", "expected_state": EXPECTED},
     {"user": f"Hostile {EVIL}"},
+    {"user": "Broken is the agent."},
     {"user": "Many calls."},
     {"user": "Talk about order 4521."},
 ]

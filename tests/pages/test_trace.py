@@ -101,6 +101,12 @@ def test_a_run_without_a_call_says_so(client: httpx2.Client, traced: Traced) -> 
     assert "The answer" in text
 
 
+def test_a_run_that_broke_opens_where_it_broke(client: httpx2.Client, traced: Traced) -> None:
+    text = text_of(client, f"/runs/{traced.runs['Broken']}")
+    assert "How it ended" in text
+    assert "there is nothing to judge" in text
+
+
 def test_actors_have_lanes_and_handoffs_are_told(client: httpx2.Client, traced: Traced) -> None:
     page = client.get(f"/runs/{traced.runs['Team']}").text
     assert "handoff to boss/refunds: it is a refund" in re.sub(r"\s+", " ", Elements(page).text)

@@ -61,13 +61,15 @@ def verdict_card(run: Run) -> dict[str, Any] | None:
 
 
 def first_shown(timeline: Timeline) -> str:
-    """Where a reader begins: what the verdict rests on, else the first failure, else the first call."""
+    """Where a reader begins: what the verdict rests on, how the run broke, a failure, else a call."""
     judged: Any = timeline.run.judgement if isinstance(timeline.run.judgement, dict) else {}
     for finding in _objects(judged.get("findings")):
         if finding["status"] == "broken" and finding["evidence"]:
             name = str(finding["evidence"][0])
             if name in timeline.places:
                 return name
+    if timeline.run.error_class is not None and timeline.has_ended:
+        return END
     if timeline.failures:
         return timeline.failures[0]
     calls = (str(step.sequence) for step in timeline.steps if step.kind == "tool_call")

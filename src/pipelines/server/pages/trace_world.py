@@ -73,6 +73,8 @@ def _types(world: WorldAfter) -> list[dict[str, Any]]:
         untouched = ((id, attrs) for id, attrs in world.ledger.entities(kind) if id not in touched)
         total = world.ledger.count(kind)
         shown = list(islice(untouched, MOST_OF_TYPE))
+        if not shown and touched:  # all of it is told above
+            continue
         found.append(
             {
                 "name": kind,
