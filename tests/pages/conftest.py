@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from browsing import started_browser
+from traced_runs import traced as traced  # a server with runs, for whoever asks for it
 
 
 @pytest.fixture(scope="session")

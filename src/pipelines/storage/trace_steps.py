@@ -10,6 +10,7 @@ from pipelines.storage.connection import Connection, in_list
 
 BRIEF_CHARS = 240  # of arguments, a reply or an event in the list of steps
 COMPARED_CHARS = 20_000  # of arguments and of a reply, where two runs are compared
+_LAST = 2**31 - 1  # no log is so long
 _ROWS_AT_ONCE = 500  # searched by one statement, so that a search can stop between two
 
 
@@ -74,11 +75,6 @@ def outline_of_run(connection: Connection, run_id: int) -> list[StepOutline]:
     return [StepOutline(*row) for row in found]
 
 
-def count_of_run(connection: Connection, run_id: int) -> int:
-    (last,) = connection.execute("SELECT MAX(sequence) FROM trace_rows WHERE run_id = ?", (run_id,))
-    return last[0] or 0
-
-
 def briefs_of_run(connection: Connection, run_id: int, sequences: Sequence[int]) -> dict[int, StepBrief]:
     cut = ", ".join(f"SUBSTR({name}, 1, {BRIEF_CHARS})" for name in ("arguments", "response", "payload"))
     found = connection.execute(
@@ -93,8 +89,8 @@ def changes_of_run(connection: Connection, run_id: int, upto: int | None = None)
     """The rows that changed the world, and how, up to a step."""
     found = connection.execute(
         "SELECT sequence, updates FROM trace_rows WHERE run_id = ? AND updates IS NOT NULL"
-        " AND (? IS NULL OR sequence <= ?) ORDER BY sequence",
-        (run_id, upto, upto),
+        " AND sequence <= ? ORDER BY sequence",
+        (run_id, upto if upto is not None else _LAST),
     )
     return [(row[0], row[1]) for row in found]
 

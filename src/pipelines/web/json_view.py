@@ -14,8 +14,10 @@ MOST_VALUES = 400  # of one view; the rest is in the download
 FOLDED_CHARS = 400
 FOLDED_LINES = 6
 MOST_CHARS = 20_000  # of one text
+MOST_VIEW_CHARS = 100_000  # of all texts of one view
 _SHORT_LINE = 72  # an array or object of plain values that fits is written in one line
 _LINE_CHARS = 90  # of a value that stands in a line of its own fields
+_LINE_VALUES, _LINE_TEXT = 60, 2_000  # of a longer one, when it is unfolded
 
 #: What would be invisible, or turn the text around it, is named instead. Joiners stay: scripts and emoji
 #: need them.
@@ -26,8 +28,11 @@ _NAMED |= {code: f"⟨U+{code:04X}⟩" for code in (*_TURNING, *_UNSEEN)}
 
 
 class _Budget:
-    def __init__(self) -> None:
-        self.left = MOST_VALUES
+    """How many values and characters of texts one view still may show."""
+
+    def __init__(self, values: int = MOST_VALUES, chars: int = MOST_VIEW_CHARS) -> None:
+        self.left = values
+        self.chars = chars
 
     def take(self) -> bool:
         self.left -= 1
@@ -45,9 +50,10 @@ def json_line(value: Json) -> Markup:
     if isinstance(value, dict | list):
         text = dumps(value).decode()
         if len(text) > _LINE_CHARS:
-            return json_view(value, depth=0)
+            inside = "".join(_shown(value, 0, _Budget(_LINE_VALUES, _LINE_TEXT)))
+            return Markup(f'<div class="json">{inside}</div>')
         return Markup(f'<span class="json">{_safe(text)}</span>')
-    return Markup(f'<span class="json">{_leaf(value)}</span>')
+    return Markup(f'<span class="json">{_leaf(value, _Budget(1, _LINE_TEXT))}</span>')
 
 
 def _safe(text: str) -> str:
@@ -60,9 +66,9 @@ def json_view(value: Json, *, depth: int = OPEN_DEPTH) -> Markup:
     return Markup(f'<div class="json">{inside}</div>')
 
 
-def folded_text(text: str, *, css: str = "said") -> Markup:
+def folded_text(text: str, *, css: str = "said", most: int = MOST_CHARS) -> Markup:
     """Foreign text, never markup and never a link; past six lines it folds."""
-    cut = text[:MOST_CHARS]
+    cut = text[:most]
     left = len(text) - len(cut)
     whole = _safe(cut) + (f'<span class="soft"> … {left:,} characters more</span>' if left else "")
     lines = cut.splitlines()
@@ -83,7 +89,7 @@ def _shown(value: Json, depth: int, budget: _Budget) -> Iterator[str]:
     elif isinstance(value, list):
         yield from _many(value, "[]", depth, budget, list(enumerate(value)), _placed)
     else:
-        yield _leaf(value)
+        yield _leaf(value, budget)
 
 
 def _many(
@@ -99,7 +105,7 @@ def _many(
         yield brackets
         return
     if len(items) <= 8 and all(not isinstance(part, dict | list) for _, part in items):
-        line = ", ".join(name(key) + _leaf(part) for key, part in items)
+        line = ", ".join(name(key) + _leaf(part, budget) for key, part in items)
         budget.left -= len(items)
         if sum(len(str(key)) + len(str(part)) + 4 for key, part in items) <= _SHORT_LINE:
             yield f"{begin} {line} {end}"
@@ -127,8 +133,12 @@ def _placed(key: str | int) -> str:
     return ""
 
 
-def _leaf(value: Json) -> str:
+def _leaf(value: Json, budget: _Budget) -> str:
     if isinstance(value, str):
+        most = max(0, min(MOST_CHARS, budget.chars))
+        budget.chars -= min(len(value), most)
+        if len(value) > most:
+            return str(folded_text(value, css="s", most=max(most, 40)))
         if len(value) > FOLDED_CHARS or value.count("\n") >= FOLDED_LINES:
             return str(folded_text(value, css="s"))
         return f'<span class="s">"{_safe(value)}"</span>'

@@ -10,8 +10,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.json_text import dumps
+from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine import open_run, read_run, read_steps, review_runs
+from pipelines.engine.decide_run import decide_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.engine.read_steps import END, Shown, Timeline
@@ -24,6 +25,7 @@ from pipelines.server.pages.trace_view import (
     MOST_WARNINGS,
     first_shown,
     people_of,
+    review_of,
     step_context,
     strip_of,
     verdict_card,
@@ -67,11 +69,11 @@ async def run_page(
         strip=strip_of(read),
         card=verdict_card(run),
         people=people_of(read.review),
+        review_id=review_of(run, read.review),
         earlier=read.earlier,
         warnings=warnings_of(run)[:MOST_WARNINGS],
         warning_count=len(warnings_of(run)),
         missed=s if s and s != shown else "",
-        failures=timeline.failures[:MOST_FAILURES],
         is_asked=bool(s),
         found=await _found(platform, visitor, run_id, q) if q else None,
         q=q,
@@ -129,13 +131,12 @@ async def live_part(
     timeline = read.timeline
     if timeline.has_ended:  # then there is a verdict, and the page is another one
         return Response(status_code=200, headers={"hx-refresh": "true", "cache-control": "no-store"})
-    lists = _list_context(timeline, read.briefs, read.window, s)
+    lists = _list_context(timeline, read.briefs, read.window, s, is_oob=True)
     return await part(
         visitor,
         "trace_live.html",
         strip=strip_of(read),
         has_grown=len(timeline.steps) != seen,
-        failures=timeline.failures[:MOST_FAILURES],
         **lists,
     )
 
@@ -203,6 +204,20 @@ async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -
     return go(f"/runs/{run_id}", told)
 
 
+@router.post("/runs/{run_id}/verdict")
+async def give_verdict(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
+    """A person's verdict on a run that nobody was asked about; the machine's stays."""
+    form = await form_texts(request)
+    given: JsonObject = {"verdict": form.get("verdict", "")}
+    given |= {"note": form["note"].strip()} if form.get("note", "").strip() else {}
+    try:
+        await decide_run(platform, _looker(visitor), run_id, given)
+    except Conflict as error:
+        return go(f"/runs/{run_id}", error.message)
+    forget_counts(request, visitor.org_id)
+    return go(f"/runs/{run_id}", f"Your verdict: {given['verdict']}.")
+
+
 @router.post("/runs/{run_id}/cancel")
 async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) -> Response:
     """End it without an answer."""
@@ -221,7 +236,9 @@ def _shown(s: str, at: int | None) -> Callable[[Timeline], Shown]:
     return choose
 
 
-def _list_context(timeline: Timeline, briefs: Any, window: range, shown: str) -> dict[str, Any]:
+def _list_context(
+    timeline: Timeline, briefs: Any, window: range, shown: str, *, is_oob: bool = False
+) -> dict[str, Any]:
     return {
         "run_id": timeline.run.id,
         "lines": lines_of(timeline, briefs, window),
@@ -231,6 +248,8 @@ def _list_context(timeline: Timeline, briefs: Any, window: range, shown: str) ->
         "total": len(timeline.steps),
         "actors": timeline.actors if len(timeline.actors) > 1 else [],
         "shown": shown,
+        "failures": timeline.failures[:MOST_FAILURES],
+        "is_oob": is_oob,
     }
 
 

@@ -84,10 +84,10 @@ def _line(
     if item.kind == "start":
         return base._replace(number="0", label="user", text=_cut(run.seed.user_instruction))
     if item.kind == "end":
-        told = run.final_response if run.final_response is not None else (run.error_class or "no answer")
-        return base._replace(
-            sign="❞", label="answer", text=_cut(told), is_failure=run.error_class is not None
-        )
+        if run.error_class is not None:
+            told = run.error_class.replace("_", " ")
+            return base._replace(sign="✕", colour="red", label="ended", text=told, is_failure=True)
+        return base._replace(sign="❞", label="answer", text=_cut(run.final_response or run.status.value))
     if item.message is not None:
         message = timeline.messages[item.message]
         is_user = message.role == "user"

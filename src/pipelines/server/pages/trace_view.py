@@ -12,6 +12,7 @@ from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.engine.read_steps import END, START, RunInFull, StepInFull, Timeline
 from pipelines.server.pages.trace_lines import said_in
 from pipelines.server.pages.trace_world import world_context
+from pipelines.storage.review_queue import RUN_PREFIX
 from pipelines.storage.runs import Run
 from pipelines.storage.trace_steps import StepOutline
 
@@ -60,13 +61,15 @@ def verdict_card(run: Run) -> dict[str, Any] | None:
 
 
 def first_shown(timeline: Timeline) -> str:
-    """Where a reader begins: what the verdict rests on, else the first failure, else the first call."""
+    """Where a reader begins: what the verdict rests on, how the run broke, a failure, else a call."""
     judged: Any = timeline.run.judgement if isinstance(timeline.run.judgement, dict) else {}
     for finding in _objects(judged.get("findings")):
         if finding["status"] == "broken" and finding["evidence"]:
             name = str(finding["evidence"][0])
             if name in timeline.places:
                 return name
+    if timeline.run.error_class is not None and timeline.has_ended:
+        return END
     if timeline.failures:
         return timeline.failures[0]
     calls = (str(step.sequence) for step in timeline.steps if step.kind == "tool_call")
@@ -154,6 +157,14 @@ def warnings_of(run: Run) -> list[str]:
 
 def people_of(review: JsonObject | None) -> list[Any]:
     return list(_objects((review or {}).get("verdicts")))
+
+
+def review_of(run: Run, review: JsonObject | None) -> str | None:
+    """The item of the review queue in which people decide on this run; None where nobody is asked yet."""
+    if review is not None:
+        return str(review["id"])
+    waits = (run.verdict == "PENDING" or run.judge_error is not None) and not run.retried
+    return f"{RUN_PREFIX}{run.id}" if waits and run.human_verdict is None else None
 
 
 def _asked(run: Run) -> dict[str, Any]:

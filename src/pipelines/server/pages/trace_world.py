@@ -1,5 +1,6 @@
 """The world after a step, as much of it as a column can show: what changed first, the rest in short."""
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,7 @@ MOST_TYPES = 40
 MOST_FLAGS = 60
 MOST_FIELDS = 60
 MOST_KEPT = 12
+MOST_SHOWN = 300  # fields of all entities together
 
 
 def world_context(step: StepInFull) -> dict[str, Any] | None:
@@ -27,20 +29,31 @@ def world_context(step: StepInFull) -> dict[str, Any] | None:
         # What this step alone has touched is told as its own change.
         and not (is_after_this and world.first_steps[each.entity_type, each.id] == world.step)
     ]
+    shown = list(_within(changed))
     return {
         "step": world.step,
         "is_after_this": is_after_this,
         "changes": [(change, _kept(world, change)) for change in world.changes[:MOST_CHANGED]],
         "more_changes": max(0, len(world.changes) - MOST_CHANGED),
         "flag_changes": world.flag_changes[:MOST_FLAGS],
-        "changed": changed[:MOST_CHANGED],
-        "more_changed": max(0, len(changed) - MOST_CHANGED),
+        "changed": shown,
+        "more_changed": len(changed) - len(shown),
         "most_fields": MOST_FIELDS,
         "types": _types(world),
         "more_types": max(0, len(world.ledger.entity_types()) - MOST_TYPES),
         "flags": _flags(world)[:MOST_FLAGS],
         "more_flags": max(0, len(_flags(world)) - MOST_FLAGS),
     }
+
+
+def _within(changed: list[EntityChange]) -> Iterator[EntityChange]:
+    """As many entities as a column can hold with their fields."""
+    left = MOST_SHOWN
+    for entity in changed[:MOST_CHANGED]:
+        if left <= 0:
+            return
+        left -= len(entity.fields) + 1
+        yield entity
 
 
 def _kept(world: WorldAfter, change: EntityChange) -> list[tuple[str, Json]]:
@@ -60,6 +73,8 @@ def _types(world: WorldAfter) -> list[dict[str, Any]]:
         untouched = ((id, attrs) for id, attrs in world.ledger.entities(kind) if id not in touched)
         total = world.ledger.count(kind)
         shown = list(islice(untouched, MOST_OF_TYPE))
+        if not shown and touched:  # all of it is told above
+            continue
         found.append(
             {
                 "name": kind,

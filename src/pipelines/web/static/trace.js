@@ -33,7 +33,7 @@
     for (const old of list().querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
     const now = line(shown);
     if (now) now.setAttribute("aria-current", "step");
-    const found = new Set((at("found")?.dataset.found ?? "").split(",").filter(Boolean));
+    const found = new Set((at("trace-hits")?.dataset.found ?? "").split(",").filter(Boolean));
     for (const each of list().querySelectorAll(".line")) each.classList.toggle("hit", found.has(each.dataset.s));
     const { items, total } = list().dataset;
     if (slider) { slider.max = items - 1; slider.value = place; }
@@ -82,7 +82,8 @@
   const fetchStep = async (name) => {
     const own = ++asked;
     const text = await fetchText(`${base}/steps/${encodeURIComponent(name)}`);
-    if (own !== asked || text === null) return;
+    if (own !== asked) return;
+    if (text === null) { at("trace-position").textContent = "This step could not be loaded. Is the server up?"; return; }
     const made = new DOMParser().parseFromString(text, "text/html");
     for (const id of ["step", "world"]) {
       const part = made.getElementById(id), old = at(id);
@@ -97,9 +98,9 @@
   };
   const select = async (name, { again = false, wait = 0, tab = true } = {}) => {
     if (name === shown && !again) return;
-    shown = name;
     if (!line(name)) await load(`s=${encodeURIComponent(name)}`);
     if (!line(name)) return;
+    shown = name;
     place = Number(line(name).dataset.place);
     mark();
     inView();
@@ -146,7 +147,7 @@
     if (!window.Highlight) return;
     const words = (at("trace-q").value || "").toLowerCase();
     CSS.highlights.delete("found");
-    if (!words || !at("found")) return;
+    if (!words || !at("trace-hits")) return;
     const ranges = [], walker = document.createTreeWalker(at("step"), NodeFilter.SHOW_TEXT);
     while (walker.nextNode() && ranges.length < 500) {
       const text = walker.currentNode.data.toLowerCase();
@@ -176,8 +177,8 @@
     const acts = {
       ArrowRight: () => toPlace(place + 1, { wait: 40 }), ArrowLeft: () => toPlace(place - 1, { wait: 40 }),
       Home: () => toPlace(0), End: () => toPlace(Infinity),
-      f: () => among(names(trace.dataset.failures), 1), F: () => among(names(trace.dataset.failures), -1),
-      n: () => among(names(at("found")?.dataset.found), 1), N: () => among(names(at("found")?.dataset.found), -1),
+      f: () => among(names(list().dataset.failures), 1), F: () => among(names(list().dataset.failures), -1),
+      n: () => among(names(at("trace-hits")?.dataset.found), 1), N: () => among(names(at("trace-hits")?.dataset.found), -1),
       w: toggleWorld, c: copyLink,
     };
     if (event.target.matches("input[type=radio]") && event.key.startsWith("Arrow")) return;
@@ -196,11 +197,19 @@
     if (event.detail?.target?.id === "trace-found" || event.target.id === "trace-found") {
       const words = at("trace-q").value;
       history.replaceState(null, "", `${location.pathname}${words ? `?q=${encodeURIComponent(words)}` : ""}#s=${shown}`);
-      const found = names(at("found")?.dataset.found);
+      const found = names(at("trace-hits")?.dataset.found);
       mark();
       if (found.length && !found.includes(shown)) among(found, 1); else highlight();
     }
-    if (event.target.id === "trace-lines" || event.detail?.elt?.id === "trace-live") { watch(); mark(); }
+  });
+  // A run that still goes: its list is put in place by the server; where it was scrolled to stays.
+  let kept = 0;
+  document.addEventListener("htmx:oobBeforeSwap", () => { kept = list().scrollTop; });
+  document.addEventListener("htmx:oobAfterSwap", (event) => {
+    if (event.target.id !== "trace-lines") return;
+    watch();
+    list().scrollTop = kept;
+    mark();
   });
   addEventListener("hashchange", () => { const name = linked(); if (name) select(name); });
   const linked = () => /^#s=([\w]{1,24})$/.exec(location.hash)?.[1];
@@ -210,5 +219,6 @@
   watch();
   mark();
   inView();
+  if (narrow.matches && (linked() || "asked" in trace.dataset)) document.querySelector(".trace-tabs").scrollIntoView();
   if (linked() && linked() !== shown) select(linked()); else highlight();
 })();
