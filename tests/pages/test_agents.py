@@ -72,10 +72,7 @@ def test_a_call_is_tried_and_leaves_nothing_behind(browser: Browser, api: Api) -
     before = api.get("/api/runs")["items"]
     with person(browser, api) as visitor:
         page = visitor.opens("/agents/1/tools?tool=refund_order")
-        page.get_by_role("link", name="Try a call").first.click()
-        page.get_by_role("button", name="Call it").click()
-        page.locator("#tried .change").wait_for()
-        page.get_by_role("link", name="Try a call").first.click()
+        page.locator("section").get_by_role("link", name="Try a call").click()
         assert json.loads(page.get_by_label("Arguments").input_value()) == {"order_id": "4521"}
         page.get_by_role("button", name="Call it").click()
         page.locator("#tried .change").wait_for()
@@ -234,6 +231,7 @@ def test_a_tool_is_switched_to_what_it_is_bound_to_and_back(api: Api, visitor: S
     assert visitor.post(path, {"mode": "sandbox", "version": "2"}).status_code == 303
     tools = {one["name"]: one for one in api.get(f"/api/agents/{agent_id}")["tools_schema"]}
     assert tools["refund_order"]["default_execution_mode"] == "sandbox"
+    assert "Switch to passthrough" in words(visitor.text(f"/agents/{agent_id}/tools?tool=refund_order"))
     assert tools["refund_order"]["passthrough_binding"]["tool_name"] == "refund_order"
 
 

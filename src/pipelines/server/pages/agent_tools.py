@@ -139,7 +139,7 @@ async def _tools(
         more=start + SHOWN if start + SHOWN < len(names) else None,
         drift=await _drift(platform, agent),
         endpoints=await platform.database.read(lambda connection: _endpoints(connection, org_id)),
-        typed=typed or {},
+        typed={"endpoint": "", "tool_name": ""} | (typed or {}),
         problems=problems or [],
     )
 
