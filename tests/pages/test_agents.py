@@ -198,6 +198,8 @@ def test_a_guess_says_that_it_is_one_and_what_would_settle_it(visitor: Signed) -
             {"tool": "add_note", "arguments": json.dumps({"order_id": "4521", "text": HOSTILE}), "task": "1"},
             "order.4521.notes nothing →",
         ),
+        ({"tool": "get_order", "arguments": "{}", "behavior": "x " * 20_000}, "bytes; at most 32"),
+        ({"tool": "get_order", "arguments": '{"order_id": "' + "x" * 2_000_000 + '"}'}, "over 1 MiB"),
         ({"tool": "raise_flag", "arguments": '{"flag": "up"}'}, "flag up"),
         ({"tool": "get_order", "arguments": '{"order_id": "1"}', "task": "99"}, "There is no task 99"),
     ],
