@@ -23,6 +23,7 @@ from pipelines.wire.errors import CodeModeUnavailable
 SCAFFOLDS = Path(pipelines.__file__).parent / "cli" / "scaffolds"
 NAME = "Example agent"
 DATASET = "Example tasks"
+TOKEN = "example"  # what the guide starts the agent with, where it is no uploaded code
 #: The agent looks for one order number and takes the first: its own tests do not ask for two, and an example
 #: in which everything passes would not show what a failure looks like.
 FAILING_TASK: JsonObject = {
@@ -64,6 +65,8 @@ def _read_files(is_code: bool) -> tuple[JsonObject, list[Any]]:
     body: JsonObject = json.loads((folder / "agent.json").read_text(encoding="utf-8")) | {"name": NAME}
     if is_code:
         body["code"] = {"source": "paste", "text": (folder / "agent.py").read_text(encoding="utf-8")}
+    else:
+        body["auth_header_value"] = f"Bearer {TOKEN}"
     table = io.StringIO((SCAFFOLDS / "common" / "tasks.csv").read_text(encoding="utf-8"))
     rows = [{column: cell for column, cell in row.items() if cell} for row in csv.DictReader(table)]
     return body, rows

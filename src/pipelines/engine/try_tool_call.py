@@ -5,7 +5,7 @@ through is answered by its plan, and nobody outside is asked.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -17,8 +17,10 @@ from pipelines.core.initial_state import parse_initial_state
 from pipelines.core.json_text import Json, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Refused
 from pipelines.core.run_moment import began_at
 from pipelines.core.seed import Seed
+from pipelines.core.seed_limits import size_problems
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guesses_of
 from pipelines.core.simulation.simulator import Wait
@@ -32,6 +34,7 @@ from pipelines.engine.time_limit import has_time
 from pipelines.storage import datasets
 from pipelines.storage.connection import Connection
 from pipelines.wire.errors import AskFailed, NotFound
+from pipelines.wire.names import MAX_BODY_BYTES
 
 SCRATCH = "a call that was tried"  # what ids and chance are drawn under
 
@@ -83,12 +86,22 @@ async def scratch_of_task(platform: Platform, org_id: int, task_id: int) -> Scra
     return Scratch(seed.initial_state, seed.behavior_instructions, seed.now)
 
 
+def _check_size(scratch: Scratch) -> None:
+    """As of a task that is uploaded: what takes too long to read there would here, too."""
+    axes = {"behavior_instructions": "/behavior", "initial_state": "/state"}
+    found = size_problems({"behavior_instructions": scratch.behavior, "initial_state": scratch.state}, "")
+    if found:
+        raise Refused([replace(problem, path=axes[axis]) for axis, problem in found.items()], "the world")
+
+
 def _tried(definition: AgentDefinition, tool: str, arguments: bytes, scratch: Scratch) -> TriedCall:
+    _check_size(scratch)
     state = parse_initial_state(scratch.state, ledger_schema=definition.ledger_schema, path="/state")
     world = World.from_initial_state(state)
     simulator = _simulator(definition, world, scratch)
     run = _opened(definition, simulator, Ledger(world), scratch)
-    _, received = receive(run, ToolCall(tool, arguments, None, None, perf_counter()))
+    body = arguments if len(arguments) <= MAX_BODY_BYTES else None
+    _, received = receive(run, ToolCall(tool, body, None, None, perf_counter()))
     decision, held_ms = received, 0
     if isinstance(received, Received):
         decision, held_ms = _settled(run, received)

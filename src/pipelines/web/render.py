@@ -36,7 +36,7 @@ def environment() -> "Environment":
     made.globals |= {"asset": assets.asset_url, "charts": charts}
     made.filters |= {
         name: getattr(words, name)
-        for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost")
+        for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost", "ticked")
     }
     made.filters |= {"json_line": words.json_line}
     made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}

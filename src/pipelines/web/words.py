@@ -24,6 +24,15 @@ def when(moment: str | None, form: str = "ago") -> Markup:
     )
 
 
+def ticked(text: str) -> Markup:
+    """A sentence of ours in which names stand in backticks: these are set as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one without its other
+        return Markup("{}").format(text)
+    shown = [Markup("<code>{}</code>" if at % 2 else "{}").format(part) for at, part in enumerate(parts)]
+    return Markup("").join(shown)
+
+
 def duration(milliseconds: float | None) -> str:
     if milliseconds is None:
         return MISSING

@@ -10,7 +10,6 @@ from pipelines.core.problems import Refused
 from pipelines.core.task_statistics import summary_of
 from pipelines.core.version_changes import VersionChange, version_changes
 from pipelines.engine import register_agent, test_connection
-from pipelines.engine.register_agent import find_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer
@@ -26,6 +25,13 @@ SHOWN = 10  # batches and datasets on the overview
 VERSIONS = 100
 TABS = (("overview", "Overview", ""), ("tools", "Tools", "/tools"), ("try", "Try a call", "/try"))
 Version = Annotated[int | None, Query(ge=1, le=MAX_ID)]
+
+
+async def read_agent(request: Request, visitor: Visitor, agent_id: int, version: int | None = None) -> Agent:
+    """With its definition read, which takes its time where it is large: not on the event loop."""
+    agent = await register_agent.find_agent(platform_of(request), visitor.org_id, agent_id, version)
+    await asyncio.to_thread(getattr, agent, "definition")
+    return agent
 
 
 class Lately(NamedTuple):
@@ -79,17 +85,16 @@ async def versions_page(
     agent_id: Id, request: Request, visitor: Reader, old: Version = None, new: Version = None
 ) -> Response:
     """All versions, and what differs between two: the last two unless told otherwise."""
-    platform, org_id = platform_of(request), visitor.org_id
-    agent = await find_agent(platform, org_id, agent_id)
-    listed = await platform.database.read(
+    agent = await read_agent(request, visitor, agent_id)
+    listed = await platform_of(request).database.read(
         lambda connection: agents.versions_of_agent(connection, agent_id=agent_id, limit=VERSIONS)
     )
     later = new or agent.version
     earlier = old or max(1, later - 1)
     changes: list[VersionChange] = []
     if earlier != later:
-        before = await find_agent(platform, org_id, agent_id, earlier)
-        after = await find_agent(platform, org_id, agent_id, later)
+        before = await read_agent(request, visitor, agent_id, earlier)
+        after = await read_agent(request, visitor, agent_id, later)
         changes = await asyncio.to_thread(_changes, before, after)
     return await agent_page(
         request,
@@ -149,9 +154,10 @@ async def _overview(
     tested: JsonObject | None = None,
     problems: list[JsonObject] | None = None,
 ) -> Response:
-    platform = platform_of(request)
-    agent = await find_agent(platform, visitor.org_id, agent_id)
-    lately = await platform.database.read(lambda connection: _lately(connection, visitor.org_id, agent_id))
+    agent = await read_agent(request, visitor, agent_id)
+    lately = await platform_of(request).database.read(
+        lambda connection: _lately(connection, visitor.org_id, agent_id)
+    )
     return await agent_page(
         request,
         visitor,

@@ -14,10 +14,9 @@ from pipelines.core.tools_schema import Tool
 from pipelines.engine import check_plans, register_agent
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.try_tool_call import Scratch, TriedCall, scratch_of_task, try_call
 from pipelines.server.api.common import MAX_ID, Id, OptionalId, platform_of
-from pipelines.server.pages.agent import agent_page
+from pipelines.server.pages.agent import agent_page, read_agent
 from pipelines.server.pages.form_fields import problems_by_field, read_json_text
 from pipelines.server.pages.page import go
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
@@ -61,7 +60,7 @@ async def post_switch(agent_id: Id, name: str, request: Request, visitor: Writer
     """Who answers a tool: the simulated backend, or a live tool that it is bound to. A new version."""
     platform = platform_of(request)
     typed = await form_texts(request)
-    agent = await find_agent(platform, visitor.org_id, agent_id)
+    agent = await read_agent(request, visitor, agent_id)
     try:
         if typed.get("version") != str(agent.version):
             raise Conflict(f"The agent is at version {agent.version} by now. Look at it again first.")
@@ -114,7 +113,7 @@ async def _tools(
     problems: list[JsonObject] | None = None,
 ) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
-    agent = await find_agent(platform, org_id, agent_id)
+    agent = await read_agent(request, visitor, agent_id)
     worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
     task_id = task if task is not None else (worlds[0].task_id if worlds else 0)
     chosen = _chosen(agent, tool)
@@ -139,7 +138,7 @@ async def _tools(
         more=start + SHOWN if start + SHOWN < len(names) else None,
         drift=await _drift(platform, agent),
         endpoints=await platform.database.read(lambda connection: _endpoints(connection, org_id)),
-        typed=typed or {},
+        typed={"endpoint": "", "tool_name": ""} | (typed or {}),
         problems=problems or [],
     )
 
@@ -219,7 +218,7 @@ async def try_page(
     agent_id: Id, request: Request, visitor: Reader, tool: Name = "", task: OptionalId = None
 ) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
-    agent = await find_agent(platform, org_id, agent_id)
+    agent = await read_agent(request, visitor, agent_id)
     worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
     task_id = task or (worlds[0].task_id if worlds else None)
     scratch = await scratch_of_task(platform, org_id, task_id) if task_id else Scratch({})
@@ -232,7 +231,7 @@ async def post_try(agent_id: Id, request: Request, visitor: Writer) -> Response:
     """What the call would answer and change. No run is opened, nothing is stored."""
     platform, org_id = platform_of(request), visitor.org_id
     typed = await form_texts(request)
-    agent = await find_agent(platform, org_id, agent_id)
+    agent = await read_agent(request, visitor, agent_id)
     worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
     try:
         scratch = await _scratch(request, platform, org_id, typed)

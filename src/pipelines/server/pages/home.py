@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 
 from pipelines.core.json_text import JsonObject
 from pipelines.core.task_statistics import summary_of
-from pipelines.engine.example_agent import make_example
+from pipelines.engine.example_agent import TOKEN, make_example
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Writer
@@ -23,7 +23,6 @@ SHOWN = 8  # batches in the table
 CHARTED = 40  # batches over which rates are drawn
 AGENTS = 6  # with a chart of their own
 DEFAULT_URL = "http://127.0.0.1:8420"
-TOKEN = "example"  # of the agent that the guide starts on this machine
 
 
 class Start(NamedTuple):

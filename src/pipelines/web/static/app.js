@@ -57,6 +57,16 @@
     }
   });
 
+  // Through what was found, without leaving the keyboard.
+  document.addEventListener("keydown", (event) => {
+    const finder = event.target.closest?.("#finder");
+    if (!finder || (event.key !== "ArrowDown" && event.key !== "ArrowUp")) return;
+    const stops = [document.getElementById("find"), ...finder.querySelectorAll("#found a")];
+    const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+    event.preventDefault();
+    stops[Math.max(0, Math.min(stops.length - 1, at))].focus();
+  });
+
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-act]");
     if (!button) return;
