@@ -147,16 +147,14 @@ def test_exports_are_files(ran: RanBatches, client: httpx2.Client) -> None:
 @pytest.mark.parametrize("act", ["cancel", "resume", "judge"])
 def test_a_viewer_sees_no_button_and_is_refused(ran: RanBatches, act: str) -> None:
     with signed_in(ran.api, ran.viewer) as guest:
-        assert "<form method=\"post\"" not in guest.get(f"/batches/{ran.first}").text
+        assert '<form method="post"' not in guest.get(f"/batches/{ran.first}").text
         token = {"csrf": csrf_of(guest)}
         assert guest.post(f"/batches/{ran.first}/{act}", data=token).status_code == 403
         assert guest.post("/batches/new", data=token).status_code == 403
         assert ">Start<" not in guest.get("/batches/new").text
 
 
-def test_a_batch_is_cancelled_and_resumed(
-    ran: RanBatches, client: httpx2.Client, held: PlayedAgent
-) -> None:
+def test_a_batch_is_cancelled_and_resumed(ran: RanBatches, client: httpx2.Client, held: PlayedAgent) -> None:
     batch_id = ran.api.start_batch(held.url, REFUND_TASK, agent={"max_concurrency": 1})
     eventually(lambda: held.dispatches, "the run is sent")
     token = {"csrf": csrf_of(client)}

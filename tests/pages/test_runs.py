@@ -115,7 +115,9 @@ def test_words_of_the_user_are_found_in_any_case(ran: RanBatches, client: httpx2
 
 
 def test_what_cannot_be_asked_is_said_all_at_once(client: httpx2.Client) -> None:
-    page = client.get("/runs", params={"verdict": "GOOD", "agent_id": "one", "cursor": "!", "needs_review": "1"})
+    page = client.get(
+        "/runs", params={"verdict": "GOOD", "agent_id": "one", "cursor": "!", "needs_review": "1"}
+    )
     assert page.status_code == 422
     for place in ("verdict", "agent_id", "cursor", "needs_review"):
         assert f"<code>{place}</code>" in page.text
@@ -154,9 +156,7 @@ def test_marks_without_scripts_lead_to_the_comparison(client: httpx2.Client) -> 
         assert client.get(f"/compare/marked{wrong}").status_code == 422
 
 
-def test_pages_go_on_where_the_last_one_ended(
-    ran: RanBatches, client: httpx2.Client, tmp_path: Path
-) -> None:
+def test_pages_go_on_where_the_last_one_ended(ran: RanBatches, client: httpx2.Client, tmp_path: Path) -> None:
     with house_in(tmp_path / "house") as house:
         api = house.open()
         agent_id = api.agent("https://agents.example.com/dispatch")["id"]
