@@ -17,6 +17,12 @@ from nodes import REFUND_TASK, eventually
 from played_agents import PlayedAgent
 from ran_batches import HOSTILE, RanBatches, csrf_of, held_agent, ran_batches, signed_in
 
+#: As if somebody had gone to another tab, or come back.
+SEEN = """hidden => {
+    Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RanBatches]:
@@ -51,6 +57,12 @@ def test_progress_is_seen_live_and_the_results_come_when_it_ends(
         page = visitor.opens(f"/batches/{batch_id}")
         expect(page.locator("#progress")).to_contain_text("0 of 3 runs ended, 1 under way, 2 waiting")
         expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+        for hidden in (
+            True,
+            False,
+        ):  # a tab that nobody looks at lets go of its connection, and takes it up again
+            page.evaluate(SEEN, hidden)
+            assert page.locator("#progress[sse-connect]").count() == (not hidden)
         held.may_answer.set()
         expect(page.locator("#progress")).to_contain_text("3 of 3 runs ended", timeout=40_000)
         expect(page.locator("#progress")).to_contain_text("100 %")
