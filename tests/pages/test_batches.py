@@ -174,6 +174,7 @@ def test_a_batch_is_cancelled_and_resumed(ran: RanBatches, client: httpx2.Client
     assert done.headers["location"] == f"/batches/{batch_id}"
     shown = plain(client.get(f"/batches/{batch_id}"))
     assert "Cancelled: nothing more is sent" in shown
+    assert "1 of 1 run ended, 1 of them cancelled" in shown
     assert ">Resume<" in client.get(f"/batches/{batch_id}").text
     held.may_answer.set()
     assert client.post(f"/batches/{batch_id}/resume", data=token).status_code == 303
@@ -226,6 +227,7 @@ def test_what_is_wrong_with_a_new_batch_stands_at_its_fields_and_nothing_typed_i
     answer = client.post("/batches/new", data=given | {"csrf": csrf_of(client)})
     shown = plain(answer, 422)
     assert "The batch was not started." in shown
+    assert "choose which agent is run" in shown
     for name in ("agent_id", "dataset_id", "repeats", "concurrency", "cassette", "fault_seed"):
         assert f'id="f-{name}-problem-1"' in answer.text, name
     assert 'value="many"' in answer.text
