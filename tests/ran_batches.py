@@ -1,4 +1,4 @@
-"""Batches to look at: an agent that passes some tasks, fails others in several ways, and is flaky at a few."""
+"""Batches to look at: an agent that passes some tasks, fails others in several ways, and is flaky at one."""
 
 import re
 from collections import Counter

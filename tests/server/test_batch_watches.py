@@ -124,3 +124,26 @@ async def test_an_org_that_watches_many_batches_has_each_looked_at_less_often() 
     for each in watching:
         each.cancel()
     await asyncio.gather(*watching, return_exceptions=True)
+
+
+async def test_a_change_is_written_once_for_all_who_watch_and_each_line_is_a_line_of_the_event() -> None:
+    batches = Batches()
+    written: list[dict[str, Any]] = []
+
+    async def write(batch: dict[str, Any]) -> str:
+        written.append(batch)
+        return f"<p>\n{batch['done']}\n\n</p>"
+
+    async def told(watches: BatchWatches) -> list[str]:
+        return [event.decode() async for event in watches.events(1, 1)]
+
+    watches = BatchWatches(batches.read, poll_s=0.01, write=write)
+    watching = [asyncio.ensure_future(told(watches)) for _ in range(50)]
+    await batches.read_again(4)
+    batches.batch["done"] = 1
+    await batches.read_again()
+    batches.batch["status"] = "completed"
+    heard_by_each = await asyncio.gather(*watching)
+    assert [batch["done"] for batch in written] == [0, 1, 1]
+    assert heard_by_each == [heard_by_each[0]] * 50
+    assert heard_by_each[0][-1] == "event: end\ndata: <p>\ndata: 1\ndata: \ndata: </p>\n\n"

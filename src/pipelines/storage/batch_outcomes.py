@@ -8,7 +8,7 @@ from pipelines.storage.connection import Connection, in_list
 from pipelines.storage.paging import Page, page_of
 from pipelines.storage.run_lists import COST_COLUMN, cost_in
 
-MOST_COSTS = 5_000  # runs of a batch whose costs are summed up
+MOST_COSTS = 2_000  # runs of a batch whose costs are summed up
 
 
 class TaskOutcome(NamedTuple):

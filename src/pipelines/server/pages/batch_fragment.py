@@ -36,6 +36,7 @@ def shown_figures(batch: JsonObject, now: str) -> dict[str, Any]:
         "is_running": is_running,
         "ended": ended,
         "waiting": waiting,
+        "cancelled": by_status.get("cancelled", 0),
         "running": running,
         "took_ms": None if is_running else since_ms,
         "left_ms": left_ms,

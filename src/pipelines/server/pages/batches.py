@@ -84,6 +84,7 @@ async def batch_page(
     steadiness: Steadiness = None,
     task_after: OptionalPlace = None,
     judge_after: OptionalPlace = None,
+    oracle: Annotated[Literal["own", "present"], Query()] = "own",
 ) -> Response:
     platform = platform_of(request)
     batch = await batch_figures(platform, visitor.org_id, batch_id)
@@ -92,7 +93,6 @@ async def batch_page(
     if steadiness is not None and steadiness not in batch_outcomes.STEADINESS:
         known = ", ".join(batch_outcomes.STEADINESS)
         query.problems.append(Problem(path="steadiness", message=f"must be one of {known}"))
-    kept = {"steadiness": steadiness} if steadiness else {}
 
     def read(connection: Connection) -> dict[str, Any]:
         found = _about(connection, batch, visitor.org_id)
@@ -115,8 +115,8 @@ async def batch_page(
         query=query,
         steadiness=steadiness,
         task_after=task_after,
-        kept=kept,
         judge_after=judge_after,
+        oracle=oracle,
         batch=shown_figures(batch, platform.now()),
         **context,
     )

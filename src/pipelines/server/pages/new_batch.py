@@ -139,7 +139,7 @@ async def _shown(
         most_repeats=MAX_REPEATS,
         estimate=estimate,
         tags=_tags(tags, form),
-        **_by_field(problems or []),
+        **_by_field(problems or [], form),
     )
 
 
@@ -169,7 +169,7 @@ async def _foreseen(
         return None, {}
 
 
-def _by_field(problems: list[Problem]) -> dict[str, Any]:
+def _by_field(problems: list[Problem], form: dict[str, str]) -> dict[str, Any]:
     """Each problem at its field; what belongs to none stands above the form."""
     at: dict[str, list[Problem]] = {name: [] for name in FIELDS}
     others: list[Problem] = []
@@ -177,6 +177,8 @@ def _by_field(problems: list[Problem]) -> dict[str, Any]:
         name = problem.path.removeprefix("/").partition("/")[0]
         if "either `dataset_id` or `task_ids`" in problem.message:
             at["dataset_id"].append(Problem(path="/dataset_id", message="choose what is run"))
+        elif name == "agent_id" and not form["agent_id"]:
+            at[name].append(Problem(path=problem.path, message="choose which agent is run"))
         elif name in at:
             at[name].append(problem)
         else:
