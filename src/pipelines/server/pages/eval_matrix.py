@@ -166,8 +166,8 @@ async def matrix_page(
     """Whole, or for htmx the part that changes while the matrix runs; nothing where that is as it was."""
     show = show if show in SHOWN else "all"
     at = number_of(first) or 0
-    shown = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show)
-    if seen and seen == shown.key:
+    shown = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show, seen=seen)
+    if shown.body is None:
         return Response(status_code=204, headers=HEADERS)
     context = _map_context(shown, show, at)
     if request.headers.get("hx-request"):
