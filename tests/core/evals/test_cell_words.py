@@ -90,6 +90,9 @@ def test_fields_are_counted_on_each_side_and_the_furthest_stand_first() -> None:
     before = [_object(action="ask", note="a"), _object(action="ask", note=None)]
     after = [_object(action="go"), Observed(output_class="refusal", value="I cannot help")]
     components = [{"path": "/note", "distance": 0.1}, {"path": "/action", "distance": 1.0}]
+    assert fields_of_cell(CONTRACT, before, after, components[1:])[1].distance == 0.0
+    by_class = [{"path": "", "kind": "class", "distance": 1.0}]
+    assert [each.distance for each in fields_of_cell(CONTRACT, before, after, by_class)] == [None, None]
     action, note = fields_of_cell(CONTRACT, before, after, components)
     assert (action.path, action.is_decision, action.has_moved) == ("/action", True, True)
     assert [(each.shown, each.runs) for each in action.before] == [('"ask"', 2)]
