@@ -9,8 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all check format lock clean
 
-demo: .venv/.run ## run the main job: an agent over twelve tasks, with verdicts
-	@$(BIN)/python examples/demo.py
+demo: .venv/.run ## run the main job: an agent over twelve tasks, with verdicts; OPEN=1 keeps it up to look at
+	@$(BIN)/python examples/demo.py $(if $(OPEN),--open)
 
 test: .venv/.dev check ## everything that must hold, in a few minutes
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow and not alone"

@@ -134,7 +134,9 @@ def test_the_demo_shows_verdicts_with_reasons_and_ends_by_itself() -> None:
     # At the end, where to look next: pages that are there.
     pages = re.findall(r"docs/\S+\.md", shown.stdout[shown.stdout.index("Next:\n") :])
     howto = [f"docs/howto/{name}.md" for name in ("verdicts", "plans", "pressure-tests")]
-    assert pages == ["docs/quickstart.md", *howto]
+    assert pages == ["docs/howto/pages.md", "docs/quickstart.md", *howto]
+    (named,) = re.findall(r"as a page.*: (\S+)", shown.stdout)
+    assert "unrecovered_failure".replace("_", " ") in Path(named).read_text()
     assert [page for page in pages if not (ROOT / page).is_file()] == []
     assert_matrix_shown(shown.stdout)
 

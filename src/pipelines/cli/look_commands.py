@@ -1,5 +1,6 @@
-"""`pipelines ls`, `show`, `logs`, `review`, `rejudge`: looking at stored runs, and deciding about them."""
+"""`pipelines ls`, `show`, `logs`, `review`, `open`, `rejudge`, `report`: looking at runs, and deciding."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -104,6 +105,24 @@ def review_command(
         review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
 
 
+@app.command(name="open")
+def open_command(
+    page: Annotated[
+        str | None, typer.Argument(help="Where it leads, such as runs/17. [default: home]")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser", help="Open it here.")] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print a link that signs a browser in to the server's pages. It works once, for 10 minutes."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.open import open_pages
+
+    with Server(url, api_key) as server:
+        open_pages(server, url, page, in_browser=browser, as_json=as_json)
+
+
 @app.command(name="rejudge")
 def rejudge_command(
     batch: Annotated[int, typer.Argument(min=1, help="The batch whose runs are judged again.")],
@@ -120,3 +139,20 @@ def rejudge_command(
 
     with Server(url, api_key) as server:
         rejudge(server, batch, own_oracle=own_oracle, as_json=as_json)
+
+
+@app.command(name="report")
+def report_command(
+    batch: Annotated[int, typer.Argument(min=1, help="The batch.")],
+    html: Annotated[Path, typer.Option(help="The file to write.")],
+    max_mb: Annotated[int, typer.Option(min=1, max=50, help="Megabytes it may have.")] = 20,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it without asking.")] = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Write a batch as one HTML file: table, traces, heatmap. Says first what it holds, and asks."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.report import write_report
+
+    with Server(url, api_key) as server:
+        write_report(server, batch, html, max_mb=max_mb, is_agreed=yes)

@@ -103,6 +103,14 @@ def token(
     )
 
 
+@app.command()
+def demo() -> None:
+    """Run the demo on a server of its own, and keep that up to look at in the browser."""
+    from pipelines.cli.demo import run_demo
+
+    run_demo()
+
+
 @app.command(name="run")
 def run_command(
     context: typer.Context,

@@ -3,11 +3,16 @@
 from hostile import (
     batches,
     behaviours,
+    cassettes,
     code,
+    documents,
+    endpoints,
     evals,
     floods,
     large,
     mcp,
+    models,
+    pages,
     plans,
     responses,
     schemas,
@@ -17,5 +22,8 @@ from hostile import (
 from hostile.kind import KINDS as DECLARED
 from hostile.kind import Kind
 
-MODULES = (schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp)
+MODULES = (
+    *(schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp),
+    *(documents, endpoints, cassettes, models, pages),
+)
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))

@@ -4,15 +4,16 @@ import csv
 import io
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject, dumps
-from pipelines.engine import open_batch, review_runs
+from pipelines.engine import open_batch, report_batch, review_runs
 from pipelines.engine.compare_batches import compare_batches as compared_batches
 from pipelines.engine.platform import Platform
+from pipelines.engine.report_batch import DEFAULT_MB, MOST_MB
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
@@ -31,6 +32,7 @@ from pipelines.server.api.common import (
     encode_cursor,
     id_cursor,
 )
+from pipelines.server.api.eval_matrix import Reports
 from pipelines.server.batch_watches import BatchWatches
 from pipelines.storage.batches import batches_of_org
 from pipelines.storage.connection import Connection
@@ -59,6 +61,8 @@ def _watches_of(request: Request) -> BatchWatches:
     return watches
 
 
+REPORT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {}}}}
+MaxMb = Annotated[int, Query(ge=1, le=MOST_MB, description="megabytes that the file may have")]
 Watches = Annotated[BatchWatches, Depends(_watches_of)]
 
 
@@ -151,12 +155,54 @@ async def export_batch(
     batch_id: Id, platform: Ours, key: Viewer, format: Annotated[Literal["csv", "json"], Query()] = "json"
 ) -> Response:
     """Every run with its verdict, in the order of their ids."""
-    await open_batch.find_batch(platform, key.org_id, batch_id)
-    pages = _pages(platform, [Filter("org_id", key.org_id), Filter("batch_id", batch_id)])
+    return await exported_batch(platform, key.org_id, batch_id, format)
+
+
+async def exported_batch(
+    platform: Platform, org_id: int, batch_id: int, format: Literal["csv", "json"]
+) -> StreamingResponse:
+    await open_batch.find_batch(platform, org_id, batch_id)
+    pages = _pages(platform, [Filter("org_id", org_id), Filter("batch_id", batch_id)])
     if format == "json":
         return StreamingResponse(_as_json(pages), media_type="application/json")
     name = f'attachment; filename="batch-{batch_id}.csv"'
     return StreamingResponse(_as_csv(pages), headers={"content-disposition": name}, media_type="text/csv")
+
+
+@router.get("/{batch_id}/report/contents")
+async def get_report_contents(
+    batch_id: Id, platform: Ours, key: Viewer, max_mb: MaxMb = DEFAULT_MB
+) -> Response:
+    """What a report of the batch would hold, and how large it would be: to be read before it is asked for."""
+    return answer(await report_batch.report_contents(platform, key.org_id, batch_id, max_mb))
+
+
+@router.get("/{batch_id}/report", responses=REPORT)
+async def get_report(
+    batch_id: Id, platform: Ours, reports: Reports, key: Viewer, max_mb: MaxMb = DEFAULT_MB
+) -> Response:
+    """The batch as one HTML file that works from disk: table, traces, a matrix' heatmap; secrets are masked.
+
+    What does not fit into `max_mb` is left out, traces of passed runs first; the file says so.
+    """
+    parts = await report_batch.report_file(platform, reports, key.org_id, batch_id, max_mb)
+    return report_answer(batch_id, parts)
+
+
+def report_answer(batch_id: int, parts: list[bytes]) -> Response:
+    """As a download, here and from the pages."""
+    headers = {
+        "content-length": str(sum(map(len, parts))),
+        "content-disposition": f'attachment; filename="batch-{batch_id}.html"',
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+    }
+    return StreamingResponse(_each(parts), media_type="text/html; charset=utf-8", headers=headers)
+
+
+async def _each(parts: list[bytes]) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
 
 
 async def _pages(platform: Platform, filters: list[Filter]) -> AsyncIterator[list[JsonObject]]:

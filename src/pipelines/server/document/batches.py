@@ -157,6 +157,20 @@ SCHEMAS: Schemas = {
             "p": or_null(NUMBER),
         },
     ),
+    "ReportContents": record(
+        "What a report of a batch would hold.",
+        {
+            "batch_id": ID,
+            "status": TEXT,
+            "runs": WHOLE,
+            "steps": told(WHOLE, "of all traces"),
+            "matrix_id": or_null(TEXT),
+            "contains": told(listed(TEXT), "for people, before they hand it on"),
+            "estimated_bytes": WHOLE,
+            "max_mb": WHOLE,
+            "is_cut": told(YES_NO, "not all of it would fit"),
+        },
+    ),
     "BatchExport": record("Every run of a batch.", {"items": listed(ref("ExportedRun"))}),
 }
 EVENTS = {"text/event-stream": told(TEXT, "`event: progress` at each change, `event: end` with the last")}
@@ -170,4 +184,11 @@ OPERATIONS = (
     Operation("judge_batch", "POST", "/api/batches/{batch_id}/judge", {200: "BatchRejudged"}),
     Operation("compare_batches", "GET", "/api/batches/{batch_id}/compare", {200: "BatchComparison"}),
     Operation("export_batch", "GET", "/api/batches/{batch_id}/export", {200: _EXPORT}),
+    Operation("get_batch_report", "GET", "/api/batches/{batch_id}/report", {200: {"text/html": TEXT}}),
+    Operation(
+        "get_batch_report_contents",
+        "GET",
+        "/api/batches/{batch_id}/report/contents",
+        {200: "ReportContents"},
+    ),
 )

@@ -1,0 +1,52 @@
+"""`pipelines report`: a batch as one file to hand on, after saying what is in it."""
+
+import sys
+from pathlib import Path
+
+import typer
+
+from pipelines.cli.client import Server
+from pipelines.cli.files import stderr, stop, write_text
+from pipelines.core.gate import ExitCode
+from pipelines.web.words import size, some
+
+BATCHES = "/api/batches"
+
+
+def write_report(server: Server, batch: int, path: Path, *, max_mb: int, is_agreed: bool) -> None:
+    told = server.get(f"{BATCHES}/{batch}/report/contents", max_mb=max_mb)
+    _warn(told, path)
+    if not is_agreed and not _agrees():
+        stop("Nothing was written.", ExitCode.USAGE)
+    text = server.text(f"{BATCHES}/{batch}/report", max_mb=max_mb)
+    write_text(path, text)
+    typer.echo(f"{path}: {size(len(text.encode()))}, {some(told['runs'], 'run')}")
+
+
+def _warn(told: dict[str, object], path: Path) -> None:
+    """On stderr, so that it is seen wherever the rest goes."""
+    runs, steps, estimated = (int(str(told[name])) for name in ("runs", "steps", "estimated_bytes"))
+    stderr.print(
+        f"{path} will hold {some(runs, 'run')} with {some(steps, 'step')}, about {size(estimated)}:",
+        markup=False,
+    )
+    contains = told["contains"]
+    assert isinstance(contains, list)
+    for part in contains:
+        stderr.print(f"  - {part}", markup=False)
+    stderr.print(
+        "Credentials, and what has the shape of a secret, are masked. Names, addresses and whatever else the"
+        " tasks and replies hold are not: hand it on as you would hand on those."
+    )
+    if told["is_cut"]:
+        stderr.print(
+            f"Not all of it fits into {told['max_mb']} MB: failures come first, and it says what is missing."
+        )
+    if told["status"] == "running":
+        stderr.print("The batch has not ended: the file will show it as it is now.")
+
+
+def _agrees() -> bool:
+    if not sys.stdin.isatty():
+        stop("Nobody can be asked here: pass --yes to write it.", ExitCode.USAGE)
+    return typer.confirm("Write it?", err=True)

@@ -1,0 +1,81 @@
+"""W: pages over what is large and odd, looked at by several people at once."""
+
+import http.client
+from functools import partial
+from urllib.parse import urlencode
+
+from hostile.floods import ECHO
+from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
+from hostile.tenant import SOURCE, HandRun, NotTaken, Tenant
+
+MARKUP = "<script>alert(1)</script>&<b>\u202e"
+
+
+@kind("W-trace", seconds=2.0)
+def a_trace_of_large_replies(tenant: Tenant) -> None:
+    """Replies of a megabyte: one text, many values, deep ones, markup; every way to look at the run."""
+    run = _large_run(tenant)
+    finished = run.finish(MARKUP * 60_000).json()
+    step = f"/runs/{run.id}"
+    paths = [
+        *(step, f"{step}?from=1", f"{step}/steps?after=0", f"{step}/step/2", f"{step}?q=script"),
+        *("/runs", f"/runs?task_id={finished.get('task_id', 1)}", f"/compare/runs?from={run.id}&to={run.id}"),
+        *(f"{step}/world?step=3", "/search?q=script", "/"),
+    ]
+    _look(tenant, paths * tenant.size(3, 10))
+
+
+@kind("W-report", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.0)
+def reports_of_large_batches(tenant: Tenant) -> None:
+    """The largest file that may be asked for, of a batch whose tasks and worlds are large."""
+    agent_id = tenant.agent([ECHO])
+    world = {"order": {f"o{at}": {"note": "x" * 200} for at in range(5_000)}}
+    rows = [{"user": MARKUP * 2_000, "state": world, "expected_outcome": "refusal"}] * 20
+    dataset_id = tenant.tasks(*rows)["id"]
+    with tenant.batch(agent_id, dataset_id=dataset_id, repeats=20) as batch_id:
+        tenant.wait_for(batch_id)
+        paths = [f"/report/{batch_id}", f"/report/{batch_id}/file?max_mb=50", f"/batches/{batch_id}", "/runs"]
+        _look(tenant, paths * 2, at_once=4)
+
+
+def _large_run(tenant: Tenant) -> HandRun:
+    run = tenant.run_of([ECHO], state={"order": {"4521": {"note": MARKUP * 1_000}}})
+    nested: list[object] = []
+    for _ in range(60):
+        nested = [nested, "x" * 1_000]
+    bodies: dict[str, object] = {
+        "texts": ["x" * 90_000] * 11,
+        "markup": [MARKUP * 1_500] * 11,
+        "values": list(range(120_000)),
+        "keys": [{f"{MARKUP}{at}": at for at in range(12_000)}],
+        "deep": nested,
+    }
+    for _ in range(tenant.size(4, 20)):
+        for name, body in bodies.items():
+            run.call("echo", {"x": body}, what=f"a reply of {name}")
+    for at in range(tenant.size(100, 1_000)):
+        run.call("echo", {"x": [MARKUP, at]}, what="a short reply")
+    return run
+
+
+def _look(tenant: Tenant, paths: list[str], at_once: int = 8) -> None:
+    tenant.together(partial(_opened, tenant, _cookie(tenant)), paths, at_once=at_once)
+
+
+def _opened(tenant: Tenant, cookie: str, path: str) -> None:
+    tenant.get(path, what=f"page {path.partition('?')[0]}", Cookie=cookie)
+
+
+def _cookie(tenant: Tenant) -> str:
+    """Signed in as anybody may."""
+    connection = http.client.HTTPConnection(
+        tenant.host, int(tenant.port), timeout=tenant.patience_s, source_address=(SOURCE, 0)
+    )
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    connection.request("POST", "/sign-in", urlencode({"key": tenant.key}), form)
+    answered = connection.getresponse()
+    connection.close()
+    given = answered.getheader("set-cookie")
+    if given is None:
+        raise NotTaken(f"sign in: {answered.status}")
+    return given.partition(";")[0]
