@@ -11,8 +11,8 @@ from pipelines.storage.paging import Filter
 from pipelines.storage.texts import texts_of
 
 # Filters are over these columns, which outcomes and failed runs share. From the matrices to their runs, by an
-# index that tells which have failed (CROSS JOIN keeps SQLite to that order): runs are many and wide, and those
-# of other batches are none of this.
+# index that tells which have failed (CROSS JOIN keeps SQLite to that order): runs are many and wide, and most
+# of them may be of other batches.
 _FAILED = (
     "(SELECT m.org_id, m.matrix_id, t.scenario_id, t.variation, t.risk_level, r.agent_id, r.agent_version,"
     " r.ended_at FROM eval_matrices m CROSS JOIN runs r JOIN eval_tasks t"
