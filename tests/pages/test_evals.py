@@ -485,3 +485,24 @@ def test_a_page_is_sound_in_both_schemes_and_widths(
 ) -> None:
     with person(browser, desk.api) as visitor:
         check_page(visitor, path.format(matrix=desk.matrix_id, scenario=desk.scenario_ids[0]), name)
+
+
+@pytest.mark.slow
+def test_an_empty_installation_says_what_to_do_next(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with house_in(tmp_path_factory.mktemp("empty") / "house") as house:
+        api = house.open()
+        with person(browser, api) as visitor:
+            for path, said, leads in (
+                ("/evals", "No matrices yet", "/evals/new"),
+                ("/evals/scenarios", "No scenarios yet", "/evals/scenarios/new"),
+                ("/evals/drafts", "No drafts to show", None),
+                ("/evals/summary", "No eval runs in that time", "/evals/new"),
+                ("/evals/new", "A matrix needs scenarios", "/evals/scenarios/new"),
+            ):
+                page = visitor.opens(path)
+                assert said in page.locator("main").inner_text()
+                if leads is not None:
+                    assert page.locator(f'main .empty a[href="{leads}"]').count() == 1
+                check_page(visitor, path, f"empty-{path.replace('/', '-')}")

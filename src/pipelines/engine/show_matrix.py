@@ -1,13 +1,14 @@
-"""What people look at of a matrix: pages of its heatmap and its cells, drawn by a helper process and kept for
-as long as the report they come from stays the same."""
+"""What people look at of a matrix: pages of its heatmap and its cells, drawn from its report and kept for as
+long as that stays the same. A large report is a helper process's work."""
 
 import asyncio
 import tempfile
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import IO, Any, NamedTuple
 
+from pipelines.core.evals.heatmap_page import heatmap_cell, heatmap_page
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.engine.report_evals import DRAWING_S, MOST_DRAWN_BYTES, SummaryAsked, summarize_evals
@@ -20,13 +21,16 @@ from pipelines.wire.errors import Conflict, NotFound
 
 MOST_KEPT_BYTES = 32 * 1024 * 1024  # of what was drawn
 MOST_KEPT_FIGURES = 1_000  # matrices
+#: Bytes of a report that is drawn in a thread, in some 30 ms: helper processes may be busy with uploads.
+DRAWN_HERE = 1024 * 1024
+_JOBS: Mapping[str, Callable[..., bytes]] = {"heatmap_page": heatmap_page, "heatmap_cell": heatmap_cell}
 
 
 class Shown(NamedTuple):
     matrix: Matrix
     progress: JsonObject
     key: str  # another one whenever what is shown is another
-    body: Any  # as core.evals.heatmap_page made it
+    body: Any  # as core.evals.heatmap_page made it; None where it is what was seen before
 
 
 class MatrixViews:
@@ -39,9 +43,9 @@ class MatrixViews:
         self._size = 0
         self._figures: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
-    async def page(self, org_id: int, matrix_id: str, *, first: int, show: str) -> Shown:
-        """Some rows of the heatmap."""
-        return await self._shown(org_id, matrix_id, "heatmap_page", {"first": first, "show": show})
+    async def page(self, org_id: int, matrix_id: str, *, first: int, show: str, seen: str = "") -> Shown:
+        """Some rows of the heatmap; `seen` is the key of what whoever asks has already."""
+        return await self._shown(org_id, matrix_id, "heatmap_page", {"first": first, "show": show}, seen)
 
     async def cell(self, org_id: int, matrix_id: str, scenario_id: str, variation: str | None) -> Shown:
         """One cell; `variation` None: the baseline of the row."""
@@ -66,25 +70,35 @@ class MatrixViews:
                 self._figures.popitem(last=False)
         return found
 
-    async def _shown(self, org_id: int, matrix_id: str, job: str, asked: JsonObject) -> Shown:
+    async def _shown(self, org_id: int, matrix_id: str, job: str, asked: JsonObject, seen: str = "") -> Shown:
         matrix = await find_matrix(self._platform, org_id, matrix_id)
         progress = await self._platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
-        key, report = await self._reports.keyed_report(matrix, progress)
-        place = (matrix_id, f"{key} {matrix.status}", f"{job} {asked}")
+        rests_on, report = await self._reports.keyed_report(matrix, progress)
+        key = f"{rests_on}-{matrix.status}"
+        if key == seen:
+            return Shown(matrix, progress, key, None)
+        place = (matrix_id, key, f"{job} {asked}")
         drawn = self._kept.get(place)
         if drawn is None:
-            limits = Job(job, asked, DRAWING_S, MOST_DRAWN_BYTES)
-            drawn = await self._drawn(matrix, limits, report)
+            drawn = await self._drawn(matrix, Job(job, asked, DRAWING_S, MOST_DRAWN_BYTES), report)
             self._keep(place, drawn)
         else:
             self._kept.move_to_end(place)
-        body = await asyncio.to_thread(loads_own, drawn)
-        return Shown(matrix, progress, f"{key}-{matrix.status}", body)
+        return Shown(matrix, progress, key, await asyncio.to_thread(loads_own, drawn))
 
     async def _drawn(self, matrix: Matrix, job: Job, report: AsyncIterator[str]) -> bytes:
+        begun: list[bytes] = []
+        async for part in report:
+            begun.append(part.encode())
+            if sum(map(len, begun)) > DRAWN_HERE:
+                return await self._helped(matrix, job, begun, report)
+        return await asyncio.to_thread(_JOBS[job.name], b"".join(begun), **job.arguments)
+
+    async def _helped(self, matrix: Matrix, job: Job, begun: list[bytes], rest: AsyncIterator[str]) -> bytes:
         file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
         try:
-            async for part in report:
+            await asyncio.to_thread(file.writelines, begun)
+            async for part in rest:
                 await asyncio.to_thread(file.write, part.encode())
             await asyncio.to_thread(file.flush)
             parts = await self._platform.upload_helpers.run(job, file, owner=matrix.org_id)

@@ -151,6 +151,26 @@ def names_of_scenarios(connection: Connection, *, org_id: int, most: int) -> dic
     return {row[0]: row[1] for row in rows}
 
 
+class ScenarioChoice(NamedTuple):
+    scenario_id: str
+    name: str
+    risk_level: str
+
+
+def scenario_choices(connection: Connection, *, org_id: int, most: int) -> tuple[list[ScenarioChoice], int]:
+    """Newest first, without their bodies; and how many there are."""
+    rows = connection.execute(
+        "SELECT scenario_id, name, risk_level FROM eval_scenarios WHERE org_id = ? AND deleted_at IS NULL"
+        " ORDER BY id DESC LIMIT ?",
+        (org_id, most),
+    )
+    listed = [ScenarioChoice(*row) for row in rows]
+    (total,) = connection.execute(
+        "SELECT COUNT(*) FROM eval_scenarios WHERE org_id = ? AND deleted_at IS NULL", (org_id,)
+    ).fetchone()
+    return listed, int(total)
+
+
 def scenarios_of_org(
     connection: Connection,
     *,

@@ -10,12 +10,14 @@ from pipelines.storage.evals import BASELINE as BASELINE
 from pipelines.storage.paging import Filter
 from pipelines.storage.texts import texts_of
 
-# Filters are over these columns, which outcomes and failed runs share.
+# Filters are over these columns, which outcomes and failed runs share. From the matrices to their runs, by an
+# index that tells which have failed (CROSS JOIN keeps SQLite to that order): runs are many and wide, and most
+# of them may be of other batches.
 _FAILED = (
-    "(SELECT t.org_id, t.matrix_id, t.scenario_id, t.variation, t.risk_level, r.agent_id, r.agent_version,"
-    " r.ended_at FROM runs r JOIN eval_tasks t ON t.task_id = r.task_id"
-    " JOIN eval_matrices m ON m.matrix_id = t.matrix_id AND m.batch_id = r.batch_id"
-    " WHERE r.retried = 0 AND r.status IN ('completed', 'failed')"
+    "(SELECT m.org_id, m.matrix_id, t.scenario_id, t.variation, t.risk_level, r.agent_id, r.agent_version,"
+    " r.ended_at FROM eval_matrices m CROSS JOIN runs r JOIN eval_tasks t"
+    " ON t.task_id = r.task_id AND t.matrix_id = m.matrix_id"
+    " WHERE r.batch_id = m.batch_id AND r.retried = 0 AND r.status IN ('completed', 'failed')"
     " AND NOT EXISTS (SELECT 1 FROM eval_outcomes o WHERE o.run_id = r.id)) AS failed"
 )
 _NAMES_AT_ONCE = 500

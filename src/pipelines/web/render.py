@@ -38,7 +38,7 @@ def environment() -> "Environment":
         name: getattr(words, name)
         for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost", "ticked")
     }
-    made.filters |= {"json_line": words.json_line}
+    made.filters |= {"json_short": words.json_short}
     made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
     made.filters |= {"json_line": json_view.json_line, "visible": json_view.visible}
     made.filters |= {"pretty": pretty_json}

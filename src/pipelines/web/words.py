@@ -80,7 +80,7 @@ def cost(dollars: float | None) -> str:
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:,.2f}"
 
 
-def json_line(value: Json, most: int = 200) -> str:
+def json_short(value: Json, most: int = 200) -> str:
     """A value as JSON in one line; of a long one the beginning."""
     text = dumps(value).decode()
     return text if len(text) <= most else f"{text[:most]}…"

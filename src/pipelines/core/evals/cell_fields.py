@@ -44,6 +44,8 @@ def fields_of_cell(
 ) -> list[FieldSides]:
     """The contract's leaves, those that moved furthest first."""
     moved = {str(each.get("path")): float(each.get("distance") or 0.0) for each in components}
+    # A field that is not listed did not move, unless the answers were no objects to compare by fields.
+    others = 0.0 if components and all(each.get("kind") != "class" for each in components) else None
     found = []
     for leaf in contract.leaves:
         left, others_left = _counted([_value(each, leaf.path) for each in before])
@@ -53,7 +55,7 @@ def fields_of_cell(
             expected=_shown(leaf.expected),
             weight=leaf.weight,
             is_decision=leaf.is_decision,
-            distance=moved.get(leaf.pointer) if components else None,
+            distance=moved.get(leaf.pointer, others),
             before=left,
             after=right,
             others_before=others_left,

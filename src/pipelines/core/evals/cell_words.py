@@ -93,9 +93,10 @@ def _shift(cell: Any) -> Iterator[str]:
 
 def _noise(cell: Any, q: float) -> Iterator[str]:
     p, adjusted = cell.get("p"), cell.get("p_adjusted")
+    if cell.get("shift_magnitude") is None:
+        return
     if p is None:
-        if cell.get("shift_magnitude") is not None:
-            yield "With so few runs nothing can be said about chance: run it with more repeats."
+        yield "With so few runs nothing can be said about chance: run it with more repeats."
         return
     dealt = "If the runs were dealt out to baseline and variation by lot"
     said = f"{dealt}, {percent_or_less(p)} of the deals would be as far apart"

@@ -61,6 +61,7 @@ def heatmap_page(data: bytes, *, first: int, show: str) -> bytes:
             "rows": len(rows),
             "all_rows": len(heatmap.rows),
             "first": first,
+            "shown": len(rows[first : first + most]),
             "next": first + most if first + most < len(rows) else None,
             "counts": _counts(heatmap),
             "columns": [column.over_all for column in heatmap.columns],

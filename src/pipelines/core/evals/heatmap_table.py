@@ -114,7 +114,8 @@ def _spread(body: Any) -> str:
     if body.get("interval"):
         return f" (95 % interval {number_text(body['interval'][0])} to {number_text(body['interval'][1])})"
     if body.get("range"):
-        return f" (range {number_text(body['range'][0])} to {number_text(body['range'][1])}; few runs)"
+        low, high = body["range"]
+        return f" (range {number_text(low)} to {number_text(high)})" if low != high else " in every run"
     return ""
 
 

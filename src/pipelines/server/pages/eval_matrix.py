@@ -24,9 +24,7 @@ from pipelines.server.api.eval_reports import MEDIA_TYPES, get_heatmap
 from pipelines.server.pages.evals import TRAIL, Word, agent_choices, number_of, views_of
 from pipelines.server.pages.page import HEADERS, go, page, part
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, read_form
-from pipelines.storage.connection import Connection
-from pipelines.storage.eval_scenarios import StoredScenario, names_of_scenarios, scenarios_of_org
-from pipelines.storage.paging import Filter
+from pipelines.storage.eval_scenarios import names_of_scenarios, scenario_choices
 from pipelines.web.heatmap import trusted_table
 from pipelines.wire.errors import NotFound
 
@@ -136,11 +134,7 @@ async def _builder(
     found, problems = await _forecast(request, visitor, chosen)
     variations = await known_variations(platform_of(request), visitor.org_id)
 
-    def read(connection: Connection) -> tuple[list[StoredScenario], int]:
-        filters = [Filter("org_id", visitor.org_id)]
-        listed = scenarios_of_org(connection, filters=filters, limit=MOST_LISTED, before_id=None)
-        return listed.items, len(names_of_scenarios(connection, org_id=visitor.org_id, most=MOST_TAKEN))
-
+    read = partial(scenario_choices, org_id=visitor.org_id, most=MOST_LISTED)
     listed, total = await platform_of(request).database.read(read)
     return await page(
         request,
@@ -152,7 +146,7 @@ async def _builder(
         status=status,
         chosen=chosen,
         agents=await agent_choices(request, visitor.org_id),
-        scenarios=[(stored, stored.body()) for stored in listed],
+        scenarios=listed,
         total=total,
         variations=list(variations.values()),
         intensities=INTENSITIES,
@@ -172,8 +166,8 @@ async def matrix_page(
     """Whole, or for htmx the part that changes while the matrix runs; nothing where that is as it was."""
     show = show if show in SHOWN else "all"
     at = number_of(first) or 0
-    shown = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show)
-    if seen and seen == shown.key:
+    shown = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show, seen=seen)
+    if shown.body is None:
         return Response(status_code=204, headers=HEADERS)
     context = _map_context(shown, show, at)
     if request.headers.get("hx-request"):

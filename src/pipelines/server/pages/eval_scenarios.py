@@ -64,7 +64,7 @@ async def scenarios_page(
         here="evals",
         trail=TRAIL,
         tabs=TABS,
-        scenarios=[(stored, stored.body()) for stored in found.items],
+        scenarios=await asyncio.to_thread(lambda: [(stored, stored.body()) for stored in found.items]),
         agents=await agent_choices(request, visitor.org_id),
         risks=RISK_LEVELS,
         asked={"q": q, "risk": risk, "agent": agent},
