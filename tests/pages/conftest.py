@@ -1,4 +1,5 @@
-"""One browser for all tests of a process: starting it takes a second."""
+"""One browser for the tests of a module: starting it takes a second. It ends with the module: Playwright keeps
+an event loop in the main thread, in which no other test of this process could start one."""
 
 from collections.abc import Iterator
 
@@ -8,7 +9,7 @@ from playwright.sync_api import Browser
 from browsing import started_browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with started_browser() as running:
         yield running
