@@ -1,4 +1,4 @@
-"""One browser for the tests of a module: starting it takes a second. It ends with the module, since Playwright
+"""One browser for the tests of a module: starting it takes a second. It ends with the module: Playwright
 keeps an event loop in the main thread, and no async test of this process could start its own meanwhile."""
 
 from collections.abc import Iterator
