@@ -26,6 +26,7 @@ from pipelines.server.pages.review_queue import (
     WINDOW,
     Wanted,
     is_held,
+    just_done,
     kind_label,
     listed,
     looker_of,
@@ -35,7 +36,7 @@ from pipelines.server.pages.review_queue import (
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents import agent_names
-from pipelines.wire.errors import Conflict, NotFound, ReviewClaimed
+from pipelines.wire.errors import Conflict, ReviewClaimed
 
 router = APIRouter()
 ReviewId = Annotated[str, PathParam(max_length=64, pattern="^rev_[a-z0-9_]+$")]
@@ -85,7 +86,7 @@ async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
     forget_counts(request, visitor.org_id)
     following = next_free(waiting, looker, review_id)
     where = f"/review/{following}" if following is not None else "/review"
-    return go(where + wanted.query(done=review_id) if following else where + wanted.query(), _done(item))
+    return go(where + wanted.query(done=review_id), _done(item))
 
 
 @router.post("/review/{review_id}/reopen")
@@ -161,7 +162,7 @@ async def _item_page(
         has_spoken=any(each["reviewer"] == looker.reviewer for each in item["verdicts"]),
         reviewer=looker.reviewer,
         run=await _run_evidence(platform, looker, item) if is_run else None,
-        done=await _just_done(platform, looker, request.query_params.get("done", "")),
+        done=await just_done(platform, looker, request.query_params.get("done", "")),
         refusal=_problem(refused),
         problem="",
         problems=refused.problems if isinstance(refused, Refused) else [],
@@ -194,17 +195,6 @@ async def _run_evidence(platform: Platform, looker: Looker, item: dict[str, Any]
         "has_more_changes": len(changed) > MOST_CHANGES,
         "expected": _written(_object_in(run.final_response)),
     }
-
-
-async def _just_done(platform: Platform, looker: Looker, review_id: str) -> JsonObject | None:
-    """What this person decided a moment ago, to be taken back; nothing where it is not decided any more."""
-    if not review_id:
-        return None
-    try:
-        item = await read_review(platform, looker, review_id[:64])
-    except NotFound:
-        return None
-    return item if item["status"] == ReviewStatus.DECIDED else None
 
 
 def _verdict(form: dict[str, str]) -> JsonObject:
