@@ -1,4 +1,5 @@
-"""One browser for all tests of a process: starting it takes a second."""
+"""One browser for the tests of a module: starting it takes a second. It ends with the module: Playwright
+keeps an event loop in the main thread, and no async test of this process could start its own meanwhile."""
 
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from browsing import started_browser
 from traced_runs import traced as traced  # a server with runs, for whoever asks for it
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with started_browser() as running:
         yield running

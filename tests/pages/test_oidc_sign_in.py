@@ -9,7 +9,9 @@ from playwright.sync_api import Browser, expect
 
 from issuer import AUDIENCE, Issuer, SigningKey, issuing
 from nodes import Api, house_in
+from pipelines.core.problems import Refused
 from pipelines.server.oidc import Oidc
+from pipelines.server.settings import load_settings
 
 CLIENT = "odyssey-pages"
 
@@ -150,3 +152,18 @@ def test_only_what_we_signed_and_only_for_ten_minutes_is_read_back() -> None:
     assert Oidc("https://id.example", None, b"l" * 32).read(cookie, "2026") is None  # type: ignore[arg-type]
     for wrong in ("", "x", cookie[:-1], "0" * 64 + cookie[64:], cookie + "é"):
         assert oidc.read(wrong, "2026-11-17T12:00:00Z") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({"PIPELINES_OIDC_CLIENT_ID": "pages"}, "PIPELINES_OIDC_CLIENT_ID"),
+        ({"PIPELINES_OIDC_CLIENT_SECRET": "s3cret"}, "PIPELINES_OIDC_CLIENT_SECRET"),
+    ],
+)
+def test_a_client_without_an_issuer_or_a_secret_without_a_client_is_refused(
+    given: dict[str, str], path: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        load_settings(given)
+    assert [problem.path for problem in refused.value.problems] == [path]

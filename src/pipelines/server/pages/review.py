@@ -26,6 +26,7 @@ from pipelines.server.pages.review_queue import (
     STATUSES,
     cursor_of,
     is_free,
+    just_done,
     kind_label,
     listed,
     looker_of,
@@ -82,6 +83,7 @@ async def review_page(
         agreement=await _agreement(platform, visitor.org_id),
         settings=await read_settings(platform, visitor.org_id),
         verdict_label=verdict_label,
+        done=await just_done(platform, looker, request.query_params.get("done", "")),
     )
 
 
@@ -95,6 +97,8 @@ async def bulk(request: Request, visitor: Writer) -> Response:
         body |= {key: texts[key] for key in ("verdict", "note") if texts.get(key)}
     if not body["ids"]:
         return go(f"/review{wanted.query()}", "Nothing was ticked, so nothing was done.")
+    if action == "verdict" and "verdict" not in body:
+        return go(f"/review{wanted.query()}", "No verdict was chosen, so nothing was decided.")
     platform, looker = platform_of(request), looker_of(request, visitor)
     asked = read_bulk(body)
     results = await act_on_several(platform, looker, asked)

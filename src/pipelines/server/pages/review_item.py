@@ -1,6 +1,5 @@
 """/review/rev_…: one item with its evidence, what each verdict would do, and deciding it."""
 
-import asyncio
 import json
 from typing import Annotated, Any
 
@@ -9,23 +8,25 @@ from fastapi.params import Path as PathParam
 
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.evals.review_words import LABELS
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own
-from pipelines.core.oracle_axes import ORACLE_AXES
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.oracle_axes import oracle_in
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine import review_evals
-from pipelines.engine.edit_scenarios import create_scenario
+from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.preview_verdicts import preview_verdicts
 from pipelines.engine.queue_asked_runs import queue_asked_runs
 from pipelines.engine.read_reviews import Looker, read_review
-from pipelines.engine.read_run import read_run, read_trace
+from pipelines.engine.read_run import read_trace
 from pipelines.engine.run_changes import MOST_CHANGES, run_changes
+from pipelines.engine.scenario_from_run import Said, scenario_from_run
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.review_queue import (
     WINDOW,
     Wanted,
     is_held,
+    just_done,
     kind_label,
     listed,
     looker_of,
@@ -35,7 +36,7 @@ from pipelines.server.pages.review_queue import (
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents import agent_names
-from pipelines.wire.errors import Conflict, NotFound, ReviewClaimed
+from pipelines.wire.errors import Conflict, ReviewClaimed
 
 router = APIRouter()
 ReviewId = Annotated[str, PathParam(max_length=64, pattern="^rev_[a-z0-9_]+$")]
@@ -85,7 +86,7 @@ async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
     forget_counts(request, visitor.org_id)
     following = next_free(waiting, looker, review_id)
     where = f"/review/{following}" if following is not None else "/review"
-    return go(where + wanted.query(done=review_id) if following else where + wanted.query(), _done(item))
+    return go(where + wanted.query(done=review_id), _done(item))
 
 
 @router.post("/review/{review_id}/reopen")
@@ -108,10 +109,12 @@ async def make_scenario(review_id: ReviewId, request: Request, visitor: Writer) 
     try:
         if item["scenario_id"] is not None or not isinstance(item["run_id"], int):
             raise Conflict(NOT_A_RUN)
-        run = await read_run(platform, looker, item["run_id"])
-        seed = await asyncio.to_thread(_read_again, run["odyssey_seed"])
-        body = _scenario(form, run, seed)
-        made = await create_scenario(platform, visitor.org_id, body)
+        said = Said(
+            name=form.get("name", "").strip(),
+            risk_level=form.get("risk_level", ""),
+            expected_behavior=_json(form.get("expected", ""), "expected"),
+        )
+        made = await scenario_from_run(platform, visitor.org_id, item["run_id"], said)
     except (Refused, Conflict) as refused:
         wanted = read_wanted(form)
         return await _item_page(
@@ -159,7 +162,7 @@ async def _item_page(
         has_spoken=any(each["reviewer"] == looker.reviewer for each in item["verdicts"]),
         reviewer=looker.reviewer,
         run=await _run_evidence(platform, looker, item) if is_run else None,
-        done=await _just_done(platform, looker, request.query_params.get("done", "")),
+        done=await just_done(platform, looker, request.query_params.get("done", "")),
         refusal=_problem(refused),
         problem="",
         problems=refused.problems if isinstance(refused, Refused) else [],
@@ -173,36 +176,25 @@ async def _item_page(
 async def _run_evidence(platform: Platform, looker: Looker, item: dict[str, Any]) -> JsonObject:
     """What an ordinary run was asked, did and changed, and what it is held against."""
     run_id = int(item["run_id"])
-    run = await read_run(platform, looker, run_id)
+    run = await find_run(platform, looker.org_id, run_id)
     rows, is_more = await read_trace(
         platform, looker.org_id, run_id, kind="tool_call", after=None, limit=MOST_CALLS
     )
     changed = await run_changes(platform, looker.org_id, run_id)
-    seed: Any = run["odyssey_seed"]
+    oracle: JsonObject = {axis: held for axis, held in oracle_in(run.seed_text).items() if held is not None}
     changes: list[Any] = list(changed[:MOST_CHANGES])
     return {
         "id": run_id,
-        "asked": seed.get("user_instruction", ""),
-        "response": run["final_response"],
-        "task_id": run["task_id"],
-        "oracle": {axis: seed[axis] for axis in ORACLE_AXES if seed.get(axis) is not None},
+        "asked": run.seed.user_instruction,
+        "response": run.final_response,
+        "task_id": run.task_id,
+        "oracle": oracle,
         "calls": [row.as_json() for row in rows],
         "has_more_calls": is_more,
         "changes": changes,
         "has_more_changes": len(changed) > MOST_CHANGES,
-        "expected": _written(_object_in(run["final_response"])),
+        "expected": _written(_object_in(run.final_response)),
     }
-
-
-async def _just_done(platform: Platform, looker: Looker, review_id: str) -> JsonObject | None:
-    """What this person decided a moment ago, to be taken back; nothing where it is not decided any more."""
-    if not review_id:
-        return None
-    try:
-        item = await read_review(platform, looker, review_id[:64])
-    except NotFound:
-        return None
-    return item if item["status"] == ReviewStatus.DECIDED else None
 
 
 def _verdict(form: dict[str, str]) -> JsonObject:
@@ -215,28 +207,6 @@ def _verdict(form: dict[str, str]) -> JsonObject:
     if chosen == Verdict.ACCEPTABLE_SHIFT and form.get("expected_behavior", "").strip():
         body |= {"expected_behavior": _json(form["expected_behavior"], "expected_behavior")}
     return body
-
-
-def _read_again(seed: Json) -> JsonObject:
-    """With its world as a value: what is shown of a run holds it as text, to be sent on."""
-    value = loads_own(dumps(seed))
-    assert isinstance(value, dict)
-    return value
-
-
-def _scenario(form: dict[str, str], run: JsonObject, seed: JsonObject) -> JsonObject:
-    left_out = (*ORACLE_AXES, "user_instruction", "id", "tags")
-    world = {key: value for key, value in seed.items() if key not in left_out}
-    body: JsonObject = {
-        "name": form.get("name", "").strip(),
-        "description": f"From run {run['id']}, which a person reviewed.",
-        "risk_level": form.get("risk_level", ""),
-        "input_context": {"request": seed.get("user_instruction", "")},
-        "expected_behavior": _json(form.get("expected", ""), "expected"),
-        "agent_id": run["agent_id"],
-        "tags": ["from-review"],
-    }
-    return body | ({"odyssey_seed": world} if world else {})
 
 
 def _json(text: str, name: str) -> Json:

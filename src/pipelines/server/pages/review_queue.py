@@ -13,12 +13,12 @@ from pipelines.core.identity import TokenBearer
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.engine.read_reviews import ListedPage, Looker, list_reviews
+from pipelines.engine.read_reviews import ListedPage, Looker, list_reviews, read_review
 from pipelines.server.api.common import cursor_number, decode_cursor, encode_cursor
 from pipelines.server.api.eval_reviews import WAITING
 from pipelines.server.pages.visitor import Visitor
 from pipelines.storage.review_queue import Place, QueueFilter
-from pipelines.wire.errors import InvalidCursor
+from pipelines.wire.errors import InvalidCursor, NotFound
 
 STATUSES = ("waiting", "disputed", "decided", "any")
 SHOWN = 50
@@ -135,6 +135,17 @@ def next_free(items: Sequence[JsonObject], looker: Looker, behind: str) -> str |
         if item["id"] != behind and is_free(item, looker):
             return str(item["id"])
     return None
+
+
+async def just_done(platform: Platform, looker: Looker, review_id: str) -> JsonObject | None:
+    """What this person decided a moment ago, to be taken back; nothing where it is not decided any more."""
+    if not review_id:
+        return None
+    try:
+        item = await read_review(platform, looker, review_id[:64])
+    except NotFound:
+        return None
+    return item if item["status"] == ReviewStatus.DECIDED else None
 
 
 def verdict_label(value: str) -> str:

@@ -12,8 +12,9 @@
     if (!meant) return;
     event.preventDefault();
     if (meant.matches("textarea, input")) meant.focus();
-    else { left = true; meant.click(); }
+    else { left = meant.matches("a"); meant.click(); }
   });
+  document.addEventListener("submit", (event) => { if (!event.defaultPrevented) left = true; });
 
   document.addEventListener("change", (event) => {
     const name = event.target.dataset.ticks;
