@@ -3,8 +3,8 @@
     python bench/web.py [--json] [--samples 40] [--only pages,weight,browser,watching]
 
 One server process, SQLite, on loopback; what a page takes is from sending the request to having its last
-byte, so a little more than the server's own time. `cpu_ms` is the processor time of the
-server for one of them, which a busy machine does not change. A page that is not served is named under `skipped`.
+byte, so a little more than the server's own time. `cpu_ms` is the processor time of the server for one of
+them, which a busy machine changes less. A page that is not served is named under `skipped`.
 """
 
 import argparse
