@@ -1,6 +1,7 @@
 """An OIDC issuer on loopback: publishes what a real one does, keeps what it was asked, and signs at will."""
 
 import base64
+import hashlib
 import json
 import threading
 import time
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import jwt
 from cryptography.hazmat.primitives import serialization
@@ -49,9 +51,19 @@ class Issuer:
         self.key = SigningKey("first")
         self.published = [self.key.jwk]
         self.asked: list[str] = []
-        self.discovery: Row = {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+        self.discovery: Row = {
+            "issuer": self.url,
+            "jwks_uri": f"{self.url}/keys",
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+        }
         self.status = 200
         self.body: bytes | None = None
+        #: Of people who sign in here: what their ID token says otherwise, or why they are turned away.
+        self.id_claims: Row = {}
+        self.turned_away: Row | None = None
+        self.client_secret = ""
+        self.codes: dict[str, Row] = {}
 
     def answer(self, path: str) -> bytes:
         self.asked.append(path)
@@ -59,6 +71,29 @@ class Issuer:
             return self.body
         known: Row = {"/.well-known/openid-configuration": self.discovery, "/keys": {"keys": self.published}}
         return json.dumps(known[path]).encode()
+
+    def authorize(self, query: str) -> str:
+        """Where a browser is sent back to: nobody is asked for a password here."""
+        asked = dict(parse_qsl(query))
+        back = {"state": asked["state"]} | ({} if self.turned_away is None else self.turned_away)
+        if self.turned_away is None:
+            back["code"] = f"code-{len(self.codes)}"
+            self.codes[back["code"]] = asked
+        return f"{asked['redirect_uri']}?{urlencode(back)}"
+
+    def exchange(self, fields: Row, authorization: str) -> tuple[int, Row]:
+        """A code for a token, once, for whoever began it."""
+        begun = self.codes.pop(fields.get("code", ""), None)
+        if begun is None or fields["redirect_uri"] != begun["redirect_uri"]:
+            return 400, {"error": "invalid_grant", "error_description": "the code is <b>spent</b>"}
+        digest = encoded(hashlib.sha256(fields["code_verifier"].encode()).digest())
+        if begun["code_challenge_method"] != "S256" or digest != begun["code_challenge"]:
+            return 400, {"error": "invalid_grant", "error_description": "another verifier"}
+        basic = base64.b64encode(f"{begun['client_id']}:{self.client_secret}".encode()).decode()
+        if self.client_secret and authorization != f"Basic {basic}":
+            return 401, {"error": "invalid_client"}
+        claims = {"aud": begun["client_id"], "nonce": begun["nonce"]} | self.id_claims
+        return 200, {"token_type": "Bearer", "access_token": "x", "id_token": self.token(**claims)}
 
     def rotate(self, kid: str) -> SigningKey:
         """From now on it signs with another key, and publishes no other."""
@@ -88,8 +123,24 @@ def encoded(value: Any) -> str:
 def issuing() -> Iterator[Issuer]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            path, _, query = self.path.partition("?")
+            if path == "/authorize":
+                self.send_response(302)
+                self.send_header("Location", issuer.authorize(query))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             body = issuer.answer(self.path)
             self.send_response(issuer.status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            fields = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+            status, told = issuer.exchange(fields, self.headers.get("Authorization", ""))
+            body = json.dumps(told).encode()
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

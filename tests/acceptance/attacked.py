@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 from attack_outcome import Outcome
+from attacked_model import attacked_model
 from heartbeat import Heartbeat, Question, preferred, request, tree_rss_mb
 from hostile.kinds import KINDS, Kind
 from served import KEY, Server, clean_environment
@@ -65,11 +66,13 @@ class Attacked:
         self.keys = _orgs(directory)
         self.agent = played(self._behave)
         self.endpoint: PlayedAgent = self.agent.__enter__()
+        self.model = attacked_model()
+        self.settings = {"PIPELINES_WORKER_SILENT_S": SILENT_S} | self.model.__enter__()
         self._start()
 
     def _start(self) -> None:
         with preferred(), _usual_files():
-            self.server = Server(self.directory, PIPELINES_WORKER_SILENT_S=SILENT_S)
+            self.server = Server(self.directory, **self.settings)
         self.api = Api(self.server.url, self.keys["other"])
         found = self.api.get("/api/code-mode")
         self.no_code = "" if found["available"] else str(found["reason"])
@@ -100,6 +103,7 @@ class Attacked:
         self.api.client.close()
         self.server.kill()
         self.agent.__exit__(None, None, None)
+        self.model.__exit__(None, None, None)
 
     def endure(
         self, name: str, *, seed: int = 1, seconds: float | None = None, is_long: bool = False

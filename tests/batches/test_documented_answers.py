@@ -287,6 +287,7 @@ def keys_and_server(api: Api) -> None:
     made = api.post("/api/keys", {"name": "ci", "role": "contributor"}, 201)
     api.get("/api/keys")
     assert api.client.delete(f"/api/keys/{made['id']}").status_code == 204
+    api.post("/api/sign-in-links", None, 201)
     secret = api.post("/api/credentials", {"name": "SHOP_KEY", "value": "a-long-secret"}, 201)
     api.get("/api/credentials")
     assert api.client.delete(f"/api/credentials/{secret['id']}").status_code == 204
@@ -316,6 +317,7 @@ _DIFFERENT = (  # in every run of the story, so that a new one changes little
     (re.compile(r"/\S+/python3[.\d]*"), "/usr/bin/python3"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "http://127.0.0.1:8420"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "0f" * 16),
+    (re.compile(r"/sign-in\?code=\S+"), "/sign-in?code=…"),
     (re.compile(r"\b(scn|mtx|rev|drf)_[0-9a-f]{16,}"), r"\1_0123456789abcdef01234567"),
 )
 _SECRET = {"run_token": "of this run alone", "api_key": "pk_live_…", "preview": "pk_live_…"}

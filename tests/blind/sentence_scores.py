@@ -1,9 +1,9 @@
 """Behaviour texts against the blind sentences: read and right, read and wrong, or reported.
 
-`python tests/blind/sentence_scores.py [trade…] [-v] [--second]` prints the figures, with -v the sentences of
-the trades that may be looked at, with --second those of the second set. A sentence is reported when the
-simulator names it, at upload or in the plan of a tool, as not enforced; a call that goes worse
-for it than without it makes it wrong all the same.
+`python tests/blind/sentence_scores.py [trade…] [-v] [--second|--third]` prints the figures, with -v the
+sentences of the trades that may be looked at, with --second those of the second set. A sentence is reported
+when the simulator names it, at upload or in the plan of a tool, as not enforced; a call that goes worse for
+it than without it makes it wrong all the same.
 """
 
 import json
@@ -20,6 +20,7 @@ from pipelines.core.simulation.simulator import Moment, SimulatedReply, Simulati
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
 FOLDER = Path(__file__).parent / "sentences"
+THIRD = Path(__file__).parent / "sentences_third"  # by a third hand; totals only
 SECOND = Path(__file__).parent / "sentences_second"  # trades that came later; totals only
 DEV_TRADES = ("bank", "library", "clinic", "courier")  # the others are looked at as totals only
 
@@ -180,7 +181,9 @@ def figures(all_scored: list[Scored]) -> str:
 
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
-    found = [*scored(SECOND if "--second" in arguments else FOLDER, trades)]
+    found = [
+        *scored(THIRD if "--third" in arguments else SECOND if "--second" in arguments else FOLDER, trades)
+    ]
     print("right / wrong / reported")
     for trade in dict.fromkeys(one.trade for one in found):
         of_trade = [one for one in found if one.trade == trade]

@@ -1,7 +1,7 @@
 """What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
 
 import pytest
-from sentence_scores import DEV_TRADES, SECOND, Scored, scored
+from sentence_scores import DEV_TRADES, SECOND, THIRD, Scored, scored
 
 
 @pytest.fixture(scope="module")
@@ -30,4 +30,10 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
 def test_the_second_set_does_not_fall_either() -> None:
     outcomes = [one.outcome for one in scored(SECOND)]
     assert outcomes.count("right") >= 61
+    assert outcomes.count("wrong") <= 3
+
+
+def test_nor_does_the_third() -> None:
+    outcomes = [one.outcome for one in scored(THIRD)]
+    assert outcomes.count("right") >= 23
     assert outcomes.count("wrong") <= 3

@@ -4,7 +4,7 @@ Only totals are shown: whoever sees the cases cannot help writing rules for them
 """
 
 import pytest
-from tool_scores import SECOND, ToolScore, figures, scored
+from tool_scores import SECOND, THIRD, ToolScore, figures, scored
 
 LEAST_RIGHT_SIDE = 0.925
 MOST_READS_THAT_WRITE = 0
@@ -44,3 +44,11 @@ def test_the_second_set_does_not_fall_either():
     assert found.right_side >= 0.95
     assert found.sure_right_side >= 0.99
     assert found.right_calls >= 0.80
+
+
+def test_nor_does_the_third():
+    found = figures(scored(folder=THIRD))
+    assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
+    assert found.right_side >= 0.89
+    assert found.sure_right_side >= 0.92
+    assert found.right_calls >= 0.55

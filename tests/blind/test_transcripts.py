@@ -3,7 +3,7 @@
 A failure tells how many, not which: most of these trades are not to be looked at (`transcript_scores.py`)."""
 
 import pytest
-from transcript_scores import Judged, judged
+from transcript_scores import THIRD, Judged, judged
 
 MOST_WRONG_PASSES = 0.0105
 MOST_WRONG_FAILS = 0.0055
@@ -32,3 +32,10 @@ def test_doubt_is_bounded(cases):
 
 def test_no_case_breaks_the_judge(cases):
     assert [one.reasoning for one in cases if one.outcome == "ERROR"] == []
+
+
+def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
+    found = [*judged(THIRD)]
+    assert sum(one.is_wrong_pass for one in found) <= 2
+    assert sum(one.is_wrong_fail for one in found) <= 1
+    assert [one.reasoning for one in found if one.outcome == "ERROR"] == []

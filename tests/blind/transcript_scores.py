@@ -1,7 +1,7 @@
 """The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v]` prints the figures, with -v each case it got wrong
-(of trades that may be looked at: LOOKED_AT).
+`python tests/blind/transcript_scores.py [trade…] [-v] [--third]` prints the figures, with -v each case it got
+wrong (of trades that may be looked at: LOOKED_AT).
 """
 
 import json
@@ -18,6 +18,7 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
 FOLDER = Path(__file__).parent / "transcripts"
+THIRD = Path(__file__).parent / "transcripts_third"  # by another hand; totals only
 
 # Rules may be written with the first group in view; of the others only totals may be looked at.
 LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")
@@ -109,7 +110,7 @@ def _update(body: dict[str, Any]) -> LedgerUpdate:
 
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
-    all_cases = [*judged(trades=trades)]
+    all_cases = [*judged(THIRD if "--third" in arguments else FOLDER, trades)]
     table = Counter((one.case["verdict"], one.outcome) for one in all_cases)
     for (expected, got), count in sorted(table.items()):
         print(f"{expected:>6} judged {got:<8} {count}")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from rich.console import Console
 from test_run_command import Cli, registered
@@ -466,3 +467,15 @@ def test_changes_of_the_world_are_told_from_its_beginning_to_its_end():
         "item.x removed",
         "flag down set",
     ]
+
+
+# Pages
+
+
+def test_open_prints_a_link_that_signs_in_once_and_leads_where_it_was_told_to(look: Look, api: Api):
+    link = look("open", "/runs/17").strip()
+    assert link.startswith(f"{api.url}/sign-in?code=")
+    taken = httpx2.get(link)
+    assert (taken.status_code, taken.headers["location"]) == (303, "/runs/17")
+    assert httpx2.get(link).status_code == 401
+    assert look.json("open")["url"].startswith(f"{api.url}/sign-in?code=")

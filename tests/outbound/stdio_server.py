@@ -31,6 +31,8 @@ def call(request: dict) -> None:
     name = request["params"]["name"]
     if name == "echo":
         answer(request, text(request["params"]["arguments"].get("text", "")))
+    elif name == "refuses":
+        say({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32000, "message": "no such order"}})
     elif name == "dies":
         print("the disk is full", os.environ.get("TOKEN", ""), file=sys.stderr)
         os._exit(7)

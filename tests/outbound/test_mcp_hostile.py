@@ -160,6 +160,21 @@ FAULTS: dict[str, tuple[Step, str]] = {
 }
 
 
+CLOSED_CODE = {"error": {"code": -32000, "message": "no such order"}}  # any server's own, and the package's
+WITH_CODE = {key: value for key, value in RESULT.items() if key != "result"} | CLOSED_CODE
+OWN_ERRORS: dict[str, Step] = {
+    "as JSON": says(WITH_CODE),
+    "in its events": streams(event(WITH_CODE)),
+}
+
+
+@pytest.mark.parametrize("name", OWN_ERRORS)
+async def test_an_error_that_a_server_gives_the_code_of_a_lost_connection_is_its_answer(name: str) -> None:
+    raw = RawMcp(steps={"tools/call": OWN_ERRORS[name]})
+    assert await why(raw) == "refused the call: no such order (code -32000)"
+    assert raw.calls == 2
+
+
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_is_a_reason_and_the_next_call_works(name: str) -> None:
     step, reason = FAULTS[name]

@@ -90,10 +90,11 @@ async def open_door(
         tally=house.platform.live_runs.models.of(run.id),
         redaction=hidden,
         key=new_key(),
+        org_id=1,
     )
     client = ModelClient(GuardedBackend(AddressPolicy(allow_private=allow_private)))
-    run_door = RunDoor(house.app.proxy, ModelDoor(client))
-    visitor = Visitor(jti=run.jti, token_hash=token_hash, redaction=hidden, models=access)
+    run_door = RunDoor(house.app.proxy, ModelDoor(client), house.platform.helpers)
+    visitor = Visitor(jti=run.jti, token_hash=token_hash, org_id=1, redaction=hidden, models=access)
     listener = socket.create_server(("127.0.0.1", 0))
     door = Door(listener, run_door(visitor), 32)
     opened = OpenDoor(listener.getsockname()[1], access, run)
@@ -504,8 +505,10 @@ async def test_when_the_run_is_over_the_door_is_shut(door, model):
 
 async def test_a_run_without_gateways_has_none(house, run, model):
     async with open_door(house, run, model) as door:
-        run_door = RunDoor(house.app.proxy, ModelDoor(ModelClient(GuardedBackend(AddressPolicy()))))
-        visitor = Visitor(jti=run.jti, token_hash=hash_of(run.token), redaction=Redaction({}))
+        run_door = RunDoor(
+            house.app.proxy, ModelDoor(ModelClient(GuardedBackend(AddressPolicy()))), house.platform.helpers
+        )
+        visitor = Visitor(jti=run.jti, token_hash=hash_of(run.token), org_id=1, redaction=Redaction({}))
         listener = socket.create_server(("127.0.0.1", 0))
         other = Door(listener, run_door(visitor), 32)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/models/local/chat/completions"

@@ -19,8 +19,9 @@ OPERATION_IDS = re.findall(r"\w+", """
     act_on_reviews adopt_draft append_tasks call_endpoint_tool call_tool call_tool_by_jti cancel_batch
     cancel_matrix cancel_run change_agent change_review_settings change_scenario change_tool_endpoint
     check_plans claim_review compare_batches compare_matrices correct_oracle create_agent create_dataset
-    create_eval_run create_key create_matrix create_run create_scenario create_tool_endpoint
-    create_variation decide_run delete_agent delete_cassette delete_credential delete_scenario
+    create_eval_run create_key create_matrix create_run create_scenario create_sign_in_link
+    create_tool_endpoint create_variation decide_run delete_agent delete_cassette delete_credential
+    delete_scenario
     delete_tool_endpoint discover_tool_endpoint dismiss_draft download_agent_code draft_scenarios
     export_batch export_cassette export_dataset export_traces finish_run get_agent
     get_agent_response_schema get_batch get_batch_report get_batch_report_contents get_code_mode

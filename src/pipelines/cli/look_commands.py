@@ -1,4 +1,4 @@
-"""`pipelines ls`, `show`, `logs`, `review`, `rejudge`, `report`: looking at runs, deciding about them."""
+"""`pipelines ls`, `show`, `logs`, `review`, `open`, `rejudge`, `report`: looking at runs, and deciding."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -103,6 +103,24 @@ def review_command(
     )
     with Server(url, api_key) as server:
         review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
+
+
+@app.command(name="open")
+def open_command(
+    page: Annotated[
+        str | None, typer.Argument(help="Where it leads, such as runs/17. [default: home]")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser", help="Open it here.")] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print a link that signs a browser in to the server's pages. It works once, for 10 minutes."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.open import open_pages
+
+    with Server(url, api_key) as server:
+        open_pages(server, url, page, in_browser=browser, as_json=as_json)
 
 
 @app.command(name="rejudge")

@@ -20,10 +20,12 @@ from pipelines.core.json_text import (
     loads_own,
     same,
 )
-from pipelines.core.problems import Problem
+from pipelines.core.problems import MOST_SHOWN, Problem
 
 LONGEST_TOOL = 128  # characters, as in a tools schema
 LONGEST_FAILURE = 4_000
+#: Of one line, which is read whole when it is replayed: arguments and a response of 1 MiB each, and the rest.
+MAX_LINE_BYTES = 3 * 1024 * 1024
 _FIELDS = (
     *("tool", "arguments", "occurrence", "status", "response", "failure", "notes"),
     *("endpoint", "endpoint_tool", "recorded_at", "masked"),
@@ -88,20 +90,18 @@ class ReadCassette(NamedTuple):
 
 
 def read_lines(lines: Iterable[bytes | str]) -> ReadCassette:
-    """A cassette as JSON lines, perhaps edited by hand: everything that is wrong with it, at once."""
+    """A cassette as JSON lines, perhaps edited by hand: everything that is wrong with it, at once, as far as
+    it is shown."""
     calls: list[RecordedCall] = []
     problems: list[Problem] = []
     stood: dict[tuple[str, int], int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        if len(problems) >= MOST_SHOWN:
+            break  # a file with more has one cause, repeated
         place = f"line {number}"
-        try:
-            value = loads(line)
-        except InvalidJson as error:
-            problems.append(Problem(path=place, message=error.predicate))
-            continue
-        call = _read(value, place, problems)
+        call = _read_line(line, place, problems)
         if call is None:
             continue
         before = stood.setdefault((call.key, call.occurrence), number)
@@ -111,6 +111,19 @@ def read_lines(lines: Iterable[bytes | str]) -> ReadCassette:
             problems.append(Problem(path=place, message=message, hint=hint))
         calls.append(call)
     return ReadCassette(tuple(calls), tuple(problems))
+
+
+def _read_line(line: bytes | str, place: str, problems: list[Problem]) -> RecordedCall | None:
+    if len(line) > MAX_LINE_BYTES:
+        message = f"has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are allowed"
+        problems.append(Problem(path=place, message=message))
+        return None
+    try:
+        value = loads(line)
+    except InvalidJson as error:
+        problems.append(Problem(path=place, message=error.predicate))
+        return None
+    return _read(value, place, problems)
 
 
 class _LineFields(Fields):

@@ -28,7 +28,7 @@ class KnownTool(NamedTuple):
         if self.found is None:
             return []
         pairs = _told(self.accepted), _told(self.found)
-        every = _differences(*pairs, ())
+        every = value_differences(*pairs, ())
         return [difference for difference, _ in zip(every, range(MOST_DIFFERENCES), strict=False)]
 
 
@@ -81,7 +81,7 @@ def _told(tool: FoundTool) -> JsonObject:
     }
 
 
-def _differences(before: Json, after: Json, path: tuple[str | int, ...]) -> Iterator[JsonObject]:
+def value_differences(before: Json, after: Json, path: tuple[str | int, ...]) -> Iterator[JsonObject]:
     """Down to the values that differ. Nesting is bounded by whoever read the schemas."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys([*before, *after]):
@@ -90,10 +90,10 @@ def _differences(before: Json, after: Json, path: tuple[str | int, ...]) -> Iter
             elif key not in before:
                 yield {"path": pointer([*path, key]), "after": _shown(after[key])}
             else:
-                yield from _differences(before[key], after[key], (*path, key))
+                yield from value_differences(before[key], after[key], (*path, key))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from _differences(one, other, (*path, index))
+            yield from value_differences(one, other, (*path, index))
     elif not same(before, after):
         yield {"path": pointer(path), "before": _shown(before), "after": _shown(after)}
 

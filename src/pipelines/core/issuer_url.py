@@ -53,3 +53,15 @@ def oidc_problems(issuer: str, audience: str) -> list[Problem]:
             )
         )
     return found
+
+
+def client_problems(issuer: str, client_id: str, client_secret: str) -> list[Problem]:
+    """Of the settings by which people sign in to pages at the issuer."""
+    found = []
+    if client_id and not issuer:
+        message = "is for signing in at an issuer: set PIPELINES_OIDC_ISSUER too"
+        found.append(Problem(path="PIPELINES_OIDC_CLIENT_ID", message=message))
+    if client_secret and not client_id:
+        message = "is of no client: set PIPELINES_OIDC_CLIENT_ID too"
+        found.append(Problem(path="PIPELINES_OIDC_CLIENT_SECRET", message=message))
+    return found

@@ -71,7 +71,9 @@ _ENVIRONMENT = _Environment()
 # -- reading one -------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(
+    maxsize=1024
+)  # of up to a few hundred small objects each: many more, and collecting garbage takes long
 def compiled(text: str) -> JsonPath:
     """The path that a text means. Raises InvalidPath with what is wrong, and where."""
     if len(text) > LONGEST_PATH:

@@ -13,6 +13,7 @@ from pipelines.core.stored import known_fields, stored_list
 WRITE_POLICIES = ("record_only", "adapter", "none")
 DEFAULT_WRITE_POLICY = "record_only"
 OPERATIONS = ("add", "update", "remove", "set_flag")
+MOST_FIELDS = 200  # of one adapter: its paths are read, some of them for the first time, while a call waits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,6 +115,10 @@ def _read_field_map(
     entity = ledger_schema.entities.get(entity_type) if ledger_schema and entity_type else None
     declared = entity.fields if entity is not None else {}
     read: dict[str, str] = {}
+    if body is not None and len(body) > MOST_FIELDS:
+        message = f"`field_map` has {len(body):,} fields; at most {MOST_FIELDS} are allowed"
+        fields.refuse("field_map", message)
+        return {}
     for name, json_path in (body or {}).items():
         here = place + pointer([name])
         if declared and name not in declared:

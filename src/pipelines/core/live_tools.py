@@ -13,9 +13,12 @@ from pipelines.wire.errors import AskFailed
 LIVE, RECORD, REPLAY, REPLAY_OR_LIVE = "live", "record", "replay", "replay_or_live"
 PASSTHROUGH_MODES = (LIVE, RECORD, REPLAY, REPLAY_OR_LIVE)
 LONGEST_HOP_S = 60.0
+MOST_TOOL_BYTES = 256 * 1024  # of what describes one tool: each is read and listed whole; GitHub's have 70 KB
 CARRIED_WITHIN_S = LONGEST_HOP_S + 15.0  # with opening the endpoint and writing down what came of it
 #: What the trace says of an answer that its endpoint calls an error, where no status does.
 ERROR_NOTE = "the endpoint marked this answer as an error (isError)"
+#: Of a call that was sent and not answered.
+MAY_BE_DONE = "the call may have been carried out"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

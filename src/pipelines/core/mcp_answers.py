@@ -16,11 +16,10 @@ from pipelines.core.json_text import (
     loads_own,
     text_depth,
 )
-from pipelines.core.live_tools import ERROR_NOTE, Discovery, FoundTool, LiveReply
+from pipelines.core.live_tools import ERROR_NOTE, MOST_TOOL_BYTES, Discovery, FoundTool, LiveReply
 from pipelines.core.tools_schema import NAME_RULE
 
 MAX_RESPONSE_BYTES = 1024 * 1024  # of a live response, as the contract says
-MOST_TOOL_BYTES = 256 * 1024  # of one tool's description and schemas
 LONGEST_NAME = 128
 LONGEST_QUOTE = 300  # characters of a server's own words in a sentence of ours
 

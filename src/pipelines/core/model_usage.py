@@ -9,19 +9,18 @@ rest: a megabyte of prompt takes a millisecond, where `loads` of one that is mad
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
-
-from pipelines.core.json_text import Json, JsonObject
+from pydantic import BaseModel, GetCoreSchemaHandler, StrictInt, StrictStr, ValidationError
+from pydantic_core import core_schema
 
 MOST_QUESTION_BYTES = 64 * 1024  # that are looked at, since whoever asks is not trusted; answers tell it too
 MOST_BODY_BYTES = 1024 * 1024  # of an answer; longer ones are only passed on
 MOST_LINE_BYTES = 256 * 1024  # of one event
+SMALL_LINE_BYTES = 8 * 1024  # events past this are read while they have no more than MOST_BODY_BYTES together
 LONGEST_MODEL = 200
 MOST_TOKENS = 2**53
-_INSIDE = ("response", "message")  # events of OpenAI's responses and of Anthropic wrap what they tell
-_CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")  # counted apart by Anthropic
+_SAYS = b'"usage"'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,15 +40,42 @@ class ModelUsage:
         )
 
 
+class _OrNone:
+    """What is not of its type is taken for not said, and no objects are made of it."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_default_schema(handler(source), default=None, on_error="default")
+
+
+_Text = Annotated[StrictStr | None, _OrNone()]
+_Count = Annotated[StrictInt | None, _OrNone()]
+
+
 class _Question(BaseModel):
     model: str | None = None
 
 
-class _Answer(BaseModel):
-    model: Any = None
-    usage: Any = None
-    response: Any = None
-    message: Any = None
+class _Usage(BaseModel):
+    input_tokens: _Count = None
+    prompt_tokens: _Count = None
+    output_tokens: _Count = None
+    completion_tokens: _Count = None
+    cache_creation_input_tokens: _Count = None  # counted apart by Anthropic, as the next
+    cache_read_input_tokens: _Count = None
+
+
+class _Teller(BaseModel):
+    model: _Text = None
+    usage: Annotated[_Usage | None, _OrNone()] = None
+
+
+class _Answer(_Teller):
+    """Events of OpenAI's responses and of Anthropic wrap what they tell."""
+
+    response: Annotated[_Teller | None, _OrNone()] = None
+    message: Annotated[_Teller | None, _OrNone()] = None
 
 
 def model_of(body: bytes) -> str | None:
@@ -69,26 +95,29 @@ class AnswerUsage:
         self._is_events = content_type.lower().startswith("text/event-stream")
         self._held = bytearray()
         self._is_too_long = False  # what is held now; of events, the current line
+        self._left = MOST_BODY_BYTES  # of long events that are read
         self._found = ModelUsage()
 
     def take(self, part: bytes) -> None:
         if not self._is_events:
             self._hold(part, MOST_BODY_BYTES)
             return
-        first, *lines = part.split(b"\n")
+        first, newline, rest = part.partition(b"\n")
         self._hold(first, MOST_LINE_BYTES)
-        if lines:
+        if newline:
             self._end_line()
-            self._hold(lines.pop(), MOST_LINE_BYTES)
-            for line in lines:
-                self._read_line(line)
+            lines, _, last = rest.rpartition(b"\n")
+            if _SAYS in lines:  # most say nothing of it, and a part may be nothing but line breaks
+                for line in lines.split(b"\n"):
+                    self._read_line(line)
+            self._hold(last, MOST_LINE_BYTES)
 
     def usage(self) -> ModelUsage:
         """Of all that was taken."""
         if self._is_events:
             self._end_line()
         elif not self._is_too_long:
-            self._found = self._found.then(_usage_of(_read(bytes(self._held))))
+            self._found = self._found.then(_usage_of(bytes(self._held)))
         self._held.clear()
         return self._found
 
@@ -107,48 +136,46 @@ class AnswerUsage:
         self._is_too_long = False
 
     def _read_line(self, line: bytes) -> None:
-        if line.startswith(b"data:") and b'"usage"' in line:
-            self._found = self._found.then(_usage_of(_read(line[5:])))
+        if not line.startswith(b"data:") or _SAYS not in line:
+            return
+        if len(line) > SMALL_LINE_BYTES:
+            self._left -= len(line)
+            if self._left < 0:
+                return
+        self._found = self._found.then(_usage_of(line[5:]))
 
 
-def _read(raw: bytes) -> JsonObject:
-    try:
-        return dict(_Answer.model_validate_json(raw))
-    except ValidationError:
-        return {}
-
-
-def _usage_of(body: JsonObject) -> ModelUsage:
+def _usage_of(raw: bytes) -> ModelUsage:
     found = ModelUsage()
-    for each in _tellers(body):
-        usage = each.get("usage")
-        usage = usage if isinstance(usage, dict) else {}
+    try:
+        answer = _Answer.model_validate_json(raw)
+    except ValidationError:
+        return found
+    for each in _tellers(answer):
+        usage = each.usage or _Usage()
         told = ModelUsage(
-            model=_named(each.get("model")),
+            model=_named(each.model),
             input_tokens=_input(usage),
-            output_tokens=_count(usage, "output_tokens", "completion_tokens"),
+            output_tokens=_first(usage.output_tokens, usage.completion_tokens),
         )
         found = found.then(told)
     return found
 
 
-def _tellers(body: JsonObject) -> Iterator[JsonObject]:
-    yield body
-    yield from (inner for name in _INSIDE if isinstance(inner := body.get(name), dict))
+def _tellers(answer: _Answer) -> Iterator[_Teller]:
+    yield answer
+    yield from (inner for inner in (answer.response, answer.message) if inner is not None)
 
 
-def _named(model: Json) -> str | None:
-    return model[:LONGEST_MODEL] if isinstance(model, str) and model.strip() else None
+def _named(model: str | None) -> str | None:
+    return model[:LONGEST_MODEL] if model is not None and model.strip() else None
 
 
-def _input(usage: JsonObject) -> int | None:
-    own = _count(usage, "input_tokens", "prompt_tokens")
-    return None if own is None else own + sum(_count(usage, name) or 0 for name in _CACHED)
+def _input(usage: _Usage) -> int | None:
+    own = _first(usage.input_tokens, usage.prompt_tokens)
+    cached = (usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
+    return None if own is None else own + sum(_first(each) or 0 for each in cached)
 
 
-def _count(usage: JsonObject, *names: str) -> int | None:
-    for name in names:
-        value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
-            return value
-    return None
+def _first(*counts: int | None) -> int | None:
+    return next((count for count in counts if count is not None and 0 <= count < MOST_TOKENS), None)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pipelines.core.authored import did_you_mean, quoted
+from pipelines.core.column_naming import AS_WRITTEN, Naming
 from pipelines.core.csv_text import COMMA, records_of
 from pipelines.core.file_text import refused
 from pipelines.core.problems import Refused
@@ -35,7 +36,7 @@ class Layout:
         return () if is_usual else (f"The columns are separated by {SEPARATORS[self.separator]}.",)
 
 
-def layout_of(text: str) -> Layout:
+def layout_of(text: str, naming: Naming = AS_WRITTEN) -> Layout:
     """Refused with one problem where no line names a column of ours, or more than one reading does."""
     named = _NAMED.match(text)
     if named is not None:
@@ -46,13 +47,24 @@ def layout_of(text: str) -> Layout:
     read = _headers(text, [named[1]] if named is not None else list(SEPARATORS))
     if not read:
         raise refused("the file is empty", FIRST_LINE)
-    candidates = _fitting(read)
+    candidates = _fitting(read, naming)
     if not candidates:
         raise _no_table(text, next(iter(read.values())).header)
     by_header = {layout.header: layout for layout in reversed(candidates)}
     if len(by_header) > 1:
         raise _ambiguous(candidates)
     return candidates[0]
+
+
+def likely_layout(text: str) -> Layout | None:
+    """Of a table that may name no column of ours: the reading with the most names, to show its author."""
+    named = _NAMED.match(text)
+    text = text[named.end() :] if named is not None else text
+    try:
+        read = _headers(text, list(SEPARATORS))
+    except Refused:
+        return None
+    return max(read.values(), key=lambda layout: len(layout.header), default=None)
 
 
 def _headers(text: str, separators: Sequence[str]) -> dict[str, Layout]:
@@ -73,9 +85,9 @@ def _headers(text: str, separators: Sequence[str]) -> dict[str, Layout]:
     return found
 
 
-def _fitting(read: Mapping[str, Layout]) -> list[Layout]:
+def _fitting(read: Mapping[str, Layout], naming: Naming) -> list[Layout]:
     """Those whose every name is ours; else those that have `user`; else those that have any of ours."""
-    known = {s: [column_of(name) for name in layout.header if name] for s, layout in read.items()}
+    known = {s: [naming.column_of(name) for name in layout.header if name] for s, layout in read.items()}
     rules: tuple[Callable[[list[Column | None]], bool], ...] = (
         lambda columns: all(columns),
         lambda columns: REQUIRED in columns,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from pipelines.core.column_naming import AS_WRITTEN, Naming
 from pipelines.core.file_text import decode, refused
 from pipelines.core.json_rows import JsonRows, split_rows
 from pipelines.core.json_text import InvalidJson, Json, loads
@@ -41,38 +42,38 @@ def format_of(name: str) -> Format:
     return FORMATS.get(name[dot:].lower(), "table") if dot >= 0 else "table"
 
 
-def read_file(data: bytes, format: Format) -> Upload:
+def read_file(data: bytes, format: Format, naming: Naming = AS_WRITTEN) -> Upload:
     """Rows by axis name, with every problem that does not keep the file from being told apart into rows."""
     file = decode(data)
     if format == "table":
-        return read_table(file)
+        return read_table(file, naming)
     if not file.text.strip():
         raise refused("the file is empty", _FIRST)
     reader = {"yaml": _read_yaml, "json": _read_json, "jsonl": _read_lines}[format]
-    upload = reader(file.text)
+    upload = reader(file.text, naming)
     for note in file.notes:
         upload.notes.say(note)
     return upload
 
 
-def _read_yaml(text: str) -> Upload:
+def _read_yaml(text: str, naming: Naming) -> Upload:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST_YAML:
         message = f"a YAML file of tasks has at most {LARGEST_YAML >> 20} MiB, this one {size / 2**20:.1f}"
         raise refused(message, "send as much as CSV, JSON or JSONL")
     read = read_yaml(text, what="task", most_bytes=LARGEST_YAML)
     rows, path = _listed(read.value, "a YAML list of tasks", "begin each task with `- user: `")
-    upload = rows_from_json(rows, path=path)
+    upload = rows_from_json(rows, path=path, naming=naming)
     return Upload(
         rows=upload.rows, problems=upload.problems, notes=upload.notes, is_table=False, placed=read.placed
     )
 
 
-def _read_json(text: str) -> Upload:
+def _read_json(text: str, naming: Naming) -> Upload:
     split = split_rows(text.encode("utf-8", "surrogatepass"), most=MAX_ROWS)
     if split is not None:
         _, path = _listed(split.rest, "", "")
-        return rows_from_json(split.rows, path=path)
+        return rows_from_json(split.rows, path=path, naming=naming)
     try:
         value = loads(text)
     except InvalidJson as error:
@@ -81,7 +82,7 @@ def _read_json(text: str) -> Upload:
             hint = "with a task on each line, name the file .jsonl"
         raise refused(error.predicate, hint) from None
     rows, path = _listed(value, "a JSON array of tasks", 'put the tasks into an array: [{"user": "…"}]')
-    return rows_from_json(rows, path=path)
+    return rows_from_json(rows, path=path, naming=naming)
 
 
 def _listed(value: Json, what: str, hint: str) -> tuple[Json, str]:
@@ -94,13 +95,13 @@ def _listed(value: Json, what: str, hint: str) -> tuple[Json, str]:
     return value["rows"], "/rows"
 
 
-def _read_lines(text: str) -> Upload:
+def _read_lines(text: str, naming: Naming) -> Upload:
     is_array = text.lstrip().startswith("[")
     if is_array and (next(_lines(text.strip())) == "[" or _is_json(text)):
         raise refused("this is one JSON array, not a task on each line", "name the file .json")
     problems: list[Problem] = []
     notes = Notes("line")
-    rows = read_entries(_entries(text, problems), problems, notes)
+    rows = read_entries(_entries(text, problems), problems, notes, naming)
     return Upload(rows=rows, problems=problems, notes=notes, is_table=False)
 
 
@@ -144,6 +145,8 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def read_source(source: bytes | Json | JsonRows, format: Format) -> Upload:
+def read_source(source: bytes | Json | JsonRows, format: Format, naming: Naming = AS_WRITTEN) -> Upload:
     """A file's bytes, or rows that came as JSON."""
-    return read_file(source, format) if isinstance(source, bytes) else rows_from_json(source)
+    if isinstance(source, bytes):
+        return read_file(source, format, naming)
+    return rows_from_json(source, naming=naming)

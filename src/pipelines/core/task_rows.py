@@ -9,11 +9,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.authored import did_you_mean, kind, quoted
+from pipelines.core.column_naming import AS_WRITTEN, Naming, left_out_note
 from pipelines.core.json_rows import JsonRows
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.notes import Notes
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
-from pipelines.core.task_columns import BY_AXIS, BY_NAME, BadCell, column_of, read_cell
+from pipelines.core.task_columns import BY_AXIS, BY_NAME, BadCell, read_cell
 from pipelines.core.weighed_cache import WeighedCache
 
 MAX_ROWS = 5_000  # in one call
@@ -44,7 +45,7 @@ class Upload:
     placed: Callable[[Problem], Problem] = field(default=lambda problem: problem)
 
 
-def rows_from_json(rows: Json | JsonRows, *, path: str = "/rows") -> Upload:
+def rows_from_json(rows: Json | JsonRows, *, path: str = "/rows", naming: Naming = AS_WRITTEN) -> Upload:
     """From objects with the columns' names and JSON values."""
     if not isinstance(rows, list | JsonRows):
         message = f"`rows` must be a JSON array of objects, not {kind(rows)}"
@@ -52,7 +53,8 @@ def rows_from_json(rows: Json | JsonRows, *, path: str = "/rows") -> Upload:
     given = islice(rows, MAX_ROWS)
     entries = (Entry(index + 1, f"{path}/{index}", row) for index, row in enumerate(given))
     problems, notes = list(count_problems(len(rows), path)), Notes("task")
-    return Upload(rows=read_entries(entries, problems, notes), problems=problems, notes=notes, is_table=False)
+    read = read_entries(entries, problems, notes, naming)
+    return Upload(rows=read, problems=problems, notes=notes, is_table=False)
 
 
 class Entry(NamedTuple):
@@ -63,14 +65,16 @@ class Entry(NamedTuple):
     value: Json
 
 
-def read_entries(entries: Iterable[Entry], problems: list[Problem], notes: Notes) -> Iterator[Row]:
+def read_entries(
+    entries: Iterable[Entry], problems: list[Problem], notes: Notes, naming: Naming = AS_WRITTEN
+) -> Iterator[Row]:
     reader = RowReader(is_table=False)
     for number, label, row in entries:
         if not isinstance(row, dict):
             message = f"a task must be an object, not {kind(row)}"
             problems.append(Problem(path=label.rstrip(": "), row=number, message=message))
             continue
-        given = _given(row, number, label, problems, notes)
+        given = _given(row, number, label, problems, notes, naming)
         names = {column: name for column, (name, _) in given.items()}
         values = {column: value for column, (_, value) in given.items()}
         yield reader.read(number, label, names, values)
@@ -78,14 +82,16 @@ def read_entries(entries: Iterable[Entry], problems: list[Problem], notes: Notes
 
 
 def _given(
-    row: JsonObject, number: int, label: str, problems: list[Problem], notes: Notes
+    row: JsonObject, number: int, label: str, problems: list[Problem], notes: Notes, naming: Naming
 ) -> dict[str, tuple[str, Json]]:
     """By column: the name it was given under, and its value. Null counts as not given."""
     given: dict[str, tuple[str, Json]] = {}
     for name, value in row.items():
-        column = column_of(name)
+        column = naming.column_of(name)
         place = label + pointer([name])
-        if column is None:
+        if naming.is_left_out(name):
+            notes.say(left_out_note(name))
+        elif column is None:
             hint = column_hint(name) if len(problems) < MOST_SHOWN else None
             message = f"unknown column `{name[:80]}`"
             problems.append(Problem(path=place, message=message, hint=hint, row=number, column=name))

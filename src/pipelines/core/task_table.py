@@ -7,12 +7,13 @@ breaks is still one row.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from pipelines.core.column_naming import AS_WRITTEN, Naming, left_out_note
 from pipelines.core.csv_text import records_of
 from pipelines.core.file_text import FileText
 from pipelines.core.notes import Notes
 from pipelines.core.problems import Problem
 from pipelines.core.table_layout import FIRST_LINE, Layout, layout_of
-from pipelines.core.task_columns import REQUIRED, Column, column_of
+from pipelines.core.task_columns import REQUIRED, Column
 from pipelines.core.task_rows import (
     MAX_ROWS,
     Row,
@@ -25,14 +26,20 @@ from pipelines.core.task_rows import (
 )
 
 
-def read_table(file: FileText) -> Upload:
+def read_table(file: FileText, naming: Naming = AS_WRITTEN) -> Upload:
     """Rows by axis name. Refused at once only when the file cannot be told apart into rows."""
-    layout = layout_of(file.text)
-    columns = [column_of(name) for name in layout.header]
+    layout = layout_of(file.text, naming)
+    columns = [naming.column_of(name) for name in layout.header]
+    left_out = [name for name in layout.header if naming.is_left_out(name)]
     notes = Notes()
-    for note in (*file.notes, *layout.notes, *_renamed(layout.header, columns)):
+    for note in (
+        *file.notes,
+        *layout.notes,
+        *_renamed(layout.header, columns),
+        *map(left_out_note, left_out),
+    ):
         notes.say(note)
-    problems = list(_header_problems(layout.header, columns))
+    problems = list(_header_problems(layout.header, naming))
     rows = _rows(layout, columns, _filled(layout, problems), problems)
     return Upload(rows=rows, problems=problems, notes=notes, is_table=True)
 
@@ -82,13 +89,13 @@ def _renamed(header: tuple[str, ...], columns: list[Column | None]) -> list[str]
     return [read_as(*pairs)] if pairs else []
 
 
-def _header_problems(header: tuple[str, ...], columns: list[Column | None]) -> Iterator[Problem]:
+def _header_problems(header: tuple[str, ...], naming: Naming) -> Iterator[Problem]:
     by_column: dict[str, list[str]] = {}
-    for name, times in Counter(header).items():
+    for name, times in Counter(name for name in header if not naming.is_left_out(name)).items():
         if name and times > 1:
             message = f"the column `{name}` stands {times} times"
             yield Problem(path=f"column {name}", column=name, message=message, hint="keep one of them")
-        column = column_of(name)
+        column = naming.column_of(name)
         if column is not None:
             by_column.setdefault(column.name, []).append(name)
         elif name:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core import csv_text
+from pipelines.core.column_naming import AS_WRITTEN, Naming
 from pipelines.core.json_rows import JsonRows
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger_schema import LedgerSchema
@@ -62,12 +63,13 @@ def read_tasks(
     tools: Sequence[Tool] | None = None,
     ledger_schema: LedgerSchema | None = None,
     keep: Callable[[Iterable[Seed]], Sequence[Seed]] = tuple,
+    naming: Naming = AS_WRITTEN,
 ) -> ReadTasks:
     """As `parse_tasks`, with what its author may want to know of how the file was read.
 
     `keep` is given the seeds one by one, as they are read: of many large ones all at once are too many.
     """
-    reading = _Reading(read_source(source, format), tools, ledger_schema)
+    reading = _Reading(read_source(source, format, naming), tools, ledger_schema, naming)
     seeds = keep(reading.seeds())
     reading.refuse_problems()
     rows = tuple(row.number for row in reading.read)
@@ -78,12 +80,17 @@ class _Reading:
     """The rows of an upload on their way to seeds, and everything wrong with them."""
 
     def __init__(
-        self, upload: Upload, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None
+        self,
+        upload: Upload,
+        tools: Sequence[Tool] | None,
+        ledger_schema: LedgerSchema | None,
+        naming: Naming,
     ) -> None:
         self.upload = upload
         self.read: list[Row] = []  # without what they say
         self._tools = tools
         self._ledger_schema = ledger_schema
+        self._naming = naming
         self._ids: list[Json] = []
         self._problems: list[Problem] = []
         self._unlisted = 0  # a single row may have more than are ever listed
@@ -104,13 +111,17 @@ class _Reading:
             self._problems.extend(problem for problem in placed if problem.column not in row.unreadable)
 
     def refuse_problems(self) -> None:
-        problems = [*self.upload.problems, *self._problems, *self._repeated_ids()]
+        problems = [*self.upload.problems, *self._missing(), *self._problems, *self._repeated_ids()]
         if not problems:
             return
         total = len(problems) + self._unlisted
         problems.sort(key=lambda problem: problem.row or 0)
         told = dict.fromkeys(map(self.upload.placed, problems[:MOST_SHOWN]))  # nothing is told twice
         raise Refused(list(told), "the upload", total=total - len(problems[:MOST_SHOWN]) + len(told))
+
+    def _missing(self) -> Iterator[Problem]:
+        if self._naming.needed and self.read:
+            yield from self._naming.missing({column for row in self.read for column in row.names})
 
     def _repeated_ids(self) -> Iterator[Problem]:
         numbered = {row.number: row for row in self.read}

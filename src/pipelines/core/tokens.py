@@ -63,6 +63,8 @@ class TokenClaims:
     subject: str
     role: Role
     org: int | str | None  # its id or its name
+    nonce: str | None = None  # of the sign-in it was issued for
+    authorized_party: str | None = None  # whom it was issued to, where it is meant for several
 
 
 def is_like_token(text: str) -> bool:
@@ -126,8 +128,13 @@ def verified_claims(token: UnverifiedToken, keys: Sequence[Key], rules: TokenRul
     subject = claims["sub"]
     if not 0 < len(subject) <= MAX_SUBJECT_CHARS or not subject.isprintable():
         raise errors.InvalidToken(f"The claim sub must be 1 to {MAX_SUBJECT_CHARS} visible characters.")
+    nonce, party = claims.get("nonce"), claims.get("azp")
     return TokenClaims(
-        subject=subject, role=_role(claims, rules.role_claim), org=_org(claims, rules.org_claim)
+        subject=subject,
+        role=_role(claims, rules.role_claim),
+        org=_org(claims, rules.org_claim),
+        nonce=nonce if isinstance(nonce, str) else None,
+        authorized_party=party if isinstance(party, str) else None,
     )
 
 

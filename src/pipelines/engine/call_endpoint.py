@@ -13,6 +13,7 @@ from pipelines.core.redaction import Redaction
 from pipelines.engine.make_endpoint import asked_once
 from pipelines.engine.manage_endpoints import find_endpoint
 from pipelines.engine.platform import Platform
+from pipelines.processes.aside import aside
 from pipelines.storage import tool_endpoints
 from pipelines.storage.connection import Connection
 from pipelines.storage.tool_endpoints import ToolEndpoint
@@ -24,7 +25,7 @@ async def call_tool(platform: Platform, org_id: int, endpoint_id: str, body: Jso
     endpoint = await find_endpoint(platform, org_id, endpoint_id)
     name, arguments = _read_call(body)
     tool = await _find_tool(platform, endpoint, name)
-    problems = await asyncio.to_thread(CompiledSchema(tool.input_schema).problems, arguments)
+    problems = await asyncio.to_thread(lambda: CompiledSchema(tool.input_schema).problems(arguments))
     if problems:
         raise InvalidArguments(details=[problem.as_json() for problem in problems])
     async with platform.probing.slot(Place(org_id)):
@@ -45,7 +46,7 @@ async def _call(
         failed.details = {"latency_ms": _ms_since(began), "notes": [*failed.notes]}
         raise
     latency_ms = _ms_since(began)
-    shown = await asyncio.to_thread(_hidden, asked.redaction, reply)
+    shown = await aside(endpoint.org_id, _hidden, asked.redaction, reply)
     return {"tool_name": tool.name, "latency_ms": latency_ms, **shown}
 
 

@@ -17,6 +17,7 @@ from pipelines.core.cassette import LONGEST_FAILURE, RecordedCall, call_key, nea
 from pipelines.core.cassette_masking import masked, masked_arguments
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.live_tools import RECORD, REPLAY, HopFailed, LiveCall, LiveReply
+from pipelines.processes.aside import aside
 from pipelines.storage import cassettes
 from pipelines.storage.cassettes import Recording
 from pipelines.storage.connection import Connection
@@ -29,7 +30,7 @@ _LOADED_AT_ONCE = 2_000  # calls, or
 _CHARACTERS_AT_ONCE = 4 * 1024 * 1024
 _MOST_COMPARED = 2_000  # recorded calls of a tool that a miss is compared with, for its hint
 _BESIDES_LINE = 300  # bytes that a held call takes beside its line
-_LARGE = 64 * 1024  # bytes of arguments; masking more is done on a thread
+_LARGE = 64 * 1024  # bytes; arguments of more are masked, and lines of more read, on a thread
 _LOOKS = 5  # for a cassette that is replaced while it is read
 
 
@@ -69,11 +70,15 @@ class Cassettes:
         tape = await self._tape(call)
         is_large = len(dumps(call.arguments)) > _LARGE
         arguments, key = (
-            await asyncio.to_thread(_looked_for, call, secrets) if is_large else _looked_for(call, secrets)
+            await aside(call.org_id, _looked_for, call, secrets) if is_large else _looked_for(call, secrets)
         )
         line = tape.lines.get((key, call.asked_before + 1))
         if line is not None:
-            return _reply(RecordedCall.from_stored(line), call.cassette)
+            is_large = len(line) > _LARGE
+            recorded = RecordedCall.from_stored
+            return _reply(
+                await aside(call.org_id, recorded, line) if is_large else recorded(line), call.cassette
+            )
         if call.mode != REPLAY:
             return None
         raise CassetteMiss(await asyncio.to_thread(_missed, call, arguments, key, tape))
@@ -86,7 +91,7 @@ class Cassettes:
         if call.mode != RECORD or call.cassette is None:
             return
         recorded = _recorded(call, reply, endpoint_name or call.endpoint_id, self._now())
-        recording = await asyncio.to_thread(_recording, call.cassette, recorded, secrets)
+        recording = await aside(call.org_id, _recording, call.cassette, recorded, secrets)
         self._recordings.append((call.org_id, recording))
         if self._recorded is None:
             self._recorded = asyncio.get_running_loop().create_future()

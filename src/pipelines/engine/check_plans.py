@@ -1,5 +1,7 @@
 """Plans as people see them: what each tool does, who wrote it, what was not understood; and a dry check."""
 
+from collections.abc import Collection
+
 from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.authored import Fields
 from pipelines.core.json_text import Json, JsonObject
@@ -23,14 +25,20 @@ MOST_TEXT = 65_536  # characters of YAML: a page for each of some fifty tools; r
 MOST_PLANS = 1_000  # as many as an agent may have tools
 
 
-async def read_plans(platform: Platform, org_id: int, agent_id: int, task_id: int | None) -> JsonObject:
-    """Every tool's plan, read over a task's world and behaviour text, or over an empty world."""
+async def read_plans(
+    platform: Platform,
+    org_id: int,
+    agent_id: int,
+    task_id: int | None,
+    only: Collection[str] | None = None,
+) -> JsonObject:
+    """Every tool's plan, or those of some, over a task's world and behaviour text or an empty world."""
     agent = await find_agent(platform, org_id, agent_id)
     seed = None
     if task_id is not None:
         seed = await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
     # Reading a thousand tools takes its time.
-    return await platform.plan_readers.run(lambda: _shown(agent.definition, seed), owner=org_id)
+    return await platform.plan_readers.run(lambda: _shown(agent.definition, seed, only), owner=org_id)
 
 
 async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
@@ -49,7 +57,7 @@ async def check_plans(platform: Platform, org_id: int, agent_id: int, body: Json
     return {"ok": not found, "problems": [problem.as_json() for problem in found]}
 
 
-def _shown(definition: AgentDefinition, seed: Seed | None) -> JsonObject:
+def _shown(definition: AgentDefinition, seed: Seed | None, only: Collection[str] | None) -> JsonObject:
     simulator = build_simulator(
         definition.tools,
         ledger_schema=definition.ledger_schema,
@@ -57,7 +65,7 @@ def _shown(definition: AgentDefinition, seed: Seed | None) -> JsonObject:
         behavior=seed.behavior_instructions if seed is not None else None,
         may_read=has_time(MOST_READING_S),
     )
-    return shown_plans(simulator)
+    return shown_plans(simulator, only)
 
 
 def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:

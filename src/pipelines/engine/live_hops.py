@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.live_tools import (
     LONGEST_HOP_S,
+    MAY_BE_DONE,
     RECORD,
     REPLAY,
     REPLAY_OR_LIVE,
@@ -25,6 +26,7 @@ from pipelines.core.live_tools import (
 from pipelines.core.redaction import Redaction
 from pipelines.engine.make_endpoint import made_endpoint, open_endpoint
 from pipelines.engine.platform import Platform
+from pipelines.processes.aside import aside
 from pipelines.storage.connection import Connection
 from pipelines.storage.credentials import credentials_by_name
 from pipelines.storage.tool_endpoints import ToolEndpoint, endpoint_by_id, found_tool
@@ -34,7 +36,6 @@ IDLE_S = 300.0  # an endpoint that nobody asks is closed
 MOST_OPEN = 200  # endpoints; the one longest not asked is closed for another
 MOST_KNOWN = 5 * MOST_OPEN
 LAST_S = LONGEST_HOP_S + 5.0  # an endpoint ends a call by itself before, and knows more of it
-MAY_BE_DONE = "the call may have been carried out"
 LARGE_REPLY = 64 * 1024  # bytes; hiding secrets in more is done on a thread
 
 
@@ -95,7 +96,7 @@ class LiveHops:
             opened = await self._opened(known)
             try:
                 secrets = tuple(opened.redaction.secrets.values())
-                reply = await _called(opened, tool, call.arguments)
+                reply = await _called(opened, tool, call.arguments, call.org_id)
             finally:
                 self._let_go(opened)
         except HopFailed as failed:
@@ -226,7 +227,7 @@ def _credential_names(endpoint: ToolEndpoint) -> set[str]:
     return {str(name) for name in (*named, auth) if name is not None}
 
 
-async def _called(opened: _Open, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+async def _called(opened: _Open, tool: FoundTool, arguments: JsonObject, org_id: int) -> LiveReply:
     try:
         async with asyncio.timeout(LAST_S):
             reply = await opened.endpoint.call(tool, arguments)
@@ -234,16 +235,16 @@ async def _called(opened: _Open, tool: FoundTool, arguments: JsonObject) -> Live
         raise HopFailed(f"No answer came within {LAST_S:g} s.", notes=(MAY_BE_DONE,)) from None
     except HopFailed as failed:
         raise _hidden_failure(failed, opened.redaction) from None
-    return await _hidden(reply, opened.redaction)
+    return await _hidden(reply, opened.redaction, org_id)
 
 
-async def _hidden(reply: LiveReply, redaction: Redaction) -> LiveReply:
+async def _hidden(reply: LiveReply, redaction: Redaction, org_id: int) -> LiveReply:
     """With nothing secret in it: an endpoint may well repeat what it was sent."""
     if not redaction:
         return reply
     raw = dumps(reply.response)
     hide = redaction.json_bytes
-    hidden = hide(raw) if len(raw) < LARGE_REPLY else await asyncio.to_thread(hide, raw)
+    hidden = hide(raw) if len(raw) < LARGE_REPLY else await aside(org_id, hide, raw)
     return reply._replace(
         response=reply.response if hidden == raw else loads_own(hidden),
         notes=tuple(map(redaction.text, reply.notes)),

@@ -15,7 +15,10 @@ from pipelines.core.json_text import pointer
 from pipelines.core.model_upstreams import ModelUpstream, key_complaint
 from pipelines.core.problems import Problem
 from pipelines.core.redaction import Redaction
+from pipelines.engine.byte_pace import BytePace
+from pipelines.engine.hide_secrets import without_secrets
 from pipelines.engine.manage_credentials import open_credentials, unknown_credentials
+from pipelines.engine.model_gateway import BYTES_AT_ONCE, BYTES_PER_S
 from pipelines.engine.model_tallies import ModelTally
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_model_call import ModelCall, record_model_call
@@ -53,6 +56,7 @@ class ModelAccess:
         tally: ModelTally,
         redaction: Redaction,
         key: str,
+        org_id: int,
     ) -> None:
         limits = platform.model_gateway.limits
         self.upstreams = upstreams
@@ -63,8 +67,10 @@ class ModelAccess:
         self.is_over = False
         self.now = platform.now
         self.slots = asyncio.Semaphore(limits.at_once)
+        self.pace = BytePace(at_once=BYTES_AT_ONCE, per_s=BYTES_PER_S)
         self._platform = platform
         self._token_hash = token_hash
+        self._org_id = org_id
         self._calls: set[asyncio.Task[None]] = set()
         self._records: set[asyncio.Task[None]] = set()
 
@@ -72,6 +78,10 @@ class ModelAccess:
         """It ends with the run, if not before."""
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
+
+    async def without_secrets(self, body: bytes) -> bytes:
+        """Those leave the sandbox for nowhere. Raises BodyTooLarge."""
+        return await without_secrets(body, self.redaction, helpers=self._platform.helpers, owner=self._org_id)
 
     def refuse(self, why: str) -> None:
         """Something was asked that is not passed on; the run says so."""

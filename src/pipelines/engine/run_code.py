@@ -69,6 +69,7 @@ class Visitor:
 
     jti: str
     token_hash: str
+    org_id: int
     redaction: Redaction
     models: ModelAccess | None = None  # which it may ask; None: none
 
@@ -119,10 +120,11 @@ class CodeRunner:
             await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
 
         job = _job(agent, envelope, ready)
-        models = self._models(envelope, ready)
+        models = self._models(envelope, ready, agent.org_id)
         visitor = Visitor(
             jti=envelope.run_token_jti,
             token_hash=hash_of(envelope.run_token),
+            org_id=agent.org_id,
             redaction=Redaction(ready.secrets),
             models=models,
         )
@@ -138,7 +140,7 @@ class CodeRunner:
         read = await asyncio.to_thread(_outcome, outcome, hidden, contract, latency_ms)
         return _warned(read, ready.warnings)
 
-    def _models(self, envelope: Envelope, ready: _Ready) -> ModelAccess | None:
+    def _models(self, envelope: Envelope, ready: _Ready, org_id: int) -> ModelAccess | None:
         if not ready.upstreams:
             return None
         return ModelAccess(
@@ -148,6 +150,7 @@ class CodeRunner:
             tally=self._platform.live_runs.models.of(envelope.run_id),
             redaction=Redaction(ready.secrets),
             key=ready.model_key,
+            org_id=org_id,
         )
 
     async def test_import(self, agent: Agent) -> PingResult:
@@ -159,7 +162,7 @@ class CodeRunner:
             except CannotStart as error:
                 return _tested(started, problem=str(error))
             job = _job(agent, _NO_RUN, ready)
-            nobody = Visitor(jti="", token_hash="", redaction=Redaction({}))
+            nobody = Visitor(jti="", token_hash="", org_id=agent.org_id, redaction=Redaction({}))
             with import_check(job) as looking:
                 outcome = await self._run(ready.pool, looking, nobody, Place(agent.org_id))
         if outcome.error is None:

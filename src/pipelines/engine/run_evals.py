@@ -85,6 +85,30 @@ async def open_runs(
     return await _open(platform, runner, org_id, read_run(body), most_runs)
 
 
+class CheckedMatrix(NamedTuple):
+    """A request that could be opened as it stands."""
+
+    asked: MatrixAsked
+    agent: Agent
+    plan: MatrixPlan
+    concurrency: int
+
+    @property
+    def runs(self) -> int:
+        return len(self.asked.scenario_ids) * self.plan.runs_of_scenario
+
+
+async def check_matrix(
+    platform: Platform, org_id: int, body: JsonObject, *, most_runs: int = MAX_MATRIX_RUNS
+) -> CheckedMatrix:
+    """What opening it would come to, with nothing stored and nothing sent; Refused as opening it would be."""
+    asked = read_matrix(body)
+    checked = await _check(platform, org_id, asked, most_runs)
+    plan = _plan(asked, checked, has_baselines=False)
+    concurrency = min(asked.concurrency, checked.agent.definition.max_concurrency)
+    return CheckedMatrix(asked, checked.agent, plan, concurrency)
+
+
 async def find_matrix(platform: Platform, org_id: int, matrix_id: str) -> Matrix:
     matrix = await platform.database.read(partial(evals.matrix_by_id, org_id=org_id, matrix_id=matrix_id))
     if matrix is None:

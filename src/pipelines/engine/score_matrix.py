@@ -90,19 +90,27 @@ class MatrixReports:
         """The whole report as JSON text, in parts."""
         matrix = await find_matrix(self._platform, org_id, matrix_id)
         progress = await self._platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
-        return _composed(_about(matrix, progress), await self._parts(matrix))
+        _, parts = await self._parts(matrix)
+        return _composed(_about(matrix, progress), parts)
+
+    async def keyed_report(self, matrix: Matrix, progress: JsonObject) -> tuple[str, AsyncIterator[str]]:
+        """The same, with a name for what it rests on: as long as that stays, so does the report."""
+        key, parts = await self._parts(matrix)
+        return key, _composed(_about(matrix, progress), parts)
 
     async def report_text(self, org_id: int, matrix_id: str) -> str:
         """All of it at once: of a large matrix this is large."""
         return "".join([part async for part in await self.report(org_id, matrix_id)])
 
-    async def _parts(self, matrix: Matrix) -> AsyncIterator[str]:
+    async def _parts(self, matrix: Matrix) -> tuple[str, AsyncIterator[str]]:
         if matrix.status == "running":
-            return _listed((await self._running(matrix)).parts)
+            made = await self._running(matrix)
+            return made.key, _listed(made.parts)
         key = await self._platform.database.read(partial(_key_of, matrix=matrix))
         if matrix.report_key != key:
-            return _listed((await self._keep(matrix)).parts)
-        return self._stored(matrix.matrix_id, key)
+            made = await self._keep(matrix)
+            return made.key, _listed(made.parts)
+        return key, self._stored(matrix.matrix_id, key)
 
     async def _stored(self, matrix_id: str, key: str) -> AsyncIterator[str]:
         number = 0

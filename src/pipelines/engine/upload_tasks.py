@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from pipelines.core.column_naming import AS_WRITTEN, Naming
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
@@ -95,6 +96,7 @@ async def create_dataset(
     agent_id: Json,
     rows: Rows,
     reuse: Json = None,
+    naming: Naming = AS_WRITTEN,
 ) -> Uploaded:
     """With `reuse`, the dataset of the same name, agent and content is given back where there is one."""
     problems = _name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
@@ -104,7 +106,7 @@ async def create_dataset(
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
-    seeds, warnings, notes = await check_rows(platform, org_id, rows, around, problems)
+    seeds, warnings, notes = await check_rows(platform, org_id, rows, around, problems, naming)
     now = platform.now()
     of_agent = agent_id if isinstance(agent_id, int) else None
     if reuse and (same := await _same(platform, org_id, str(name), of_agent, seeds)) is not None:
@@ -218,13 +220,16 @@ async def check_rows(
     rows: Rows,
     around: Surroundings,
     problems: list[Problem],
+    naming: Naming = AS_WRITTEN,
 ) -> Checked:
     """The seeds and what their author should know, or Refused with every problem."""
     try:
         if isinstance(rows, LargeRows):
-            checked = await _check_aside(platform, org_id, rows, around)
+            checked = await _check_aside(platform, org_id, rows, around, naming)
         else:
-            checked = await platform.plan_readers.run(partial(_check_here, rows, around), owner=org_id)
+            checked = await platform.plan_readers.run(
+                partial(_check_here, rows, around, naming), owner=org_id
+            )
     except Refused as refused:
         refused.problems[:0] = problems
         raise
@@ -233,22 +238,25 @@ async def check_rows(
     return checked
 
 
-async def _check_aside(platform: Platform, org_id: int, rows: LargeRows, around: Surroundings) -> Checked:
+async def _check_aside(
+    platform: Platform, org_id: int, rows: LargeRows, around: Surroundings, naming: Naming
+) -> Checked:
     definition = around.definition_text
-    asked: JsonObject = {"format": rows.format, "definition": definition}
+    asked: JsonObject = {"format": rows.format, "definition": definition, "naming": naming.as_json()}
     job = Job("upload_rows", asked, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
     parts = await platform.upload_helpers.run_into(PartsInFile(), job, rows.data, owner=org_id)
     told: Any = loads_own(parts[-1])
     return Checked(SeedsInFile(parts), told["warnings"], told["notes"])
 
 
-def _check_here(rows: Json | SmallFile, around: Surroundings) -> Checked:
+def _check_here(rows: Json | SmallFile, around: Surroundings, naming: Naming) -> Checked:
     source, format = (rows.data, rows.format) if isinstance(rows, SmallFile) else (rows, TABLE)
     read = read_tasks(
         source,
         format=format,
         tools=around.tools,
         ledger_schema=around.ledger_schema,
+        naming=naming,
     )
     warnings = upload_warnings(
         read.seeds,

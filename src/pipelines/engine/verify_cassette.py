@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pipelines.core.authored import Fields
 from pipelines.core.cassette import MOST_DIFFERENCES, Difference, RecordedCall, differences
@@ -23,7 +23,9 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.engine.manage_cassettes import calls_in_order, find_cassette
 from pipelines.engine.manage_credentials import known_values
 from pipelines.engine.platform import Platform
+from pipelines.processes.aside import aside
 from pipelines.storage import tool_endpoints
+from pipelines.storage.cassettes import StoredCall
 from pipelines.storage.connection import Connection
 from pipelines.wire.errors import AskFailed
 
@@ -41,6 +43,11 @@ class _Target:
 
     endpoint_id: str
     tool: FoundTool
+
+
+class _Recorded(NamedTuple):
+    call: RecordedCall
+    is_masked: bool  # its arguments are no longer what was sent
 
 
 @dataclass(kw_only=True, slots=True)
@@ -85,8 +92,14 @@ async def verify_cassette(
     verifying = _Verifying(platform, org_id, ask_live, include_writes=include_writes, limit=limit)
     verifying.secrets = await known_values(platform, org_id)
     async for stored in calls_in_order(platform, cassette):
-        await verifying.look_at([RecordedCall.from_stored(call.line) for call in stored])
+        await verifying.look_at(await aside(org_id, _read_calls, stored))
     return verifying.report.as_json(name, cassette.calls)
+
+
+def _read_calls(stored: list[StoredCall]) -> list["_Recorded"]:
+    """Off the loop: a megabyte of lines, or one of several."""
+    calls = (RecordedCall.from_stored(each.line) for each in stored)
+    return [_Recorded(call, has_placeholder(call.arguments)) for call in calls]
 
 
 def _read(body: JsonObject) -> tuple[bool, int]:
@@ -117,7 +130,7 @@ class _Verifying:
         self.secrets: list[str] = []
         self._targets: dict[tuple[str, str], _Target | str] = {}
 
-    async def look_at(self, calls: list[RecordedCall]) -> None:
+    async def look_at(self, calls: list[_Recorded]) -> None:
         """In the order of the recording, a few at a time."""
         wanted = [(call, target) async for call, target in self._wanted(calls)]
         for start in range(0, len(wanted), self._at_once):
@@ -129,12 +142,12 @@ class _Verifying:
             for found in await asyncio.gather(*(self._compared(*each) for each in some)):
                 self.report.add(found)
 
-    async def _wanted(self, calls: list[RecordedCall]) -> AsyncIterator[tuple[RecordedCall, _Target]]:
-        for call in calls:
+    async def _wanted(self, calls: list[_Recorded]) -> AsyncIterator[tuple[RecordedCall, _Target]]:
+        for call, is_masked in calls:
             target = await self._target(call)
             if isinstance(target, _Target) and not self._include_writes:
                 target = why_skipped(target.tool) or target
-            if isinstance(target, _Target) and has_placeholder(call.arguments):
+            if isinstance(target, _Target) and is_masked:
                 target = "its arguments were masked when it was recorded"
             if isinstance(target, _Target) and self._left == 0:
                 target = "past the limit of this verification"
@@ -168,8 +181,8 @@ class _Verifying:
             if call.failure is not None and isinstance(error, HopFailed):
                 return None
             message = error.message if isinstance(error, AskFailed) else "No answer came in time."
-            return await asyncio.to_thread(_told, call, {"message": message}, self.secrets)
-        return await asyncio.to_thread(_differences, call, reply, self.secrets)
+            return await aside(self._org_id, _told, call, {"message": message}, self.secrets)
+        return await aside(self._org_id, _differences, call, reply, self.secrets)
 
 
 def why_skipped(tool: FoundTool) -> str | None:

@@ -7,16 +7,14 @@ are not followed and no proxy is taken from the environment.
 import asyncio
 import ssl
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import IO
 
-import httpcore2
 from httpx2 import URL, InvalidURL
 
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
 from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.core.openapi.base_url import base_path, base_url_complaint
-from pipelines.core.openapi.build_request import built_request
+from pipelines.core.openapi.build_request import OpenapiRequest, built_request
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
 from pipelines.core.openapi.operation import Operation
 from pipelines.core.openapi.read_answer import MAX_ANSWER_BYTES, Unreadable, read_answer
@@ -26,11 +24,15 @@ from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Reso
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
 from pipelines.outbound.kept_connections import Asked, KeptConnections
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once, readable_url
+from pipelines.outbound.system_tls import system_tls
+from pipelines.processes.aside import aside
 from pipelines.processes.pool import HelperProcesses, Input, Job, TookTooMuch
 
 TRANSLATING_S = 60.0  # of processor time: 20 MB of YAML take some 45 s, GitHub's 13 MB of JSON 2 s
-MOST_TRANSLATED_BYTES = 256 * 1024 * 1024  # of all tools together
-READ_ASIDE_BYTES = 64 * 1024  # answers past this are read in a thread
+MOST_TRANSLATED_BYTES = (
+    32 * 1024 * 1024
+)  # of all tools together, a dozen times that in memory; GitHub's have 7 MB
+READ_ASIDE_BYTES = 64 * 1024  # answers past this are read, and arguments past this written, in a thread
 FETCH_S = 60.0  # for a document
 
 _ALWAYS = {
@@ -79,7 +81,7 @@ class HttpOpenapiEndpoint:
         self._config = config
         self._auth_headers = dict(auth_headers)
         self._network = network
-        self._tls = _system_tls() if tls is None else tls
+        self._tls = system_tls() if tls is None else tls
         self._helpers = helpers
         self._org_id = org_id
         self._timeout_s = timeout_s
@@ -143,7 +145,7 @@ class HttpOpenapiEndpoint:
         if self._complaint:
             raise HopFailed(f"The endpoint's base_url {self._complaint}. Nothing was sent.")
         try:
-            request = built_request(Operation.from_json(tool.call), arguments)
+            request = await _built(tool, arguments)
         except CannotBuild as error:
             raise HopFailed(f"The call cannot be made: {error}. Nothing was sent.") from None
         asked = Asked(
@@ -172,7 +174,7 @@ class HttpOpenapiEndpoint:
         try:
             if answer.file is None and len(answer.body) <= READ_ASIDE_BYTES:
                 return _read(answer)
-            return await asyncio.to_thread(_read, answer)
+            return await aside(self._org_id, _read, answer)
         except Unreadable as error:
             raise HopFailed(
                 f"The tool's service answered {answer.status}, and the answer cannot be used: {error}."
@@ -189,12 +191,11 @@ class HttpOpenapiEndpoint:
         return HopFailed(f"{what}: {trouble.detail}.", notes=(reached, *((hint,) if hint else ())))
 
 
-@lru_cache(maxsize=1)
-def _system_tls() -> ssl.SSLContext:
-    """One for all endpoints: reading the certificates of the machine takes some 50 ms."""
-    tls = httpcore2.default_ssl_context()
-    tls.set_alpn_protocols(["http/1.1"])
-    return tls
+async def _built(tool: FoundTool, arguments: JsonObject) -> OpenapiRequest:
+    operation = Operation.from_json(tool.call)
+    if len(dumps(arguments)) <= READ_ASIDE_BYTES:
+        return built_request(operation, arguments)
+    return await asyncio.to_thread(built_request, operation, arguments)
 
 
 def joined_headers(*parts: Mapping[str, str]) -> dict[str, str]:

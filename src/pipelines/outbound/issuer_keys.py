@@ -16,7 +16,7 @@ from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.tokens import UnverifiedToken, public_keys, suited_keys
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
-from pipelines.outbound.post_once import NoAnswer, Post, post_once
+from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
 from pipelines.wire.errors import IssuerUnavailable
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -25,7 +25,7 @@ MAX_BYTES = 256 * 1024  # issuers with certificates beside each of a dozen keys 
 FRESH_S = 600.0  # so long may a key that the issuer has withdrawn still be taken
 KEPT_S = 3_600.0  # and so long while the issuer does not answer
 APART_S = 10.0
-_HEADERS = {
+HEADERS = {
     "Accept": "application/json",
     "Accept-Encoding": "identity",
     "Connection": "close",
@@ -35,7 +35,7 @@ _HEADERS = {
 log = logging.getLogger(__name__)
 
 
-class _NotFetched(Exception):
+class NotFetched(Exception):
     """What the issuer publishes could not be had; the message says what was wrong."""
 
 
@@ -90,46 +90,56 @@ class IssuerKeys:
             self._asked_at = self._clock()
             try:
                 self._keys = await self._fetch()
-            except _NotFetched as failed:
+            except NotFetched as failed:
                 self._trouble = str(failed)
                 log.warning("The keys of %s could not be fetched: %s", self._issuer, failed)
             else:
                 self._fetched_at = self._clock()
 
     async def _fetch(self) -> tuple[PyJWK, ...]:
-        document = await self._get(self._issuer.rstrip("/") + DISCOVERY, "its discovery document")
-        if not isinstance(document, dict) or document.get("issuer") != self._issuer:
-            raise _NotFetched("its discovery document is of another issuer than PIPELINES_OIDC_ISSUER says")
-        keys = await self._get(_jwks_uri(document), "its JWKS")
+        document = await discovered(self._issuer, network=self._network, tls=self._tls)
+        url = url_in(document, "jwks_uri")
+        keys = await fetched(url, "its JWKS", network=self._network, tls=self._tls)
         try:
             return public_keys(keys)
         except ValueError as error:
-            raise _NotFetched(f"what it has at jwks_uri cannot be used: {error}") from None
-
-    async def _get(self, url: str, what: str) -> Json:
-        wanted = Post(
-            url=url, headers=_HEADERS, body=b"", timeout_s=FETCH_S, most_bytes=MAX_BYTES, method="GET"
-        )
-        answer = await post_once(wanted, network=self._network, tls=self._tls)
-        if isinstance(answer, NoAnswer):
-            hint = ADDRESS_HINTS.get(answer.trouble)
-            raise _NotFetched(f"{what}: {answer.detail}" + (f" ({hint})" if hint else ""))
-        if answer.file is not None:
-            answer.file.close()
-        if not answer.is_success:
-            raise _NotFetched(f"{what}: the answer was {answer.status} (redirects are not followed)")
-        if answer.file is not None or len(answer.body) > MAX_BYTES:
-            raise _NotFetched(f"{what} is over {MAX_BYTES // 1024} KiB")
-        try:
-            return loads(answer.body)
-        except InvalidJson as error:
-            raise _NotFetched(f"{what} cannot be read: {error}") from None
+            raise NotFetched(f"what it has at jwks_uri cannot be used: {error}") from None
 
 
-def _jwks_uri(document: JsonObject) -> str:
-    url = document.get("jwks_uri")
+async def discovered(issuer: str, *, network: GuardedBackend, tls: ssl.SSLContext) -> JsonObject:
+    """What an issuer publishes of itself."""
+    url = issuer.rstrip("/") + DISCOVERY
+    document = await fetched(url, "its discovery document", network=network, tls=tls)
+    if not isinstance(document, dict) or document.get("issuer") != issuer:
+        raise NotFetched("its discovery document is of another issuer than PIPELINES_OIDC_ISSUER says")
+    return document
+
+
+async def fetched(url: str, what: str, *, network: GuardedBackend, tls: ssl.SSLContext) -> Json:
+    wanted = Post(url=url, headers=HEADERS, body=b"", timeout_s=FETCH_S, most_bytes=MAX_BYTES, method="GET")
+    return read_answer(await post_once(wanted, network=network, tls=tls), what)
+
+
+def read_answer(answer: Answer | NoAnswer, what: str) -> Json:
+    if isinstance(answer, NoAnswer):
+        hint = ADDRESS_HINTS.get(answer.trouble)
+        raise NotFetched(f"{what}: {answer.detail}" + (f" ({hint})" if hint else ""))
+    if answer.file is not None:
+        answer.file.close()
+    if not answer.is_success:
+        raise NotFetched(f"{what}: the answer was {answer.status} (redirects are not followed)")
+    if answer.file is not None or len(answer.body) > MAX_BYTES:
+        raise NotFetched(f"{what} is over {MAX_BYTES // 1024} KiB")
+    try:
+        return loads(answer.body)
+    except InvalidJson as error:
+        raise NotFetched(f"{what} cannot be read: {error}") from None
+
+
+def url_in(document: JsonObject, name: str) -> str:
+    url = document.get(name)
     if not isinstance(url, str):
-        raise _NotFetched("its discovery document has no jwks_uri")
+        raise NotFetched(f"its discovery document has no {name}")
     if complaint := issuer_url_complaint(url):
-        raise _NotFetched(f"its jwks_uri {complaint}")
+        raise NotFetched(f"its {name} {complaint}")
     return url

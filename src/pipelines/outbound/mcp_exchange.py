@@ -13,23 +13,25 @@ import httpx2
 
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
 from pipelines.core.mcp_answers import quoted
+from pipelines.processes.aside import aside as one_at_a_time
 
 MOST_MESSAGES = 5_000  # in one stream: each costs a fraction of a millisecond of the event loop
 
 #: What goes wrong between the two sides; OSError: TLS breaks raw.
 NETWORK_ERRORS = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, OSError)
 ENDS_WITHIN_S, MOST_REST_BYTES = 0.05, 64 * 1024  # a stream whose answer has come
-READ_ASIDE_BYTES = 256 * 1024
+READ_ASIDE_BYTES = 64 * 1024
+_ANY_ORG = 0  # a session does not know whose it is
 _FAILED = -32603  # JSON-RPC's internal error
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 async def aside(size: int, read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """What is large and hard to read takes seconds: on a thread, others are served meanwhile."""
+    """What is large and hard to read is read beside the loop: others are served meanwhile."""
     if size <= READ_ASIDE_BYTES:
         return read(*given, **named)
-    return await asyncio.to_thread(read, *given, **named)
+    return await one_at_a_time(_ANY_ORG, read, *given, **named)
 
 
 class Exchange:

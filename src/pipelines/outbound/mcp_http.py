@@ -29,6 +29,7 @@ from pipelines.outbound.mcp_exchange import (
     whole,
 )
 from pipelines.outbound.post_once import reason_of
+from pipelines.outbound.system_tls import system_tls
 
 CONNECT_S = 10.0
 NOTIFYING_S = 5.0  # a notification has no answer to wait for
@@ -46,7 +47,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self, policy: AddressPolicy, *, resolver: Resolver, tls: ssl.SSLContext | None = None
     ) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or httpcore2.default_ssl_context(),
+            ssl_context=tls or system_tls(),
             max_connections=MOST_CONNECTIONS,
             keepalive_expiry=IDLE_CONNECTION_S,
             network_backend=GuardedBackend(policy, resolver),

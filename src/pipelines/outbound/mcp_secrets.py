@@ -1,12 +1,12 @@
 """Keeping an endpoint's secrets out of what its server says."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from pipelines.core.hidden_discovery import hidden_discovery
 from pipelines.core.json_text import Json, dumps, loads_own
 from pipelines.core.live_tools import Discovery, HopFailed, LiveReply
 from pipelines.core.redaction import Redaction
+from pipelines.outbound.mcp_exchange import aside
 
 
 class Masking:
@@ -22,11 +22,9 @@ class Masking:
     def failed(self, message: str, notes: Sequence[str] = ()) -> HopFailed:
         return HopFailed(self.text(message), notes=tuple(map(self.text, notes)))
 
-    async def reply(self, reply: LiveReply) -> LiveReply:
-        """The same unless there is a secret in it; a large one is then walked on a thread."""
-        response = reply.response
-        if self._has_secret(response):
-            response = await asyncio.to_thread(self._json, response)
+    async def reply(self, reply: LiveReply, size: int) -> LiveReply:
+        """The same unless there is a secret in it."""
+        response = await aside(size, self._json, reply.response)
         return reply._replace(response=response, notes=tuple(map(self.text, reply.notes)))
 
     def discovery(self, found: Discovery) -> Discovery:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pipelines.core.held_commands import OpenPipes, Use
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
+from pipelines.core.live_tools import LONGEST_HOP_S, MAY_BE_DONE, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.core.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
 from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
 from pipelines.outbound.mcp_exchange import Exchange, aside
@@ -34,7 +34,6 @@ MOST_LISTED_BYTES = 8 * 1024 * 1024
 RELISTED_AFTER_S, RELISTED_EVERY_S = 0.5, 10.0
 CHANGED_NOTE = "the MCP server describes this tool otherwise than when it was discovered: discover again"
 GONE_NOTE = "the MCP server does not list this tool any more: discover again"
-MAYBE = "the call may have been carried out"
 
 _Ask: TypeAlias = "Callable[[McpSession, Exchange], Awaitable[JsonObject]]"
 
@@ -152,7 +151,7 @@ class McpServerEndpoint:
         waited = (
             f"within {self._longest_s:g} s" if is_all else f"for {self._idle_s:g} s, nor told of progress"
         )
-        return HopFailed(f"the MCP server did not answer {waited}; {MAYBE}")
+        return HopFailed(f"the MCP server did not answer {waited}; {MAY_BE_DONE}")
 
     async def _reply(self, result: JsonObject, size: int, tool: FoundTool) -> LiveReply:
         if result.get("resultType") == "input_required":
@@ -161,7 +160,7 @@ class McpServerEndpoint:
             reply = await aside(size, reply_of, result, self._drift(tool))
         except UnusableResult as error:
             raise self._masking.failed(f"the MCP server {error}") from None
-        return await self._masking.reply(reply)
+        return await self._masking.reply(reply, size)
 
     async def _asked(self, ask: _Ask, tool: FoundTool | None = None) -> JsonObject:
         for is_last in (False, True):
@@ -175,7 +174,7 @@ class McpServerEndpoint:
                 return asked.result
             if is_last or not asked.is_surely_unsent:
                 break
-        maybe = f"; {MAYBE}" if asked.is_unknown and tool is not None else ""
+        maybe = f"; {MAY_BE_DONE}" if asked.is_unknown and tool is not None else ""
         raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", self._drift(tool))
 
     def _drift(self, tool: FoundTool | None) -> list[str]:

@@ -25,6 +25,7 @@ from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange
 CLOSES_WITHIN_S = 10.0
 MOST_OPENING_BYTES = 256 * 1024
 MOST_EVENT_BYTES = 1024 * 1024  # of one event of a stream; the package reads no more
+_LOST = ("Connection closed", "SSE stream ended")  # the package's own words where a connection is lost
 _CLIENT = types.Implementation(name="pipelines-odyssey", version="0.1.0")
 _AS_SENT = cast("TypeAdapter[BaseModel]", TypeAdapter(dict[str, Any]))  # checked by the package, not remade
 
@@ -157,7 +158,7 @@ class McpSession:
             sent = self._client.session.send_request(request, _AS_SENT, progress_callback=heard)
             return cast("JsonObject", await sent)
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED and exchange.status is None:
+            if _is_lost(error) and exchange.status is None:
                 raise SessionGone from None  # else only the answer ended
             exchange.fault = exchange.fault or _own_fault(error, exchange)
             raise Refused(quoted(f"{error.message} (code {error.code})")) from None
@@ -227,11 +228,17 @@ def _told(error: ValidationError) -> str:
     return quoted(f"at {place or 'its top'}: {first['msg']}")
 
 
+def _is_lost(error: MCPError) -> bool:
+    """Whether the package says so. Servers give the same code to errors of their own: it is the first of
+    those that JSON-RPC leaves to them."""
+    return error.code == types.CONNECTION_CLOSED and error.message.startswith(_LOST)
+
+
 def _own_fault(error: MCPError, exchange: Exchange) -> str | None:
     """Errors that the package makes up where no answer could be read."""
-    if error.code == types.CONNECTION_CLOSED and exchange.took > MOST_EVENT_BYTES:
+    if _is_lost(error) and exchange.took > MOST_EVENT_BYTES:
         return f"answered with more than {MOST_EVENT_BYTES:,} bytes at once"
-    if error.code == types.CONNECTION_CLOSED:
+    if _is_lost(error):
         return "ended its answer before it was whole"
     if error.code == types.PARSE_ERROR and error.message.startswith("Failed to parse"):
         return "answered with a message that is not JSON-RPC"

@@ -32,12 +32,15 @@ def upload_head(data: bytes, *, taken: list[str]) -> Iterator[bytes]:
     yield dumps(head_of(body, tuple(taken)))
 
 
-def upload_rows(data: bytes, *, format: str | None, definition: str | None) -> Iterator[bytes]:
+def upload_rows(
+    data: bytes, *, format: str | None, definition: str | None, naming: JsonObject | None = None
+) -> Iterator[bytes]:
     """The seeds of an upload, checked whole; then, last, the notes and warnings.
 
     Without a format it is a body with `rows`, which was read strictly before.
     """
     from pipelines.core.agent_definition import AgentDefinition
+    from pipelines.core.column_naming import AS_WRITTEN, Naming
     from pipelines.core.json_rows import split_rows
     from pipelines.core.seed_text import WrittenSeeds
     from pipelines.core.tasks_csv import MAX_ROWS, read_tasks
@@ -52,7 +55,14 @@ def upload_rows(data: bytes, *, format: str | None, definition: str | None) -> I
     tools = agent.tools if agent is not None else None
     ledger_schema = agent.ledger_schema if agent is not None else None
     asked: Any = format or "table"
-    read = read_tasks(source, format=asked, tools=tools, ledger_schema=ledger_schema, keep=WrittenSeeds)
+    read = read_tasks(
+        source,
+        format=asked,
+        tools=tools,
+        ledger_schema=ledger_schema,
+        keep=WrittenSeeds,
+        naming=Naming.from_json(naming) if naming is not None else AS_WRITTEN,
+    )
     del source, data
     until = time.process_time() + MOST_WARNING_S
     warnings = upload_warnings(
@@ -65,6 +75,30 @@ def upload_rows(data: bytes, *, format: str | None, definition: str | None) -> I
     assert isinstance(read.seeds, WrittenSeeds)
     yield from read.seeds.handed_over()
     yield dumps({"notes": read.notes, "warnings": warnings})
+
+
+def preview_rows(data: bytes, *, format: str, definition: str | None, naming: JsonObject) -> Iterator[bytes]:
+    """What a page shows of a file before anything is stored: see core.upload_preview."""
+    from pipelines.core.agent_definition import AgentDefinition
+    from pipelines.core.column_naming import Naming
+    from pipelines.core.seed_text import WrittenSeeds
+    from pipelines.core.upload_preview import preview_upload
+
+    stored = loads_own(definition) if definition is not None else None
+    agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
+    until = time.process_time() + MOST_WARNING_S
+    asked: Any = format
+    yield dumps(
+        preview_upload(
+            data,
+            format=asked,
+            naming=Naming.from_json(naming),
+            tools=agent.tools if agent is not None else None,
+            ledger_schema=agent.ledger_schema if agent is not None else None,
+            may_read=lambda: time.process_time() < until,
+            keep=WrittenSeeds,
+        )
+    )
 
 
 def canonical_hash(data: bytes) -> Iterator[bytes]:
@@ -118,6 +152,20 @@ def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
     yield from drawn(data, format)
 
 
+def heatmap_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+    """Some rows of a heatmap, as a page of the server shows them."""
+    from pipelines.core.evals.heatmap_page import heatmap_page
+
+    yield heatmap_page(data, first=first, show=show)
+
+
+def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> Iterator[bytes]:
+    """One cell of a matrix report."""
+    from pipelines.core.evals.heatmap_page import heatmap_cell
+
+    yield heatmap_cell(data, scenario_id=scenario_id, variation=variation)
+
+
 def compare_matrices(data: bytes) -> Iterator[bytes]:
     """What flipped between two matrices."""
     from pipelines.core.evals.draw import compared
@@ -166,6 +214,14 @@ def openapi_tools(data: bytes) -> Iterator[bytes]:
         gc.enable()
 
 
+def hidden_secrets(data: bytes, *, secrets: dict[str, str], is_json: bool) -> Iterator[bytes]:
+    """What code sends, without the values of its agent's secrets."""
+    from pipelines.core.redaction import Redaction
+
+    hidden = Redaction(secrets)
+    yield hidden.json_bytes(data) if is_json else hidden.bytes(data)
+
+
 def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterator[bytes]:
     """A cassette's lines, checked whole and masked, in slices of [key, occurrence, line]; then, last, how
     many calls and bytes they are."""
@@ -200,8 +256,9 @@ def batch_report(data: bytes, *, secrets: list[str], most_bytes: int) -> Iterato
 JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
-        *(read_json, upload_head, upload_rows, canonical_hash, agent_reply, entry_file),
-        *(matrix_report, heatmap, compare_matrices, report_flags, batch_report),
+        *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
+        hidden_secrets,
+        *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
     )
 }

@@ -1,7 +1,7 @@
 """A helper process: one job after the other from its socket, within limits it sets itself before the first.
 
-It has nothing of the server: no environment, no files but its socket, no secrets. Whatever a hostile text
-does to a parser, it does here.
+It has nothing of the server: no environment, no files but its socket, no secrets but those that it is given
+to hide in a text. Whatever a hostile text does to a parser, it does here.
 """
 
 import os

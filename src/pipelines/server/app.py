@@ -12,6 +12,7 @@ from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.live_tools import LiveCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_folders import CodeFolders
@@ -26,6 +27,7 @@ from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_code import CodeRunner
 from pipelines.engine.run_evals import progress_of_batch
 from pipelines.engine.score_matrix import MatrixReports
+from pipelines.engine.show_matrix import MatrixViews
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
@@ -47,6 +49,7 @@ from pipelines.server.api import (
     eval_scenarios,
     keys,
     runs,
+    sign_in_links,
     telemetry,
     tool_endpoints,
     whoami,
@@ -59,8 +62,10 @@ from pipelines.server.live_endpoints import endpoint_makers
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import CONTENT_TYPE, Metrics
 from pipelines.server.model_door import ModelDoor
+from pipelines.server.oidc import oidc_of
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.pages.app import build_pages, is_page
+from pipelines.server.pages.batch_fragment import LOOKED_EVERY_S, BatchFragment
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
 from pipelines.server.review_watch import ReviewWatch
@@ -161,7 +166,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
     models = ModelDoor(ModelClient(GuardedBackend(policy)))
-    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models))
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models, helpers))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     reports = MatrixReports(platform)
     runner = BatchRunner(
@@ -186,14 +191,19 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "agent_client": client,
             "live_hops": live_hops,
             "tokens": tokens_of(settings, database, secret_key, policy),
+            "oidc": oidc_of(settings, secret_key, policy),
             "runner": runner,
             "code_runner": code_runner,
             "metrics": Metrics(settings, platform, whole.proxy.tally, lag, whole.open_connections),
             "readiness": readiness,
             "review_watch": review_watch,
             "watches": BatchWatches(partial(read_batch, platform)),
+            "batch_page_watches": BatchWatches(
+                partial(batch_figures, platform), LOOKED_EVERY_S, BatchFragment(platform.now)
+            ),
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
             "matrix_reports": reports,
+            "matrix_views": MatrixViews(platform, reports),
         }
     finally:
         lag.close()
@@ -247,13 +257,14 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         openapi_url=None,  # FastAPI's own would be written anew for everybody who asks
     )
     api.state.public_url = settings.public_url.rstrip("/")
+    api.state.settings = settings
     api.state.upload_limit_mb = settings.upload_limit_mb
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
         *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
-        *(eval_drafts, telemetry, whoami),
+        *(eval_drafts, telemetry, whoami, sign_in_links),
     ):
         api.include_router(module.router)
 

@@ -12,6 +12,7 @@ UNHURRIED = 10  # batches of an org that are watched at this pace; of more, each
 TOLD_AT_ONCE = 10  # watchers in a turn of the loop: each takes a tenth of a millisecond to a whole one
 
 ReadBatch = Callable[[int, int], Awaitable[JsonObject]]
+WriteBatch = Callable[[JsonObject], Awaitable[str]]
 
 
 class _Seen(NamedTuple):
@@ -21,11 +22,15 @@ class _Seen(NamedTuple):
 
 
 class BatchWatches:
-    """Used on one event loop; `read_batch` gets an org and a batch."""
+    """Used on one event loop; `read_batch` gets an org and a batch. What was read is told as JSON, or as
+    `write` writes it, once for each change."""
 
-    def __init__(self, read_batch: ReadBatch, poll_s: float = POLL_S) -> None:
+    def __init__(
+        self, read_batch: ReadBatch, poll_s: float = POLL_S, write: WriteBatch | None = None
+    ) -> None:
         self._read_batch = read_batch
         self._poll_s = poll_s
+        self._write = write
         self._watches: dict[tuple[int, int], _Watch] = {}
         self._of_org: Counter[int] = Counter()
 
@@ -51,6 +56,7 @@ class BatchWatches:
         watch = self._watches[org_id, batch_id] = _Watch(
             lambda: self._read_batch(org_id, batch_id),
             lambda: self._poll_s * max(1.0, self._of_org[org_id] / UNHURRIED),
+            self._write,
         )
         self._of_org[org_id] += 1
         watch.task.add_done_callback(lambda _: self._forget(org_id, batch_id, watch))
@@ -67,8 +73,14 @@ class BatchWatches:
 class _Watch:
     """Of one batch, from its first watcher to its last."""
 
-    def __init__(self, read: Callable[[], Awaitable[JsonObject]], pause_s: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        read: Callable[[], Awaitable[JsonObject]],
+        pause_s: Callable[[], float],
+        write: WriteBatch | None,
+    ) -> None:
         self.watchers = 0
+        self._write = write
         self._read = read
         self._pause_s = pause_s
         self._seen = _Seen(0, b"", is_last=False)
@@ -95,14 +107,16 @@ class _Watch:
                 now = dumps(batch)
                 is_last = batch["status"] != "running"
                 if is_last or now != last:
-                    kind = b"end" if is_last else b"progress"
-                    event = b"event: " + kind + b"\ndata: " + now + b"\n\n"
+                    event = _event("end" if is_last else "progress", await self._written(batch, now))
                     self._seen, last = _Seen(self._seen.number + 1, event, is_last), now
                     await self._tell()
                 if not is_last:
                     await asyncio.sleep(self._pause_s())
         finally:
             asyncio.get_running_loop().call_soon(self._tell_all)  # once the task is done
+
+    async def _written(self, batch: JsonObject, as_json: bytes) -> bytes:
+        return as_json if self._write is None else (await self._write(batch)).encode()
 
     async def _tell(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -117,3 +131,9 @@ class _Watch:
         for told in waiting:
             if not told.done():
                 told.set_result(None)
+
+
+def _event(kind: str, data: bytes) -> bytes:
+    """A line of its own for each line of the data: an empty one would end the event."""
+    lines = b"".join(b"data: " + line + b"\n" for line in data.splitlines())
+    return b"event: " + kind.encode() + b"\n" + lines + b"\n"

@@ -49,13 +49,22 @@ class Housekeeping:
                 spans = await prune_spans(self._database, days=self._settings.telemetry_days)
                 if spans:
                     _log.info("pruned %d spans of telemetry", spans)
-                pruned = await prune(self._database, _directories(self._settings), _limits(self._settings))
-                for line in _lines(pruned):
+                for line in await prune_now(self._settings, self._database):
                     _log.info("pruned %s (%.1f MiB): %s", line.what, line.bytes / _MEBIBYTE, line.reason)
             except Exception:  # noqa: BLE001 - a full disk, a database that is away: no reason to stop for good
                 _log.warning("pruning failed; it is tried again in an hour", exc_info=True)
             await asyncio.sleep(EVERY_S)
             gc.collect()  # while it works, the server hardly ever looks at all there is
+
+
+async def prune_now(settings: Settings, database: Database) -> list[Line]:
+    """By the server itself, beside everything else."""
+    return _lines(await prune(database, _directories(settings), _limits(settings)))
+
+
+def would_prune(settings: Settings) -> list[Line]:
+    """Of what lies on this node's disk. Looks at files: for a thread."""
+    return _lines(Pruned(folders=prune_folders(_directories(settings), _limits(settings).rules(is_dry=True))))
 
 
 def prune_once(settings: Settings, *, is_dry: bool) -> list[Line]:

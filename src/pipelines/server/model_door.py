@@ -27,10 +27,9 @@ from pipelines.server.model_rules import (
     too_large_answer,
 )
 from pipelines.server.proxy import Receive, Scope, Send
-from pipelines.wire.names import MAX_BODY_BYTES
+from pipelines.wire.errors import BodyTooLarge
 
 log = logging.getLogger(__name__)
-SMALL_BYTES = 16 * 1024  # what is looked through for secrets without a thread of its own
 CUT_OFF = "the run ended, or its code hung up, before the answer was whole"
 _WORTH_A_RETRY = ("model_unreachable", "model_timeout")
 
@@ -143,6 +142,7 @@ class _Passing:
                 size += len(part)
                 if size > self._limits.answer_bytes:
                     raise too_large_answer(self._limits.answer_bytes)
+                await self._target.access.pace.let_by(len(part))
                 masked = self._mask.masked(part)
                 seen.take(masked)
                 if masked:
@@ -185,7 +185,7 @@ class _Passing:
 
 async def _body(access: ModelAccess, receive: Receive) -> bytes:
     """The whole of it, without the values of the agent's secrets: those leave the sandbox for nowhere."""
-    most, hidden = access.limits.request_bytes, access.redaction
+    most = access.limits.request_bytes
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -197,13 +197,12 @@ async def _body(access: ModelAccess, receive: Receive) -> bytes:
         if size > most:
             limit = f"{most / 1024 / 1024:g} MiB (PIPELINES_MODEL_REQUEST_MB)"
             raise GatewayRefusal(413, "model_request_too_large", f"The request is over {limit}.")
+        await access.pace.let_by(len(parts[-1]))
         more = message.get("more_body", False)
-    whole = b"".join(parts)
-    if not hidden:
-        return whole
-    if size <= SMALL_BYTES:
-        return hidden.json_bytes(whole)
-    return await asyncio.to_thread(hidden.json_bytes if size <= MAX_BODY_BYTES else hidden.bytes, whole)
+    try:
+        return await access.without_secrets(b"".join(parts))
+    except BodyTooLarge as error:
+        raise GatewayRefusal(413, "model_request_too_large", error.message) from None
 
 
 async def _refuse(send: Send, refusal: GatewayRefusal) -> None:

@@ -14,26 +14,28 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from pipelines.core.redaction import Redaction
+from pipelines.engine.hide_secrets import without_secrets
 from pipelines.engine.run_code import Visitor
+from pipelines.processes.pool import HelperProcesses
 from pipelines.server.errors import reply_to
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.model_door import ModelDoor
 from pipelines.server.open_connections import ConnectionLimits, OpenConnections
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.rate_window import Pace
-from pipelines.wire.errors import InvalidRunToken, NotFound, OdysseyError
+from pipelines.wire.errors import BodyTooLarge, InvalidRunToken, NotFound, OdysseyError
 from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, MODELS_BASE, PROXY_BASE
 
 IDLE_S = 3_600  # a connection lives as long as its run at most; until then the agent may think
-SMALL_BYTES = 16 * 1024  # what is looked through for secrets without a thread of its own
 _MODEL_PATHS = f"{MODELS_BASE}/".encode()
 _TOKEN_HEADERS = (b"authorization", HEADER_RUN_TOKEN.lower().encode())
 
 
 class RunDoor:
-    def __init__(self, proxy: Proxy, models: ModelDoor) -> None:
+    def __init__(self, proxy: Proxy, models: ModelDoor, helpers: HelperProcesses) -> None:
         self._proxy = proxy
         self._models = models
+        self._helpers = helpers
         self._state = ServerState()
         self._config = uvicorn.Config(
             _Nothing(),
@@ -50,7 +52,7 @@ class RunDoor:
 
     def __call__(self, visitor: Visitor) -> Callable[[socket.socket], Awaitable[None]]:
         """For the connections of one run; what they ask together is paced."""
-        one_run = _OneRun(self._proxy, self._models, visitor)
+        one_run = _OneRun(self._proxy, self._models, self._helpers, visitor)
         connections = self._proxy.pace()
 
         async def serve(connection: socket.socket) -> None:
@@ -88,9 +90,10 @@ class _Protocol(OneWriteProtocol):
 class _OneRun:
     """The proxy as one run may see it."""
 
-    def __init__(self, proxy: Proxy, models: ModelDoor, visitor: Visitor) -> None:
+    def __init__(self, proxy: Proxy, models: ModelDoor, helpers: HelperProcesses, visitor: Visitor) -> None:
         self._proxy = proxy
         self._models = models
+        self._helpers = helpers
         self._visitor = visitor
         self._requests = proxy.pace()
 
@@ -106,9 +109,32 @@ class _OneRun:
             await _refuse(send, InvalidRunToken())
         elif self._visitor.redaction:
             hidden = self._visitor.redaction
-            await self._proxy(_redacted(scope, hidden), _redacting(receive, hidden), send)
+            await self._proxy(_redacted(scope, hidden), self._redacting(receive), send)
         else:
             await self._proxy(scope, receive, send)
+
+    def _redacting(self, receive: Receive) -> Receive:
+        """The body in one piece, since a secret may lie across two. What is over the limit is refused."""
+        visitor = self._visitor
+
+        async def received() -> Any:
+            parts: list[bytes] = []
+            size = 0
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return message
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > MAX_BODY_BYTES:
+                    raise BodyTooLarge
+                if not message.get("more_body", False):
+                    body = await without_secrets(
+                        b"".join(parts), visitor.redaction, helpers=self._helpers, owner=visitor.org_id
+                    )
+                    return {"type": "http.request", "body": body, "more_body": False}
+
+        return received
 
     def _is_its_own(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Every token that is sent, not only the one that the proxy would choose."""
@@ -132,30 +158,6 @@ def _redacted(scope: Scope, hidden: Redaction) -> Scope:
         (name, value if name in _TOKEN_HEADERS else hidden.bytes(value)) for name, value in scope["headers"]
     ]
     return {**scope, "path": hidden.text(scope["path"]), "headers": headers}
-
-
-def _redacting(receive: Receive, hidden: Redaction) -> Receive:
-    """The body in one piece, since a secret may lie across two. What is over the limit is refused anyway."""
-
-    async def received() -> Any:
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                return message
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            more = message.get("more_body", False)
-            if not more or size > MAX_BODY_BYTES:
-                whole = b"".join(parts)
-                if size > SMALL_BYTES:
-                    body = await asyncio.to_thread(hidden.json_bytes, whole)
-                else:
-                    body = hidden.json_bytes(whole)
-                return {"type": "http.request", "body": body, "more_body": more}
-
-    return received
 
 
 async def _refuse(send: Send, error: OdysseyError) -> None:

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from pipelines.core.issuer_url import oidc_problems
+from pipelines.core.issuer_url import client_problems, oidc_problems
 from pipelines.core.model_upstreams import ModelUpstream
 from pipelines.core.problems import Problem, Refused
 from pipelines.outbound.address_guard import AddressPolicy
@@ -101,6 +101,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_OIDC_AUDIENCE", "oidc_audience", "", "whom its tokens must be meant for (aud)"),
     Setting("PIPELINES_OIDC_ROLE_CLAIM", "oidc_role_claim", "role", "the claim with the role"),
     Setting("PIPELINES_OIDC_ORG_CLAIM", "oidc_org_claim", "", "the claim with the org; empty: the only one"),
+    Setting("PIPELINES_OIDC_CLIENT_ID", "oidc_client_id", "", "lets people sign in to the pages with it"),
+    Setting("PIPELINES_OIDC_CLIENT_SECRET", "oidc_client_secret", "", "of that client, if it has one"),
     Setting("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 60, "how far clocks may differ for a token's times"),
     Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
     Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json: one object per line"),
@@ -146,6 +148,8 @@ class Settings:
     oidc_audience: str
     oidc_role_claim: str
     oidc_org_claim: str
+    oidc_client_id: str
+    oidc_client_secret: str
     token_skew_s: int
     log_level: str
     log_format: str
@@ -298,6 +302,7 @@ def _problems(values: Mapping[str, Any]) -> list[Problem]:
         found.append(problem)
     if values["oidc_issuer"]:
         found += oidc_problems(values["oidc_issuer"], values["oidc_audience"])
+    found += client_problems(values["oidc_issuer"], values["oidc_client_id"], values["oidc_client_secret"])
     if values["secret_key"]:
         try:
             decoded_key(values["secret_key"])

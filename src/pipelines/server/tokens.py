@@ -1,8 +1,10 @@
 """Whose a token is. Ours are signed with a key derived from the server's secret key; those of an OIDC issuer
 with keys that it publishes. Which of the two rules hold is decided by the token's `iss`."""
 
+import hmac
 import secrets
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from pipelines.core.identity import TokenBearer
@@ -13,6 +15,7 @@ from pipelines.core.tokens import (
     PUBLIC_KEY_ALGORITHMS,
     Key,
     LocalClaims,
+    TokenClaims,
     TokenRules,
     UnverifiedToken,
     local_rules,
@@ -28,7 +31,13 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.keys import Org, orgs_called, some_orgs
 from pipelines.storage.secret_box import derived_key, load_or_make_key
-from pipelines.wire.errors import TokenKeyUnknown, TokenOrgUnknown, TokenWrongIssuer
+from pipelines.wire.errors import (
+    InvalidToken,
+    TokenKeyUnknown,
+    TokenOrgUnknown,
+    TokenWrongAudience,
+    TokenWrongIssuer,
+)
 from pipelines.wire.names import API_V1, OTLP_TRACES, Role
 
 PURPOSE = "token HS256"
@@ -57,7 +66,25 @@ class Tokens:
         """Whoever holds this token; otherwise Unauthorized or Forbidden, of a kind that says why."""
         token = read_token(text)
         rules = self._rules_of(token)
+        return await self._holder(verified_claims(token, await self._keys_of(token, rules), rules), rules)
+
+    async def signed_in(self, id_token: str, *, client_id: str, nonce: str) -> TokenBearer:
+        """Whom the issuer has just signed in for us: by the same rules, but that such a token is meant for
+        the client, and for this one sign-in."""
+        token = read_token(id_token)
+        if self._issuer is None or token.issuer != self._rules.issuer:
+            raise TokenWrongIssuer
+        rules = replace(self._rules, audience=client_id)
         claims = verified_claims(token, await self._keys_of(token, rules), rules)
+        if claims.nonce is None or not hmac.compare_digest(claims.nonce.encode(), nonce.encode()):
+            raise InvalidToken(
+                "The token was not issued for this sign-in (its nonce is another). Start again."
+            )
+        if claims.authorized_party not in (None, client_id):
+            raise TokenWrongAudience("The token was issued to another client than PIPELINES_OIDC_CLIENT_ID.")
+        return await self._holder(claims, rules)
+
+    async def _holder(self, claims: TokenClaims, rules: TokenRules) -> TokenBearer:
         org = await self._database.read(lambda connection: _org(connection, claims.org, rules.org_claim))
         return TokenBearer(org_id=org.id, name=claims.subject, role=claims.role, issuer=rules.issuer)
 

@@ -67,6 +67,14 @@ def add_version(
     return int(version)
 
 
+def agent_names(connection: Connection, org_id: int, *, limit: int) -> dict[int, str]:
+    """Of an org's agents, the newest first; deleted ones too, since runs of theirs are still looked at."""
+    rows = connection.execute(
+        "SELECT id, name FROM agents WHERE org_id = ? ORDER BY id DESC LIMIT ?", (org_id, limit)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 def agent_by_id(
     connection: Connection, *, org_id: int, agent_id: int, version: int | None = None
 ) -> Agent | None:
@@ -79,6 +87,18 @@ def agent_by_id(
         (version, agent_id, org_id, version),
     ).fetchone()
     return _agent(row) if row else None
+
+
+def versions_of_agent(
+    connection: Connection, *, agent_id: int, limit: int, before: int | None = None
+) -> list[tuple[int, str]]:
+    """Each version's number and when it was made, newest first."""
+    rows = connection.execute(
+        "SELECT version, created_at FROM agent_versions WHERE agent_id = ? AND version < ?"
+        " ORDER BY version DESC LIMIT ?",
+        (agent_id, before if before is not None else 2**62, limit),
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def published_agents(connection: Connection, *, org_id: int, most: int) -> list[tuple[int, str]]:

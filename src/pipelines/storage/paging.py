@@ -1,5 +1,6 @@
 """Lists a page at a time, by the id of the last row seen: stable while rows are added."""
 
+import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pipelines.storage.connection import Connection, Row
@@ -51,3 +52,9 @@ def page_of(
     ).fetchall()
     more = len(rows) > limit
     return Page(rows[:limit], rows[limit - 1]["id"] if more else None)
+
+
+def holding(words: str) -> str:
+    """For LIKE on a lowered text: texts that hold these words. What means something in a pattern stands for
+    any character, since databases differ in how it is escaped."""
+    return "%" + re.sub(r"[%_\\]", "_", words.lower()) + "%"

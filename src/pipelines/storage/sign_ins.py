@@ -1,5 +1,7 @@
 """Who has signed in to the pages, and links that sign in once. Both are stored only as hashes."""
 
+from typing import NamedTuple
+
 from pipelines.core.identity import Identity, TokenBearer
 from pipelines.core.json_text import dumps, loads_own
 from pipelines.storage.connection import Connection
@@ -27,6 +29,18 @@ def signed_in(connection: Connection, token: str, now: str) -> Identity | None:
     if row["key_id"] is not None:
         return key_by_number(connection, row["key_id"])
     return _read(row["bearer"])
+
+
+class SignInTimes(NamedTuple):
+    created_at: str
+    expires_at: str
+
+
+def times_of_sign_in(connection: Connection, token: str) -> SignInTimes | None:
+    row = connection.execute(
+        "SELECT created_at, expires_at FROM sign_ins WHERE token_hash = ?", (hash_of(token),)
+    ).fetchone()
+    return SignInTimes(row["created_at"], row["expires_at"]) if row is not None else None
 
 
 def end_sign_in(connection: Connection, token: str) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.seed_head import HEAD_CHARACTERS, instruction_in
 from pipelines.storage.connection import Connection, Row, in_list
-from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.paging import Filter, Page, holding, page_of
 from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
 
 LONGEST_SHOWN = 500  # characters of a text in a list
@@ -44,8 +44,10 @@ def run_summaries(
     limit: int,
     before_id: int | None,
     needs_review: bool | None = None,
+    only: Sequence[int] | None = None,
 ) -> Page[JsonObject]:
-    """Newest first."""
+    """Newest first; with `only`, of those with these ids."""
+    chosen = () if only is None else (f"id IN ({', '.join(map(str, only)) or 'NULL'})",)
     reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
     rows = page_of(
         connection,
@@ -53,7 +55,7 @@ def run_summaries(
         filters=filters,
         limit=limit,
         before_id=before_id,
-        where=" AND ".join((IN_SIGHT, *reviewed)),
+        where=" AND ".join((IN_SIGHT, *reviewed, *chosen)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )
     asked = asked_of_tasks(connection, (row["task_id"] for row in rows.items))
@@ -100,10 +102,30 @@ def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int,
     return found
 
 
+def asked_of_runs(connection: Connection, *, org_id: int, run_ids: Iterable[int]) -> dict[int, AskedOfTask]:
+    """By run, of those that are there."""
+    ids = sorted(set(run_ids))
+    tasks: dict[int, int] = {}
+    for start in range(0, len(ids), _TASKS_AT_ONCE):
+        some = ids[start : start + _TASKS_AT_ONCE]
+        rows = connection.execute(
+            f"SELECT id, task_id FROM runs WHERE org_id = ? AND id IN {in_list(some)}", (org_id, *some)
+        )
+        tasks |= {row[0]: row[1] for row in rows}
+    asked = asked_of_tasks(connection, tasks.values())
+    return {run_id: asked[task_id] for run_id, task_id in tasks.items()}
+
+
 def agent_summaries(
-    connection: Connection, org_id: int, *, status: str | None, limit: int, before_id: int | None
+    connection: Connection,
+    org_id: int,
+    *,
+    status: str | None,
+    limit: int,
+    before_id: int | None,
+    words: str = "",
 ) -> Page[JsonObject]:
-    """Newest first."""
+    """Newest first; with `words`, those that have them in their name."""
     rows = page_of(
         connection,
         "(SELECT a.id, a.org_id, a.name, a.version, a.status,"
@@ -111,7 +133,11 @@ def agent_summaries(
         " CASE WHEN v.auth_header_value IS NULL THEN 0 ELSE 1 END AS has_auth_header_value, a.created_at,"
         " a.updated_at FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version"
         " WHERE a.deleted_at IS NULL) AS current",
-        filters=[Filter("org_id", org_id), Filter("status", status)],
+        filters=[
+            Filter("org_id", org_id),
+            Filter("status", status),
+            Filter("LOWER(name)", holding(words) if words else None, "LIKE"),
+        ],
         limit=limit,
         before_id=before_id,
     )

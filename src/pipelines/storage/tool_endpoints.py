@@ -6,7 +6,8 @@ not read it, `whole_config` does. A call needs only the endpoint and `found_tool
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple
 
 from pipelines.core.endpoint_drift import KnownTool
 from pipelines.core.json_text import JsonObject, dumps, loads_own
@@ -16,6 +17,8 @@ from pipelines.storage.connection import Connection, Row, in_list, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.texts import SLICE_ROWS, text_of
 
+MAX_PAGE_CHARACTERS = 4 * 1024 * 1024  # of the tools in a page
+_SIZE = "LENGTH(body) + COALESCE(LENGTH(found), 0)"
 _COUNTED = (
     "(SELECT e.*, (SELECT COUNT(*) FROM endpoint_tools t WHERE t.endpoint_id = e.endpoint_id) AS tools,"
     " (SELECT COUNT(*) FROM endpoint_tools t WHERE t.endpoint_id = e.endpoint_id AND t.drift IS NOT NULL)"
@@ -199,16 +202,20 @@ def tool_names(connection: Connection, endpoint_id: str) -> frozenset[str]:
 def tools_of_endpoint(
     connection: Connection, endpoint_id: str, *, is_drifted: bool = False, limit: int, after_id: int | None
 ) -> Page[KnownTool]:
-    """In the order in which they were found; with `is_drifted` only those that are otherwise by now."""
-    rows = page_of(
-        connection,
-        "endpoint_tools",
-        filters=[Filter("endpoint_id", endpoint_id)],
-        limit=limit,
-        before_id=after_id,
-        newest_first=False,
-        where="drift IS NOT NULL" if is_drifted else None,
+    """In the order in which they were found; with `is_drifted` only those that are otherwise by now. A page
+    ends early at MAX_PAGE_CHARACTERS."""
+    asked: dict[str, Any] = {
+        "filters": [Filter("endpoint_id", endpoint_id)],
+        "before_id": after_id,
+        "newest_first": False,
+        "where": "drift IS NOT NULL" if is_drifted else None,
+    }
+    sizes = page_of(connection, "endpoint_tools", limit=limit, columns=f"id, {_SIZE} AS size", **asked)
+    within = takewhile(
+        lambda size: size <= MAX_PAGE_CHARACTERS, accumulate(row["size"] for row in sizes.items)
     )
+    fitting = max(sum(1 for _ in within), 1)
+    rows = page_of(connection, "endpoint_tools", limit=fitting, **asked)
     return Page([_tool(row) for row in rows.items], rows.last_id)
 
 

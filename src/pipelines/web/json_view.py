@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, dumps
 
 OPEN_DEPTH = 2
 MOST_VALUES = 400  # of one view; the rest is in the download
@@ -15,6 +15,14 @@ FOLDED_CHARS = 400
 FOLDED_LINES = 6
 MOST_CHARS = 20_000  # of one text
 _SHORT_LINE = 72  # an array or object of plain values that fits is written in one line
+_LINE_CHARS = 90  # of a value that stands in a line of its own fields
+
+#: What would be invisible, or turn the text around it, is named instead. Joiners stay: scripts and emoji
+#: need them.
+_TURNING = (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_UNSEEN = (0x200B, 0x2028, 0x2029, 0x2060, 0xFEFF, *range(0x80, 0xA0))
+_NAMED = {code: chr(0x2400 + code) for code in range(0x20) if code not in (9, 10, 13)} | {0x7F: "␡"}
+_NAMED |= {code: f"⟨U+{code:04X}⟩" for code in (*_TURNING, *_UNSEEN)}
 
 
 class _Budget:
@@ -24,6 +32,26 @@ class _Budget:
     def take(self) -> bool:
         self.left -= 1
         return self.left >= 0
+
+
+def visible(text: str) -> str:
+    """Foreign text with what cannot be seen named: a mark that turns the direction of text could make one
+    tool look like another."""
+    return text if text.isascii() and text.isprintable() else text.translate(_NAMED)
+
+
+def json_line(value: Json) -> Markup:
+    """A short value in one line; a longer one folded, so that a list of fields stays a list."""
+    if isinstance(value, dict | list):
+        text = dumps(value).decode()
+        if len(text) > _LINE_CHARS:
+            return json_view(value, depth=0)
+        return Markup(f'<span class="json">{_safe(text)}</span>')
+    return Markup(f'<span class="json">{_leaf(value)}</span>')
+
+
+def _safe(text: str) -> str:
+    return str(escape(visible(text)))
 
 
 def json_view(value: Json, *, depth: int = OPEN_DEPTH) -> Markup:
@@ -36,11 +64,11 @@ def folded_text(text: str, *, css: str = "said") -> Markup:
     """Foreign text, never markup and never a link; past six lines it folds."""
     cut = text[:MOST_CHARS]
     left = len(text) - len(cut)
-    whole = str(escape(cut)) + (f'<span class="soft"> … {left:,} characters more</span>' if left else "")
+    whole = _safe(cut) + (f'<span class="soft"> … {left:,} characters more</span>' if left else "")
     lines = cut.splitlines()
     if len(cut) <= FOLDED_CHARS and len(lines) <= FOLDED_LINES:
         return Markup(f'<div class="{css}">{whole}</div>')
-    start = escape("\n".join(lines[:2])[:160].rstrip())
+    start = _safe("\n".join(lines[:2])[:160].rstrip())
     return Markup(
         f'<details class="fold"><summary><span class="{css}">{start}</span> <span class="rest">'
         f'… show all {len(text):,} characters</span></summary><div class="{css}">{whole}</div></details>'
@@ -92,7 +120,7 @@ def _many(
 
 
 def _named(key: str | int) -> str:
-    return f'<span class="k">{escape(str(key)[:200])}:</span> '
+    return f'<span class="k">{_safe(str(key)[:200])}:</span> '
 
 
 def _placed(key: str | int) -> str:
@@ -103,7 +131,7 @@ def _leaf(value: Json) -> str:
     if isinstance(value, str):
         if len(value) > FOLDED_CHARS or value.count("\n") >= FOLDED_LINES:
             return str(folded_text(value, css="s"))
-        return f'<span class="s">"{escape(value)}"</span>'
+        return f'<span class="s">"{_safe(value)}"</span>'
     if value is None or isinstance(value, bool):
         return f'<span class="c">{ {None: "null", True: "true", False: "false"}[value] }</span>'
     return f'<span class="n">{value}</span>'

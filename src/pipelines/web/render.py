@@ -23,6 +23,7 @@ def environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from pipelines.web import charts, json_view
+    from pipelines.web.pretty_json import pretty_json
 
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -37,5 +38,8 @@ def environment() -> "Environment":
         name: getattr(words, name)
         for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost")
     }
+    made.filters |= {"json_line": words.json_line}
     made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
+    made.filters |= {"json_line": json_view.json_line, "visible": json_view.visible}
+    made.filters |= {"pretty": pretty_json}
     return made

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from pipelines.core.json_text import Json, dumps
+
 MISSING = "–"
 
 
@@ -67,3 +69,9 @@ def cost(dollars: float | None) -> str:
     if dollars is None:
         return MISSING
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:,.2f}"
+
+
+def json_line(value: Json, most: int = 200) -> str:
+    """A value as JSON in one line; of a long one the beginning."""
+    text = dumps(value).decode()
+    return text if len(text) <= most else f"{text[:most]}…"

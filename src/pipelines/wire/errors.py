@@ -225,6 +225,12 @@ class TokenClaimMissing(InvalidToken):
     code = "token_claim_missing"
 
 
+class SignInRefused(Unauthorized):
+    """The issuer did not sign you in."""
+
+    code = "sign_in_refused"
+
+
 class Forbidden(OdysseyError):
     """This key's role does not allow it."""
 

@@ -3,11 +3,15 @@
 from hostile import (
     batches,
     behaviours,
+    cassettes,
     code,
+    documents,
+    endpoints,
     evals,
     floods,
     large,
     mcp,
+    models,
     pages,
     plans,
     responses,
@@ -19,18 +23,7 @@ from hostile.kind import KINDS as DECLARED
 from hostile.kind import Kind
 
 MODULES = (
-    schemas,
-    responses,
-    batches,
-    plans,
-    uploads,
-    large,
-    code,
-    behaviours,
-    floods,
-    wire,
-    evals,
-    mcp,
-    pages,
+    *(schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp),
+    *(documents, endpoints, cassettes, models, pages),
 )
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))

@@ -42,7 +42,8 @@ class _Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
+        if tag != "wbr":  # where a name may be broken says nothing of what it is
+            self.elements.append((tag, dict(attrs)))
         self._in_style = tag == "style"
 
     def handle_endtag(self, tag: str) -> None:

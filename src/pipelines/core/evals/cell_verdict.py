@@ -100,7 +100,7 @@ def _more_runs(cell: Cell, settings: CellSettings, family: int) -> int | None:
 
 def _runs_for_p(cell: Cell, settings: CellSettings, family: int) -> float:
     wanted = settings.q / max(family, 1)
-    runs = float(_least_runs(wanted))
+    runs = float(least_runs(wanted))
     if cell.p is None or cell.runs < 2 or cell.p >= 0.5:
         return runs
     return max(runs, cell.runs * (_normal_quantile(1 - wanted) / _normal_quantile(1 - cell.p)) ** 2)
@@ -112,7 +112,7 @@ def _normal_quantile(share: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _least_runs(wanted: float) -> int:
+def least_runs(wanted: float) -> int:
     """How many runs can have such a p at all, with twice as many baselines."""
     runs = 2
     while 1 / comb(3 * runs, runs) > wanted:

@@ -4,10 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pipelines.core.evals.heatmap import (
-    MARKS,
-    MEANINGS,
     MOST_DETAILED,
-    HeatCell,
     HeatColumn,
     Heatmap,
     HeatRow,
@@ -22,6 +19,7 @@ from pipelines.core.evals.heatmap_details import (
     text_panel,
 )
 from pipelines.core.evals.heatmap_style import POLICY, STYLE
+from pipelines.core.evals.heatmap_table import legend, table_head, table_row
 from pipelines.core.evals.markup import escaped, value_text
 
 MOST_TEXT = 2_000_000  # characters of injected texts in the file
@@ -36,10 +34,11 @@ def html_parts(heatmap: Heatmap, texts: Texts | None = None) -> Iterator[str]:
     kept = _kept_texts(heatmap, texts)
     yield _head(heatmap)
     yield _about(heatmap)
-    yield f"{_table_head(heatmap)}<tbody>"
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="Heatmap">{table_head(heatmap)}<tbody>'
+    links = _Panels(heatmap)
     for number, row in enumerate(heatmap.rows):
-        yield _row(heatmap, number, row)
-    yield f"</tbody></table></div>{_legend(heatmap)}"
+        yield table_row(number, row, heatmap.columns, links)
+    yield f"</tbody></table></div>{legend(heatmap)}"
     yield _variations(heatmap)
     yield _texts_index(heatmap, kept)
     yield _settings(heatmap)
@@ -51,6 +50,24 @@ def html_parts(heatmap: Heatmap, texts: Texts | None = None) -> Iterator[str]:
     for name, text in kept.values():
         yield text_panel(name, text)
     yield "</html>\n"
+
+
+class _Panels:
+    """Links of the table that lead to panels of the same file."""
+
+    has_tips = False
+
+    def __init__(self, heatmap: Heatmap) -> None:
+        self._heatmap = heatmap
+
+    def row(self, row: HeatRow) -> str | None:
+        return None
+
+    def baseline(self, number: int, row: HeatRow) -> str:
+        return f"#b-{number}"
+
+    def cell(self, number: int, at: int, row: HeatRow, column: HeatColumn) -> str | None:
+        return f"#c-{number}-{at}" if self._heatmap.tells_of(number, at) else None
 
 
 def _head(heatmap: Heatmap) -> str:
@@ -103,60 +120,6 @@ def _times(report: Any) -> str:
 
 def _notice(text: str) -> str:
     return f'<p class="notice">{text}</p>'
-
-
-def _table_head(heatmap: Heatmap) -> str:
-    columns = "".join(
-        f'<th scope="col"><bdi>{escaped(column.name)}</bdi>{" (placebo)" if column.is_placebo else ""}'
-        for column in heatmap.columns
-    )
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Heatmap"><table class="map">'
-        f'<caption class="sr">{escaped(heatmap.described)}</caption>'
-        '<thead><tr><th scope="col">scenario<th scope="col">risk<th scope="col">baseline<br>matched'
-        f"{columns}</thead>"
-    )
-
-
-def _row(heatmap: Heatmap, number: int, row: HeatRow) -> str:
-    kinds = ["has-flagged"] if any(cell.is_flagged for cell in row.cells) else []
-    kinds += ["has-moved"] if any(cell.band in ("amber", "red") for cell in row.cells) else []
-    risk = escaped(row.risk_level)
-    matched = row.baseline
-    baseline = (
-        f"<b>{matched}</b>{percent_text(matched.k / matched.n)}" if matched is not None else "<b>–</b>no runs"
-    )
-    cells = "".join(
-        _cell(number, at, cell, heatmap.tells_of(number, at)) for at, cell in enumerate(row.cells)
-    )
-    return (
-        f'<tr class="{" ".join(kinds)}" id="row-{number}">'
-        f'<th scope="row"><bdi class="name">{escaped(row.name)}</bdi>'
-        f'<td class="risk risk-{risk}">{risk}<td class="none"><a href="#b-{number}">{baseline}</a>{cells}'
-    )
-
-
-def _cell(row: int, column: int, cell: HeatCell, has_panel: bool) -> str:
-    kinds = [cell.band or "none", cell.verdict] + (["flagged"] if cell.is_flagged else [])
-    said = cell.verdict + (", flagged" if cell.is_flagged else "")
-    match = str(cell.match) if cell.match is not None else "no runs"
-    shown = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{match}<span class='sr'> {escaped(said)}</span>"
-    link = f' href="#c-{row}-{column}"' if has_panel else ""
-    return f'<td class="{escaped(" ".join(kinds))}"><a id="at-{row}-{column}"{link}>{shown}</a>'
-
-
-def _legend(heatmap: Heatmap) -> str:
-    low, high = heatmap.bands
-    edges = {"green": f"0 to {low:g}", "amber": f"{low:g} to {high:g}", "red": f"{high:g} to 1"}
-    parts = [
-        f'<li><i class="{band}"></i>{edge}: {MEANINGS[band].rstrip(".")}' for band, edge in edges.items()
-    ]
-    parts += [f'<li><i class="none {mark}"></i>{mark}: {meaning}' for mark, meaning in MARKS.items()]
-    limits = ", ".join(f"{risk} {limit:g}" for risk, limit in heatmap.thresholds.items())
-    return (
-        f'<ul class="legend" aria-label="Legend">{"".join(parts)}'
-        f"<li>a shift strictly above its risk's threshold is flagged: {escaped(limits)}</ul>"
-    )
 
 
 def _variations(heatmap: Heatmap) -> str:

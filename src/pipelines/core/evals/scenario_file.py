@@ -70,6 +70,18 @@ def read_scenario_file(
     return replace(file, ids=ids if any(ids) else ())
 
 
+def read_scenario_text(text: str, *, places_of_json: bool) -> YamlText:
+    """The value of a text, not checked yet. JSON has lines too where it reads as YAML and is not too long."""
+    read = _value_of(text, None)
+    if read.places or not places_of_json:
+        return read
+    try:
+        as_yaml = read_yaml(text, what="scenario", most_bytes=LARGEST_YAML)
+    except Refused:  # tabs, say
+        return read
+    return replace(read, places=as_yaml.places)
+
+
 def _entries_of(body: Json) -> list[tuple[str, Json]]:
     """The scenarios of a file, each with its place."""
     if isinstance(body, dict) and "scenarios" not in body:

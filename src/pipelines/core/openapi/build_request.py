@@ -31,6 +31,7 @@ _LITERAL_SAFE = "!$&'()*+,;=:@~%-._"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _STEPS = re.compile(r"[/\\]")
 _MOST_DECODED = 8  # times a server behind servers may decode a path
+LONGEST_TARGET = 64 * 1024  # characters of path and query, or of all headers; no common server reads more
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,14 +53,21 @@ def built_request(operation: Operation, arguments: JsonObject) -> OpenapiRequest
     target = _path(operation.path, by_place["path"])
     if query := _query(operation, by_place["query"]):
         target += "?" + "&".join(f"{name}={value}" for name, value in query)
+    _check_length(len(target), "path and query")
     headers = {"Accept": operation.accept} | _headers(by_place["header"])
     if cookies := _cookies(by_place["cookie"]):
         headers["Cookie"] = checked_header("; ".join(f"{name}={value}" for name, value in cookies), "cookies")
+    _check_length(sum(len(value) for value in headers.values()), "headers")
     written = None if operation.body is None else _body(operation, operation.body, given)
     if written is not None:
         headers["Content-Type"] = checked_header(written.content_type, "the media type")
     body = None if written is None else written.body
     return OpenapiRequest(method=operation.method, target=target, headers=headers, body=body)
+
+
+def _check_length(characters: int, what: str) -> None:
+    if characters > LONGEST_TARGET:
+        raise CannotBuild(f"its {what} would have {characters:,} characters; the most is {LONGEST_TARGET:,}")
 
 
 def _is_left_out(name: str, value: Json, operation: Operation) -> bool:
@@ -101,6 +109,7 @@ def _segment(segment: str, texts: dict[str, str]) -> str:
         if name not in texts:
             raise CannotBuild(f"`{name}` is part of the path and must be given")
     whole = "".join(texts[part] if at % 2 else literal(part) for at, part in enumerate(parts))
+    _check_length(len(whole), "path")
     _check_segment(whole, parts[1::2])
     return whole
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 LONGEST_NAME = 128
+LONGEST_SHOWN = 300  # characters of a path
 MOST_TOLD = 10  # of each kind of name that is not the operation's own
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -20,7 +21,8 @@ class OperationKey(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return f"{self.method.upper()} {self.path}"
+        """For notes."""
+        return f"{self.method.upper()} {self.path[:LONGEST_SHOWN]}"
 
     @property
     def by_place(self) -> str:

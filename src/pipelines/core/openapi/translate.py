@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipelines.core.json_schema import schema_problems
 from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.live_tools import Discovery, FoundTool
+from pipelines.core.live_tools import MOST_TOOL_BYTES, Discovery, FoundTool
 from pipelines.core.openapi.bodies import BASE64, DeclaredBody, declared_body
 from pipelines.core.openapi.document import Document, Untranslatable, place_of, read_document
 from pipelines.core.openapi.operation import BODY_ARGUMENT, Body, Operation, Parameter
@@ -19,6 +19,8 @@ from pipelines.core.problems import Problem, Refused
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 MOST_OPERATIONS = 5_000  # GitHub has 1,223
 LONGEST_DESCRIPTION = 4_000  # characters; models are sent it with every request
+LONGEST_PATH = 8_000  # characters; common servers read no longer line
+MOST_NOTES, LONGEST_NOTE = 1_000, 1_000
 
 
 def translated(text: bytes) -> Discovery:
@@ -48,7 +50,9 @@ class _Translation:
         self._checked: dict[bytes, JsonObject] = {}  # outputs, by what they are before their definitions
 
     def _note(self, said: str) -> None:
-        self._notes[f"{self._about}: {said}" if self._about else said] = None
+        note = f"{self._about}: {said}" if self._about else said
+        if len(self._notes) < MOST_NOTES:
+            self._notes[note if len(note) <= LONGEST_NOTE else f"{note[: LONGEST_NOTE - 1]}…"] = None
 
     def discovery(self) -> Discovery:
         keys = list(self._keys())
@@ -140,6 +144,7 @@ class _Translation:
         schema |= {"required": required} if required else {}
         schema |= {} if takes_more else {"additionalProperties": False}
         whole = self._inputs.with_definitions(schema)
+        _check_size(whole, "its input schema")
         if problems := schema_problems(whole, "", "its input schema"):
             raise Untranslatable(problems[0].said())
         return whole
@@ -165,6 +170,7 @@ class _Translation:
         whole = self._checked.get(key)
         if whole is None:
             whole = self._outputs.with_definitions(schema)
+            _check_size(whole, "its output schema")
             if problems := schema_problems(whole, "", "its output schema"):
                 raise Untranslatable(problems[0].said())
             self._checked[key] = whole
@@ -183,7 +189,18 @@ class _Translation:
                     break
 
 
+def _check_size(schema: JsonObject, what: str) -> None:
+    """Before it is checked otherwise: that takes far longer."""
+    size = len(dumps(schema))
+    if size > MOST_TOOL_BYTES:
+        raise Untranslatable(
+            f"{what} takes {size:,} bytes with what it refers to; the most is {MOST_TOOL_BYTES:,}"
+        )
+
+
 def _check_path(path: str) -> None:
+    if len(path) > LONGEST_PATH:
+        raise Untranslatable(f"its path has {len(path):,} characters; the most is {LONGEST_PATH:,}")
     if not path.startswith("/"):
         raise Untranslatable("its path does not begin with `/`")
     if set(path) & set("?\\") or not path.isprintable():

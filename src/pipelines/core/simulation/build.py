@@ -82,6 +82,14 @@ class PlannedSimulator:
         """Sentences that are enforced and yet change nothing in the seeded world, or let nothing through."""
         return self._tried.without_effect
 
+    @property
+    def enforced(self) -> tuple[Rule, ...]:
+        """Rules of the behaviour text that have a place in the plan of some tool."""
+        rules = self._tried.behavior.rules
+        return tuple(
+            rule for rule in rules if any(rule not in self.plan_of(name).unwoven for name in rule.tools)
+        )
+
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)
         if found.plan is None:

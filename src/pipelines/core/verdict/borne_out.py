@@ -78,6 +78,20 @@ _NOTHING_LEFT = re.compile(
     r"\b(?:nothing|no|zero|none)\b.*\b(?:left|owed?|due|pay|payable|outstanding|remain(?:s|ing)?)\b"
     r"|\bowe\s+(?:us\s+)?nothing\b"
 )
+# Nothing was done to it, and the ledger knows: `left as it was`, `unchanged`, `I haven't touched it`.
+_UNCHANGED = re.compile(
+    r"\b(?:unchanged|untouched|unaffected)\b|\b(?:as\s+(?:it|they)\s+(?:was|were|is|are)|exactly\s+as\s+before)\b"
+    r"|\b(?:left|leave|leaving|kept)\s+(?:\S+\s+){1,4}?(?:alone|as\s+is)\b"
+    r"|(?:\bnot|n't)\s+(?:been\s+)?(?:changed|touched|altered|modified)\b"
+)
+_OF_LEAVING = frozenset(
+    stem(word)
+    for word in word_set(
+        "unchanged untouched unaffected left leave leaving kept alone changed touched altered modified"
+    )
+)
+# What comes next is told: `Here's the breakdown for INV-71:`.
+_INTRODUCES = re.compile(r"^(?:so\s+|and\s+)?here(?:'s|\s+is|\s+are)\s+[^:]*:$")
 _OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
 # What one says of a thing that will not be done. `is not attended` says how it is, and is looked up.
 _DECLINED = re.compile(
@@ -114,7 +128,7 @@ def explains(said: Said, facts: Facts) -> bool:
 def is_excused(clause: str) -> bool:
     """Offers, wishes, sympathy and advice state nothing about the backend; with a number, day or deed in them
     they may."""
-    if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING)):
+    if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING, _INTRODUCES)):
         return True
     is_plain = MARK not in clause and not _verbs(clause) and AHEAD.search(clause) is None
     return is_plain and any(pattern.search(clause) for pattern in (_SYMPATHY, _ADVICE))
@@ -142,6 +156,9 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     if any(stem(word) in words for word in _VAGUE):
         return False
     has_value = bool(said.numbers or said.days or said.times)
+    if _UNCHANGED.search(clause) and not has_value:
+        is_so = not NEGATED.search(_UNCHANGED.sub(" ", clause))
+        return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
         words = {word for word in words if not any(map(known.is_empty, related(word)))}
@@ -190,18 +207,27 @@ def _is_quoted(words: set[str], facts: Facts) -> bool:
     return any(all(not stems.isdisjoint(related(word)) for word in words) for stems in said)
 
 
+def _is_unchanged(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
+    """What is named was not touched; where nothing is named, nothing was."""
+    named = named_in(said.raw, facts)
+    return not (named & facts.touched if named else facts.touched) and all(map(known.knows, words))
+
+
 def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
     clause = said.text
     if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
         return all(map(known.knows, words - _OWED))
+    has_value = any(one.unit or one.currency or one.values != {Decimal(1)} for one in said.numbers)
     if not words:
-        return not (said.numbers or said.days or said.times)
+        return not (has_value or said.days or said.times)
     named = named_in(said.raw, facts)
     is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
     if is_untouched and denied and all(map(known.knows, words - denied)):
         return True
+    if denied and denied <= facts.refused_verbs and not named and all(map(known.knows, words - denied)):
+        return True  # `I could not add that one`: a call for one was refused
     if not is_untouched and denied and _PERFECT.search(clause):
         return False  # what was done is not undone by a rule
     return _is_quoted(words, facts)

@@ -249,6 +249,14 @@ class Facts:
         return frozenset(other for word in found for other in related(word))
 
     @cached_property
+    def refused_verbs(self) -> frozenset[str]:
+        """Stems for what was tried and refused."""
+        refused = {row.tool for row in self._evidence.calls if not row.succeeded}
+        tools = [tool for tool in writing_tools(self._evidence.tools) if tool.tool in refused]
+        own = {stem(form) for tool in tools for form in tool.past | tool.doing}
+        return frozenset(other for word in own for other in related(word))
+
+    @cached_property
     def tool_nouns(self) -> frozenset[str]:
         """Stems of what the declared tools are about, which are no verbs of theirs."""
         tools = writing_tools(self._evidence.tools)

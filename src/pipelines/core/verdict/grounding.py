@@ -17,6 +17,7 @@ from pipelines.core.verdict.looked_up import LeftOver, strange_mentions, strange
 from pipelines.core.verdict.placed import misplaced, unfitting
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
 from pipelines.core.verdict.speech import LONGEST_SENTENCE, sentences
+from pipelines.core.verdict.sums import Sums, numbers_in
 from pipelines.core.verdict.things import Things
 
 MOST_LEFT_OVER = 5
@@ -38,7 +39,9 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
             focus = named[sentence] or focus
             if (sentence, focus) not in found:
                 found[sentence, focus] = tuple(_of_sentence(sentence, focus, things, verified))
-    return list(dict.fromkeys(one for ones in found.values() for one in ones))
+    sums = Sums(evidence.responses, facts.everything.numbers)
+    every = dict.fromkeys(one for ones in found.values() for one in ones)
+    return [one for one in every if not sums.show(one.phrase, one.sentence)]
 
 
 def _of_sentence(
@@ -78,8 +81,16 @@ def _of_sentence(
 def _misplaced(said: Said, focus: frozenset[str], things: Things) -> list[LeftOver]:
     """What is told, but not of this record or not of this field."""
     found = misplaced(said, focus, things)
+    given = things.facts.amounts_given
     left = [
-        LeftOver(one.written, said.sentence, one.instead, one.is_false and said.is_stated) for one in found
+        LeftOver(
+            one.written,
+            said.sentence,
+            one.instead,
+            # What a call was given may be told by any word for it: "charged now", of a record with `paid`.
+            one.is_false and said.is_stated and not given & {*numbers_in(one.written)},
+        )
+        for one in found
     ]
     bound = things.named(named_in(said.raw, things.facts) or focus)
     states = [*strange_states(said, bound, things), *strange_for_all(said, things)]

@@ -6,6 +6,7 @@ A number, day or id that nobody told the agent and that follows from nothing is 
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import combinations
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Day
@@ -58,16 +59,18 @@ def strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOve
         is_known = known.has_day(day.days) or asked.has_day(day.days)
         if not is_known and not _is_today(sentence, day, facts):
             is_false = not everything.has_day(day.days) and not facts.asked.has_day(day.days)
+            written = sentence[day.start : day.end]
             instead = "another day" if known.days else ""
-            yield _strange(said, sentence[day.start : day.end], instead, is_false and bool(known.days))
+            yield _strange(said, written, instead, is_false and bool(known.days) and _is_written_out(written))
     for time in said.times:
         if not time.minutes & (known.times | asked.times):
             is_false = not time.minutes & (everything.times | facts.asked.times) and bool(known.times)
             yield _strange(said, sentence[time.start : time.end], "another time", is_false)
+    shown = shown_sums(sentence, known, facts)
     counts = {Decimal(len(named_in(sentence, facts))), Decimal(len(facts.asked_for))}
     for number in said.numbers:
         written = sentence[number.start : number.end]
-        if _is_day_of_month(written, known):
+        if _is_day_of_month(written, known) or number.start in shown:
             continue
         is_named = number.currency is None and (
             bare(written) in facts.subjects or _is_part_of_a_name(sentence, number, facts)
@@ -78,11 +81,41 @@ def strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOve
             yield from _strange_number(said, number, known, facts)
 
 
+def shown_sums(sentence: str, known: Known, facts: Facts) -> frozenset[int]:
+    """Where numbers stand that take part in a sum which the sentence shows and which is right: `6 × 8.00 =
+    48.00`. What it starts from must have been told; or asked, as long as nothing was changed by it."""
+    if _SHOWS.search(sentence) is None:
+        return frozenset()
+    told = known.numbers | (facts.asked.numbers if not facts.touched else set())
+    every = [one for one in mentions(sentence).numbers if len(one.values) == 1][:MOST_SHOWN]
+    numbers = [(one.start, next(iter(one.values))) for one in every]
+    right: set[int] = {start for start, value in numbers if value in told}
+    found: set[int] = set()
+    for _ in range(2):  # a result may be a part of the next sum
+        parts = [(start, value) for start, value in numbers if start in right]
+        for (one, a), (other, b) in combinations(parts, 2):
+            results = {a + b, abs(a - b), a * b} - {a, b}
+            for start, value in numbers:
+                if start not in (one, other) and value in results and start not in right:
+                    found |= {one, other, start}
+                    right.add(start)
+    return frozenset(found)
+
+
+MOST_SHOWN = 12
+_SHOWS = re.compile(r"[×*+=−]|\d\s[-x]\s\d|\b(?:times|plus|minus|comes\s+to|makes|adds?\s+up|per)\b")
+
+
 def _is_today(sentence: str, day: Dated, facts: Facts) -> bool:
     """`today, 1 May 2026` on that day of the run's world."""
     today = facts.day_of_run()
     is_so_called = _CALLED_TODAY.search(sentence[: day.start]) or _TODAY_FOLLOWS.match(sentence, day.end)
     return bool(today and is_so_called and any(each.agrees_with(today) for each in day.days))
+
+
+def _is_written_out(day: str) -> bool:
+    """`the end of June` follows from other days in ways that nobody can list: it is strange, never false."""
+    return any(map(str.isdigit, day))
 
 
 def _is_day_of_month(written: str, known: Known) -> bool:
@@ -126,7 +159,10 @@ def _strange_number(said: Said, number: Quantity, known: Known, facts: Facts) ->
     is_sum = _TOTALLED.search(said.text) is not None and is_known
     if told and not number.values & now and not is_sum and (not is_known or number.unit not in COMPARED):
         shown = listing([format(value, "f") for value in sorted(now)])
-        yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", True)
+        # What a sum starts from ("six months at 8.00") and what is compared ("two extra days") is no field's.
+        is_reckoned = _SHOWS.search(said.sentence) is not None and facts.asked.has_number(number)
+        is_false = number.unit not in COMPARED and not is_reckoned
+        yield _strange(said, f"{written} {number.unit}", f"{number.unit}: {shown}", is_false)
     elif is_known and (_is_bare_zero(said, number, known) or _is_no_total(said, number, known)):
         yield _strange(said, written, "", False)
     elif not is_known or not _fits_its_field(said, number, known, facts):

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import word_set
+from pipelines.core.verdict.tables import told_in_words
 
 #: Each search holds the interpreter for as long as its text is. What is longer is left over, unread.
 LONGEST_SENTENCE = 1_500
@@ -65,7 +66,7 @@ _STOP = word_set(
 
 def plain(text: str) -> str:
     """Straight quotes, no markup, at most LONGEST_READ characters."""
-    return _MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES))
+    return told_in_words(_MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES)))
 
 
 @lru_cache(maxsize=64)  # several checks read the turns of one run after another

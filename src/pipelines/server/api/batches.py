@@ -155,8 +155,14 @@ async def export_batch(
     batch_id: Id, platform: Ours, key: Viewer, format: Annotated[Literal["csv", "json"], Query()] = "json"
 ) -> Response:
     """Every run with its verdict, in the order of their ids."""
-    await open_batch.find_batch(platform, key.org_id, batch_id)
-    pages = _pages(platform, [Filter("org_id", key.org_id), Filter("batch_id", batch_id)])
+    return await exported_batch(platform, key.org_id, batch_id, format)
+
+
+async def exported_batch(
+    platform: Platform, org_id: int, batch_id: int, format: Literal["csv", "json"]
+) -> StreamingResponse:
+    await open_batch.find_batch(platform, org_id, batch_id)
+    pages = _pages(platform, [Filter("org_id", org_id), Filter("batch_id", batch_id)])
     if format == "json":
         return StreamingResponse(_as_json(pages), media_type="application/json")
     name = f'attachment; filename="batch-{batch_id}.csv"'

@@ -46,14 +46,7 @@ async def list_cassettes(platform: Ours, key: Viewer, limit: Limit = 50, cursor:
 @router.get("/{name}", responses=schemas.CASSETTE_LINES)
 async def export_cassette(name: Name, platform: Ours, key: Viewer) -> Response:
     """Its calls as JSON lines, in the order in which they were recorded; secrets were masked before."""
-    cassette = await manage_cassettes.find_cassette(platform, key.org_id, name)
-    lines = _lines(platform, cassette)
-    first = await anext(lines, b"")  # what is wrong at once has an answer of its own
-    return StreamingResponse(
-        _all(first, lines),
-        media_type=LINES,
-        headers={"content-disposition": f'attachment; filename="{cassette.name}.jsonl"'},
-    )
+    return await as_download(platform, await manage_cassettes.find_cassette(platform, key.org_id, name))
 
 
 @router.put("/{name}", openapi_extra=schemas.TAKES_CASSETTE)
@@ -92,6 +85,17 @@ async def verify_cassette(name: Name, request: Request, platform: Ours, key: Con
     body = {} if is_empty else await read_json_object(request)
     live_hops: LiveHops = request.app.state.live_hops
     return answer(await verified(platform, live_hops.ask, key.org_id, name, body))
+
+
+async def as_download(platform: Platform, cassette: Cassette) -> Response:
+    """Its calls, some at a time."""
+    lines = _lines(platform, cassette)
+    first = await anext(lines, b"")  # what is wrong at once has an answer of its own
+    return StreamingResponse(
+        _all(first, lines),
+        media_type=LINES,
+        headers={"content-disposition": f'attachment; filename="{cassette.name}.jsonl"'},
+    )
 
 
 async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -105,15 +105,19 @@ async def list_endpoint_tools(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """The tools as they were accepted, in the order found, each with what it has become since."""
+    """The tools as they were accepted, in the order found, each with what it has become since.
+
+    A page of large ones may have fewer of them than `limit`.
+    """
     after_id = id_cursor(cursor)
     await manage_endpoints.find_endpoint(platform, key.org_id, endpoint_id)
-    page = await platform.database.read(
-        lambda connection: tools_of_endpoint(
-            connection, endpoint_id, is_drifted=drifted, limit=limit, after_id=after_id
+    # Written where it is read, off the loop: schemas are large, and each has its fingerprint taken.
+    return await platform.database.read(
+        lambda connection: answer_page(
+            tools_of_endpoint(connection, endpoint_id, is_drifted=drifted, limit=limit, after_id=after_id),
+            lambda tool: tool.as_json(),
         )
     )
-    return answer_page(page, lambda tool: tool.as_json())
 
 
 @router.post("/{endpoint_id}/call", openapi_extra=json_body(schemas.ENDPOINT_CALL))

@@ -52,6 +52,10 @@ SCHEMAS: Schemas = {
             "issuer": told(or_null(TEXT), "of a token"),
         },
     ),
+    "SignInLink": record(
+        "Signs a browser in.",
+        {"path": told(TEXT, "of this server; good for one sign-in"), "expires_at": MOMENT},
+    ),
     "Health": record("The server's sign of life.", {"status": TEXT, "version": TEXT}),
     "CodeMode": record(
         "Whether uploaded code is run here, and how it is isolated.",
@@ -93,6 +97,7 @@ OPERATIONS = (
     Operation("create_key", "POST", "/api/keys", {201: "NewApiKey"}),
     Operation("list_keys", "GET", "/api/keys", {200: "ApiKeyPage"}),
     Operation("revoke_key", "DELETE", "/api/keys/{key_id}", {204: None}),
+    Operation("create_sign_in_link", "POST", "/api/sign-in-links", {201: "SignInLink"}),
     Operation("set_credential", "POST", "/api/credentials", {201: "SetCredential"}),
     Operation("list_credentials", "GET", "/api/credentials", {200: "CredentialPage"}),
     Operation("delete_credential", "DELETE", "/api/credentials/{credential_id}", {204: None}),

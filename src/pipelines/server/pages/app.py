@@ -9,14 +9,51 @@ from starlette.exceptions import HTTPException
 
 from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
-from pipelines.server.pages import home, report, sign_in, style
+from pipelines.server.pages import (
+    agent,
+    agent_tools,
+    agents,
+    batches,
+    compare_batches,
+    compare_runs,
+    datasets,
+    eval_matrix,
+    eval_scenarios,
+    evals,
+    home,
+    new_batch,
+    new_dataset,
+    oidc_sign_in,
+    report,
+    review,
+    review_item,
+    runs,
+    search,
+    settings,
+    settings_keys,
+    settings_live,
+    settings_server,
+    sign_in,
+    style,
+    tasks,
+    trace,
+)
 from pipelines.server.pages.page import bare_page
 from pipelines.server.pages.visitor import SignInNeeded
 from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)
 
-MODULES = (home, report, sign_in, style)
+#: In this order: what stands first takes a path that fits two, as /datasets/new does.
+MODULES = (
+    *(home, sign_in, oidc_sign_in, style, search),
+    *(agents, agent, agent_tools),
+    *(new_dataset, datasets, tasks),
+    *(runs, trace, new_batch, batches, compare_batches, compare_runs, report),
+    *(evals, eval_scenarios, eval_matrix),
+    *(review, review_item),
+    *(settings, settings_keys, settings_live, settings_server),
+)
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (

@@ -1,13 +1,127 @@
-"""Home: what ran lately, what waits, and the next step."""
+"""Home: what ran lately, what waits, what is worth a look; and the next step where nothing has run."""
+
+import shlex
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.server.pages.page import page
-from pipelines.server.pages.visitor import Reader
+from pipelines.core.json_text import JsonObject
+from pipelines.core.task_statistics import summary_of
+from pipelines.engine.example_agent import make_example
+from pipelines.server.api.common import platform_of
+from pipelines.server.pages.page import go, page
+from pipelines.server.pages.visitor import Reader, Writer
+from pipelines.storage import overview
+from pipelines.storage.batches import Batch, batches_of_org, counts_of_batch, outcomes_by_task
+from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import Dataset, datasets_of_org
+from pipelines.storage.review_queue import waiting_counts
+from pipelines.storage.summaries import agent_summaries
 
 router = APIRouter()
+SHOWN = 8  # batches in the table
+CHARTED = 40  # batches over which rates are drawn
+AGENTS = 6  # with a chart of their own
+DEFAULT_URL = "http://127.0.0.1:8420"
+TOKEN = "example"  # of the agent that the guide starts on this machine
+
+
+class Start(NamedTuple):
+    """How far somebody has come who begins."""
+
+    agent: JsonObject | None
+    dataset: Dataset | None
+
+
+class Home(NamedTuple):
+    batches: list[JsonObject]
+    charts: list[JsonObject]
+    waiting: JsonObject
+    latest: overview.Latest
+    start: Start
 
 
 @router.get("/")
 async def home_page(request: Request, visitor: Reader) -> Response:
-    return await page(request, visitor, "home.html", title="Home", here="home")
+    org_id = visitor.org_id
+    home = await platform_of(request).database.read(lambda connection: _read(connection, org_id))
+    return await page(
+        request,
+        visitor,
+        "home.html",
+        title="Home",
+        here="home",
+        home=home,
+        commands=_commands(str(request.base_url).rstrip("/")),
+    )
+
+
+@router.post("/agents/example")
+async def post_example(request: Request, visitor: Writer) -> Response:
+    """The agent of the scaffolds and its tasks: nothing is run yet."""
+    agent, dataset = await make_example(platform_of(request), visitor.org_id)
+    made = f"Made agent {agent.id}, {agent.definition.name}, and dataset {dataset.id}"
+    return go("/", f"{made} with {dataset.task_count} tasks. Nothing has run yet.")
+
+
+def _read(connection: Connection, org_id: int) -> Home:
+    lately = batches_of_org(connection, org_id, agent_id=None, limit=CHARTED, before_id=None).items
+    names = overview.agent_names(connection, org_id, (batch.agent_id for batch in lately))
+    matrices = overview.matrices_of_batches(connection, [batch.id for batch in lately])
+    return Home(
+        batches=[_shown(connection, batch, names, matrices) for batch in lately[:SHOWN]],
+        charts=_charts(connection, [batch for batch in lately if batch.id not in matrices], names),
+        waiting=waiting_counts(connection, org_id=org_id),
+        latest=overview.latest(connection, org_id),
+        start=_start(connection, org_id),
+    )
+
+
+def _shown(
+    connection: Connection, batch: Batch, names: dict[int, str], matrices: dict[int, str]
+) -> JsonObject:
+    counts = counts_of_batch(connection, batch.id)
+    return batch.as_json() | {
+        "agent": names.get(batch.agent_id, f"agent {batch.agent_id}"),
+        "matrix_id": matrices.get(batch.id),
+        "counts": counts,
+        "summary": summary_of(outcomes_by_task(connection, batch.id), batch.repeats),
+    }
+
+
+def _charts(connection: Connection, batches: list[Batch], names: dict[int, str]) -> list[JsonObject]:
+    """Pass rates of each agent, oldest batch first; agents that ran last come first."""
+    counts = overview.pass_counts(connection, [batch.id for batch in batches])
+    by_agent: dict[int, list[Batch]] = {}
+    for batch in batches:
+        by_agent.setdefault(batch.agent_id, []).append(batch)
+    return [
+        {
+            "agent_id": agent_id,
+            "name": names.get(agent_id, f"agent {agent_id}"),
+            "points": [_rate(counts.get(batch.id)) for batch in reversed(of_agent)],
+            "last": {"id": of_agent[0].id, "rate": _rate(counts.get(of_agent[0].id))},
+        }
+        for agent_id, of_agent in list(by_agent.items())[:AGENTS]
+    ]
+
+
+def _rate(count: overview.PassCount | None) -> float | None:
+    return count.passed / count.judged if count is not None and count.judged else None
+
+
+def _start(connection: Connection, org_id: int) -> Start:
+    agents = agent_summaries(connection, org_id, status=None, limit=1, before_id=None).items
+    datasets = datasets_of_org(connection, org_id, agent_id=None, limit=1, before_id=None).items
+    return Start(agents[0] if agents else None, datasets[0] if datasets else None)
+
+
+def _commands(own_url: str) -> dict[str, str]:
+    """For a terminal in the folder where `pipelines up` was started: the key is found there."""
+    url = "" if own_url == DEFAULT_URL else f" --url {shlex.quote(own_url)}"
+    return {
+        "make": "pipelines odyssey init --dir my-agent",
+        "start": f"(cd my-agent && AGENT_TOKEN={TOKEN} uvicorn app:app --port 9100) &",
+        "register": f"AGENT_TOKEN={TOKEN} pipelines odyssey register --dir my-agent{url}",
+        "run": f"pipelines run --agent my-agent --dataset my-agent/tasks.csv{url}",
+    }

@@ -11,6 +11,7 @@ from pipelines.core.identity import Identity
 from pipelines.core.tokens import is_like_token
 from pipelines.engine.platform import later
 from pipelines.server.api.common import identity_by_secret, platform_of
+from pipelines.server.oidc import Oidc
 from pipelines.server.pages.page import bare_page, go
 from pipelines.server.pages.visitor import Reader, check_host, cookie_name, form_texts
 from pipelines.server.tokens import Tokens
@@ -34,7 +35,7 @@ async def sign_in_page(
 ) -> Response:
     check_host(request)
     if not code:
-        return _asked(then)
+        return ask_to_sign_in(request, then)
     platform = platform_of(request)
     now, token = platform.now(), secrets.token_urlsafe(32)
 
@@ -45,7 +46,7 @@ async def sign_in_page(
         return key
 
     if await platform.database.write(take) is None:
-        return _asked(then, problem=NOT_A_LINK, status=401)
+        return ask_to_sign_in(request, then, problem=NOT_A_LINK, status=401)
     return _signed_in(request, token, LASTS_S, then)
 
 
@@ -58,7 +59,12 @@ async def sign_in(request: Request) -> Response:
     try:
         identity = await _known(request, form.get("key", "").strip())
     except OdysseyError as error:
-        return _asked(then, problem=error.message, status=401)
+        return ask_to_sign_in(request, then, problem=error.message, status=401)
+    return await sign_in_as(request, identity, then)
+
+
+async def sign_in_as(request: Request, identity: Identity, then: str) -> Response:
+    """A new sign-in of somebody who is known, in this browser."""
     platform = platform_of(request)
     now, token = platform.now(), secrets.token_urlsafe(32)
     lasts_s = TOKEN_LASTS_S if identity.credential == "token" else LASTS_S
@@ -96,12 +102,20 @@ async def _known(request: Request, secret: str) -> Identity:
     return await identity_by_secret(platform_of(request), secret)
 
 
-def _asked(then: str, *, problem: str = "", status: int = 200) -> Response:
-    return bare_page("sign_in.html", title="Sign in", then=_local(then), problem=problem, status=status)
+def ask_to_sign_in(request: Request, then: str, *, problem: str = "", status: int = 200) -> Response:
+    oidc: Oidc | None = request.app.state.oidc
+    return bare_page(
+        "sign_in.html",
+        title="Sign in",
+        then=local_path(then),
+        problem=problem,
+        status=status,
+        issuer=oidc.name if oidc is not None else None,
+    )
 
 
 def _signed_in(request: Request, token: str, lasts_s: int, then: str) -> Response:
-    response = go(_local(then))
+    response = go(local_path(then))
     is_https = urlsplit(request.app.state.public_url).scheme == "https"
     response.set_cookie(
         cookie_name(request), token, max_age=lasts_s, httponly=True, samesite="lax", secure=is_https
@@ -109,7 +123,7 @@ def _signed_in(request: Request, token: str, lasts_s: int, then: str) -> Respons
     return response
 
 
-def _local(path: str) -> str:
+def local_path(path: str) -> str:
     """Only a path of this server: a link to the sign-in page must not lead anywhere else."""
     is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if is_ours else "/"

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
+from pipelines.core.world_changes import WorldChange
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader
 from pipelines.web.assets import BASE, assets, vendored
@@ -21,7 +22,14 @@ SAMPLE = {
 @router.get("/ui/style")
 async def style_page(request: Request, visitor: Reader) -> Response:
     return await page(
-        request, visitor, "style.html", title="Style", here="", sample=SAMPLE, vendored=vendored()
+        request,
+        visitor,
+        "style.html",
+        title="Style",
+        here="",
+        sample=SAMPLE,
+        sample_change=WorldChange("changed", "order.4521", "status", "shipped", "refunded"),
+        vendored=vendored(),
     )
 
 

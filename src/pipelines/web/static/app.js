@@ -31,19 +31,24 @@
   };
 
   const open = (id) => { const dialog = document.getElementById(id); if (dialog && !dialog.open) dialog.showModal(); };
-  const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
+  // A dialog that was closed keeps the focus until the next frame: nobody types into it.
+  const typing = (target) => target.closest("input, textarea, select, [contenteditable]")
+    && !target.closest("dialog:not([open])");
   const places = { h: "/", a: "/agents", d: "/datasets", r: "/runs", e: "/evals", v: "/review", s: "/settings" };
-  let went = 0; // when g was pressed
+  let went = -Infinity; // when g was pressed
 
   document.addEventListener("keydown", (event) => {
     if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       return open("finder");
     }
+    // At once: left to the browser, a search field is cleared first and the dialog stays.
+    const shown = event.key === "Escape" && document.querySelector("dialog[open]");
+    if (shown) { event.preventDefault(); return shown.close(); }
     if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || typing(event.target)) return;
     if (document.querySelector("dialog[open]")) return;
-    if (Date.now() - went < 1500 && places[event.key]) { went = 0; location.href = places[event.key]; return; }
-    if (event.key === "g") { went = Date.now(); return; }
+    if (event.timeStamp - went < 2500 && places[event.key]) { went = -Infinity; location.href = places[event.key]; return; }
+    if (event.key === "g") { went = event.timeStamp; return; }
     if (event.key === "?") open("keys");
     else if (event.key === "k" && !document.body.dataset.ownK) { event.preventDefault(); open("finder"); }
     else if (event.key === "/") {

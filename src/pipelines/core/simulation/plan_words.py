@@ -1,0 +1,295 @@
+"""A plan as sentences, for somebody who has never seen its language. The plan itself stands beside them.
+
+What has no plain words (a comprehension, arithmetic) is quoted as it stands: a sentence that says less than
+the plan would be a guess about the reader.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from pipelines.core.json_text import Json, JsonObject, dumps
+
+LONGEST_QUOTED = 300  # characters of one expression
+_COMPARED: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: " is ",
+    ast.NotEq: " is not ",
+    ast.Lt: " is less than ",
+    ast.LtE: " is at most ",
+    ast.Gt: " is more than ",
+    ast.GtE: " is at least ",
+    ast.In: " is one of ",
+    ast.NotIn: " is none of ",
+}
+
+
+_OPPOSITE: Mapping[type[ast.cmpop], ast.cmpop] = {ast.NotEq: ast.Eq(), ast.NotIn: ast.In()}
+
+
+class Part(NamedTuple):
+    """Of a sentence: words of ours, or something of the plan's own, which is set apart."""
+
+    text: str
+    is_code: bool = False
+
+
+Words: TypeAlias = tuple[Part, ...]
+_Said: TypeAlias = Callable[[str, Words], Words]
+
+
+class PlanSentence(NamedTuple):
+    depth: int  # 1 for what is done inside a condition or a loop
+    words: Words
+    note: str | None = None  # the author's, or the sentence of the behaviour text that it was read from
+
+    def as_text(self) -> str:
+        return "".join(part.text for part in self.words)
+
+
+def plan_in_words(body: Json) -> list[PlanSentence]:
+    """What each step does, in order. `body` is a plan that was checked."""
+    block = body.get("steps") if isinstance(body, dict) else body
+    return list(_block(block, 0))
+
+
+def _block(block: Json, depth: int) -> Iterator[PlanSentence]:
+    for step in block if isinstance(block, list) else []:
+        if isinstance(step, dict):
+            yield from _step(step, depth)
+
+
+def _step(step: JsonObject, depth: int) -> Iterator[PlanSentence]:
+    note = step.get("note")
+    said = str(note) if note else None
+    if "for" in step:
+        yield PlanSentence(
+            depth, _said("For each ", _code(step["for"]), " of ", _value(step.get("in")), ":"), said
+        )
+        yield from _block(step.get("do"), depth + 1)
+    elif "if" in step:
+        yield PlanSentence(depth, _said("If ", _condition(step["if"]), ":"), said)
+        yield from _block(step.get("then"), depth + 1)
+        if step.get("else"):
+            yield PlanSentence(depth, _said("Otherwise:"))
+            yield from _block(step["else"], depth + 1)
+    else:
+        verb = next((name for name in _SENTENCES if name in step), None)
+        words = _SENTENCES[verb](step) if verb is not None else _said(_code(dumps(step).decode()))
+        yield PlanSentence(depth, words, said)
+
+
+# -- sentences
+
+
+def _find(step: JsonObject) -> Words:
+    spec = step["find"]
+    assert isinstance(spec, dict), "the plan was checked"
+    kind: Words = (_code(spec.get("in")),)
+    if spec.get("all"):
+        which = _said(" where ", _condition(spec["where"])) if "where" in spec else ()
+        which += _said(" whose id is one of ", _value(spec["id"])) if "id" in spec else ()
+        return _said("Find every ", kind, *which, *_ordered(spec), _named(spec.get("as"), spec.get("in")))
+    if spec.get("as") != spec.get("in"):
+        kind += _said(" (", _code(spec.get("as")), ")")
+    by = _said(" whose id is ", _value(spec["id"])) if "id" in spec else ()
+    by += _said(" where ", _condition(spec["where"])) if "where" in spec else ()
+    if spec.get("optional"):
+        return _said("Look for the ", kind, *by, *_ordered(spec), "; there may be none.")
+    failure = spec.get("else")
+    if failure is None:
+        missing = "".join(c if c.isalnum() else "_" for c in str(spec.get("in")).lower()).strip("_")
+        failure = {"status": 404, "error": f"{missing}_not_found"}
+    return _said("Look up the ", kind, *by, *_ordered(spec), "; if there is none, ", *_refusal(failure), ".")
+
+
+def _ordered(spec: JsonObject) -> Words:
+    found: Words = ()
+    if spec.get("sort"):
+        fields = spec["sort"] if isinstance(spec["sort"], list) else [spec["sort"]]
+        for index, field in enumerate(fields):
+            way = ", highest first" if str(field).startswith("-") else ""
+            found += _said(
+                ", ordered by " if index == 0 else ", then by ", _code(str(field).lstrip("-")), way
+            )
+    return found + (_said(", at most ", _value(spec["limit"])) if "limit" in spec else ())
+
+
+def _named(name: Json, kind: Json) -> Part:
+    return Part(f", as {name}.") if name and name != kind else Part(".")
+
+
+def _require(step: JsonObject) -> Words:
+    """`unless it is not refunded` is said the other way round."""
+    failure = _refusal(step.get("else"), is_first=True)
+    tree = _parsed(step["require"])
+    match tree:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPPOSITE:
+            turned = ast.Compare(left=left, ops=[_OPPOSITE[type(op)]], comparators=[right])
+            return _said(*failure, " if ", _tree(turned), ".")
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _said(*failure, " if ", _tree(operand), ".")
+    return _said(*failure, " unless ", _condition(step["require"]), ".")
+
+
+def _refusal(failure: Json, *, is_first: bool = False) -> Words:
+    spec = failure if isinstance(failure, dict) else {"error": failure}
+    status, error, message = spec.get("status", 400), spec.get("error", "failed"), spec.get("message")
+    begin = f"{'Refuse' if is_first else 'refuse'} with {status} "
+    words = _said(begin, _code(error))
+    return words + (_said(f" (“{str(message)[:LONGEST_QUOTED]}”)") if message else ())
+
+
+def _let(step: JsonObject) -> Words:
+    return _each(step["let"], lambda name, value: _said("work out ", _code(name), " as ", value))
+
+
+def _set(step: JsonObject) -> Words:
+    return _each(
+        step["set"],
+        lambda target, value: _said("set ", _code(target), " to ", value, *_if_given(step["set"], target)),
+    )
+
+
+def _append(step: JsonObject) -> Words:
+    return _each(step["append"], lambda target, value: _said("add ", value, " to the list ", _code(target)))
+
+
+def _if_given(changes: Json, target: str) -> Words:
+    """An argument that was left out changes nothing."""
+    value = changes.get(target) if isinstance(changes, dict) else None
+    return _said(", if it is given") if isinstance(value, str) and _argument(value) is not None else ()
+
+
+def _each(changes: Json, said: _Said) -> Words:
+    found: Words = ()
+    for index, (target, value) in enumerate(changes.items() if isinstance(changes, dict) else ()):
+        words = said(str(target), _value(value))
+        if index == 0:
+            words = (Part(words[0].text.capitalize()), *words[1:])
+        found += _said(*(["; "] if index else []), *words)
+    return _said(*found, ".")
+
+
+def _paths(step: JsonObject, verb: str, begin: str) -> Words:
+    given = step[verb]
+    found: Words = ()
+    for index, path in enumerate(given if isinstance(given, list) else [given]):
+        found += _said(*([", "] if index else []), _code(path))
+    return _said(begin, *found, ".")
+
+
+def _add(step: JsonObject) -> Words:
+    spec = step["add"]
+    assert isinstance(spec, dict), "the plan was checked"
+    attrs = spec.get("attrs")
+    words = _said("Add a new ", _code(spec.get("in")))
+    words += _said(" whose id is ", _value(spec["id"])) if "id" in spec else ()
+    if isinstance(attrs, dict) and attrs:
+        for index, (name, value) in enumerate(attrs.items()):
+            words += _said(" with " if index == 0 else ", ", _code(name), " = ", _value(value))
+    elif attrs:
+        words += _said(" with ", _value(attrs))
+    return _said(*words, ".")
+
+
+def _return(step: JsonObject) -> Words:
+    status = step.get("status", 200)
+    end = "." if status == 200 else f", with status {status}."
+    value = step["return"]
+    if value in (None, "null"):
+        return _said("Answer with nothing", end)
+    return _said("Answer with ", _value(value), end)
+
+
+# -- expressions
+
+
+def _condition(text: Json) -> Words:
+    tree = _parsed(text)
+    return _tree(tree) if tree is not None else (_code(text),)
+
+
+def _parsed(text: Json) -> ast.expr | None:
+    try:
+        return ast.parse(str(text), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _value(value: Json) -> Words:
+    """A text in a plan is an expression; anything else stands for itself."""
+    return _condition(value) if isinstance(value, str) else (_code(_written(value)),)
+
+
+def _written(value: Json) -> str:
+    """A mapping of expressions without the quotes that JSON puts around them."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_written(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return value if isinstance(value, str) else dumps(value).decode()
+
+
+def _tree(tree: ast.expr) -> Words:
+    match tree:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+            if isinstance(right, ast.Name) and right.id == "null" and isinstance(op, ast.Eq | ast.NotEq):
+                return _said(*_tree(left), " is not given" if isinstance(op, ast.Eq) else " is given")
+            return _said(*_tree(left), _COMPARED[type(op)], *_tree(right))
+        case ast.BoolOp(op=op, values=values):
+            word = " and " if isinstance(op, ast.And) else " or "
+            found = [part for value in values for part in (Part(word), *_inner(value))]
+            return tuple(found[1:])
+        case ast.Constant(value=str(text)):
+            return (Part(f"“{text[:LONGEST_QUOTED]}”"),)
+        case ast.Attribute(value=ast.Name(id="args"), attr=name):
+            return _said("the argument ", _code(name))
+        case ast.Name(id="today"):
+            return (Part("today"),)
+        case ast.Name(id="now"):
+            return (Part("now"),)
+    return (_code(ast.unparse(tree)),)
+
+
+def _inner(tree: ast.expr) -> Words:
+    """`and` within `or` stands in parentheses."""
+    return _said("(", _tree(tree), ")") if isinstance(tree, ast.BoolOp) else _tree(tree)
+
+
+def _argument(text: str) -> str | None:
+    match _parsed(text):
+        case ast.Attribute(value=ast.Name(id="args"), attr=name):
+            return name
+    return None
+
+
+def _code(text: Json) -> Part:
+    return Part(str(text)[:LONGEST_QUOTED], is_code=True)
+
+
+def _said(*parts: "str | Part | Words") -> Words:
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, Part):
+            found.append(part)
+        elif isinstance(part, str):
+            found.append(Part(part))
+        else:
+            found.extend(part)
+    return tuple(part for part in found if part.text)
+
+
+_SENTENCES: Mapping[str, Callable[[JsonObject], Words]] = {
+    "find": _find,
+    "require": _require,
+    "let": _let,
+    "set": _set,
+    "append": _append,
+    "add": _add,
+    "unset": lambda step: _paths(step, "unset", "Clear "),
+    "remove": lambda step: _paths(step, "remove", "Remove "),
+    "flag": lambda step: _said("Raise the flag ", _value(step["flag"]), "."),
+    "unflag": lambda step: _said("Lower the flag ", _value(step["unflag"]), "."),
+    "fail": lambda step: _said(*_refusal(step["fail"], is_first=True), "."),
+    "return": _return,
+}

@@ -1,0 +1,28 @@
+"""How fast bytes go by: at once as long as they are few, and evenly from then on."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+
+class BytePace:
+    """Shared by all who move bytes for one purpose; whoever moves them too fast waits."""
+
+    __slots__ = ("_at_once_s", "_clock", "_due", "_per_s")
+
+    def __init__(self, *, at_once: int, per_s: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s = per_s
+        self._at_once_s = at_once / per_s
+        self._clock = clock
+        self._due = clock() - self._at_once_s  # when those so far would have gone by, had all come evenly
+
+    def wait_s(self, size: int) -> float:
+        """How long to wait behind so many bytes; they are counted."""
+        now = self._clock()
+        self._due = max(self._due, now - self._at_once_s) + size / self._per_s
+        return max(0.0, self._due - now)
+
+    async def let_by(self, size: int) -> None:
+        wait_s = self.wait_s(size)
+        if wait_s:
+            await asyncio.sleep(wait_s)

@@ -1,0 +1,168 @@
+"""The runs of one cell beside those of its baseline: what each did, and field by field what moved."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pipelines.core.evals.cell_fields import FieldSides, fields_of_cell
+from pipelines.core.evals.contract import Contract
+from pipelines.core.evals.observed import Observed
+from pipelines.core.evals.scenario import Scenario
+from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.engine.platform import Platform
+from pipelines.storage import eval_scenarios, evals, texts
+from pipelines.storage.connection import Connection
+from pipelines.storage.evals import Matrix, StoredOutput
+from pipelines.storage.paging import Filter
+
+MOST_RUNS = 50  # of each side, the newest
+MOST_TEXTS = 10  # wordings of one cell
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunDone:
+    """A run in short, with what it answered; None where it has no outcome."""
+
+    run: JsonObject
+    observed: JsonObject | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wording:
+    number: int
+    intensity: int
+    delivery: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellRead:
+    expected: Json
+    before: tuple[RunDone, ...]
+    after: tuple[RunDone, ...]
+    fields: list[FieldSides]
+    wordings: tuple[Wording, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Stored:
+    scenario: Scenario | None
+    before: list[JsonObject]
+    after: list[JsonObject]
+    outputs: dict[int, StoredOutput]
+    wordings: tuple[Wording, ...]
+
+
+async def read_cell(
+    platform: Platform,
+    matrix: Matrix,
+    *,
+    scenario_id: str,
+    version: int,
+    variation: str | None,
+    components: Sequence[Any],
+) -> CellRead:
+    """`variation` None: only the baseline. `components` are the report's."""
+    read = partial(_stored, matrix=matrix, scenario_id=scenario_id, version=version, variation=variation)
+    stored = await platform.database.read(read)
+    return await asyncio.to_thread(_read, stored, variation, components)
+
+
+def _stored(
+    connection: Connection, *, matrix: Matrix, scenario_id: str, version: int, variation: str | None
+) -> _Stored:
+    found = eval_scenarios.scenario_by_id(
+        connection, org_id=matrix.org_id, scenario_id=scenario_id, version=version
+    )
+    before = _baselines(connection, matrix, scenario_id)
+    after = _runs(connection, matrix, scenario_id, variation) if variation is not None else []
+    ids = [int(str(run["id"])) for run in (*before, *after)]
+    outputs = evals.outputs_of_runs(connection, org_id=matrix.org_id, run_ids=ids) if ids else []
+    return _Stored(
+        scenario=Scenario.from_stored(found.body()) if found is not None else None,
+        before=before,
+        after=after,
+        outputs={output.run_id: output for output in outputs},
+        wordings=_wordings(connection, matrix, scenario_id, variation) if variation is not None else (),
+    )
+
+
+def _baselines(connection: Connection, matrix: Matrix, scenario_id: str) -> list[JsonObject]:
+    """Of its row, or those that a run by itself is compared with."""
+    shared = matrix.settings.get("baseline_run_ids")
+    if not isinstance(shared, list):
+        return _runs(connection, matrix, scenario_id, None)
+    found = (
+        evals.eval_run(connection, org_id=matrix.org_id, run_id=id)
+        for id in shared[:MOST_RUNS]
+        if isinstance(id, int)
+    )
+    return [run for run in found if run is not None]
+
+
+def _runs(
+    connection: Connection, matrix: Matrix, scenario_id: str, variation: str | None
+) -> list[JsonObject]:
+    filters = [
+        Filter("org_id", matrix.org_id),
+        Filter("matrix_id", matrix.matrix_id),
+        Filter("scenario_id", scenario_id),
+        Filter("variation", variation),
+        Filter("retried", 0),
+    ]
+    is_baseline = True if variation is None else None
+    found = evals.eval_runs(
+        connection, filters=filters, limit=MOST_RUNS, before_id=None, is_baseline=is_baseline
+    )
+    # What somebody looks at first is what did not match.
+    return sorted(found.items, key=lambda run: (run["matched"] is True, int(str(run["id"]))))
+
+
+def _wordings(
+    connection: Connection, matrix: Matrix, scenario_id: str, variation: str
+) -> tuple[Wording, ...]:
+    tasks = evals.tasks_of_cell(
+        connection, matrix_id=matrix.matrix_id, scenario_id=scenario_id, variation=variation
+    )
+    return tuple(
+        Wording(
+            number=task.wording or 0,
+            intensity=task.intensity or 0,
+            delivery=task.delivery or "",
+            text=texts.text_of(connection, task.text_hash),
+        )
+        for task in tasks[:MOST_TEXTS]
+        if task.text_hash is not None
+    )
+
+
+def _read(stored: _Stored, variation: str | None, components: Sequence[Any]) -> CellRead:
+    before = tuple(_done(run, stored.outputs) for run in stored.before)
+    after = tuple(_done(run, stored.outputs) for run in stored.after)
+    contract = stored.scenario.contract_under(variation) if stored.scenario is not None else None
+    return CellRead(
+        expected=contract.expected_behavior if contract is not None else None,
+        before=before,
+        after=after,
+        fields=_fields(contract, before, after, components) if contract is not None else [],
+        wordings=stored.wordings,
+    )
+
+
+def _done(run: JsonObject, outputs: dict[int, StoredOutput]) -> RunDone:
+    output = outputs.get(int(str(run["id"])))
+    observed: Any = loads_own(output.observed) if output is not None else None
+    return RunDone(run=run, observed=observed)
+
+
+def _fields(
+    contract: Contract, before: Sequence[RunDone], after: Sequence[RunDone], components: Sequence[Any]
+) -> list[FieldSides]:
+    return fields_of_cell(
+        contract,
+        [Observed.from_stored(each.observed) for each in before if each.observed is not None],
+        [Observed.from_stored(each.observed) for each in after if each.observed is not None],
+        components,
+    )

@@ -1,0 +1,194 @@
+"""Datasets: the list, one dataset with its tasks, and its tasks as a file."""
+
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from pipelines.core.seed import CONVERSATION_AXES
+from pipelines.core.task_columns import BY_AXIS, COLUMNS
+from pipelines.core.task_statistics import summary_of
+from pipelines.core.tasks_csv import csv_header
+from pipelines.engine import upload_tasks
+from pipelines.server.api.common import MAX_ID, Id, platform_of
+from pipelines.server.pages.page import page
+from pipelines.server.pages.visitor import Reader
+from pipelines.storage import dataset_lists
+from pipelines.storage.connection import Connection
+from pipelines.storage.dataset_lists import TaskFilter
+
+router = APIRouter()
+SHOWN = 50
+BATCHES_SHOWN = 10
+AGENTS_OFFERED = 200
+LONGEST_WORDS = 200
+#: Axes that are told of a dataset, in the order of its columns: what everybody has is not worth a word.
+TOLD_AXES = tuple(c.axis for c in COLUMNS if c.axis not in ("user_instruction", "id"))
+_CONVERSATION = ("user_simulator_persona", "scripted_user_turns", "termination_keyword")
+
+Words = Annotated[str, Query(max_length=LONGEST_WORDS)]
+#: A filter that is left empty comes as an empty text.
+ChosenId = Annotated[str, Query(pattern=r"^[0-9]{0,18}$")]
+
+
+@router.get("/datasets")
+async def datasets_page(
+    request: Request,
+    visitor: Reader,
+    words: Words = "",
+    agent_id: ChosenId = "",
+    before: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None,
+) -> Response:
+    agent = int(agent_id) if agent_id else None
+
+    def read(connection: Connection) -> dict[str, Any]:
+        found = dataset_lists.dataset_lines(
+            connection, visitor.org_id, words=words.strip(), agent_id=agent, limit=SHOWN, before_id=before
+        )
+        ids = [line.id for line in found.items]
+        axes = dataset_lists.axes_of_datasets(connection, ids)
+        batches = dataset_lists.last_batches(connection, visitor.org_id, ids)
+        rows = [(line, told_axes(axes[line.id]), rated(batches.get(line.id))) for line in found.items]
+        agents = dataset_lists.agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
+        return {"rows": rows, "last_id": found.last_id, "agents": agents}
+
+    told = await platform_of(request).database.read(read)
+    asked = {"words": words, "agent_id": agent_id}
+    return await page(
+        request,
+        visitor,
+        "datasets.html",
+        title="Datasets",
+        here="datasets",
+        asked=asked,
+        more=_further("/datasets", asked, "before", told["last_id"]),
+        back=_further("/datasets", asked) if before is not None else None,
+        looked_at=dataset_lists.TASKS_LOOKED_AT,
+        **told,
+    )
+
+
+@router.get("/datasets/template.csv")
+async def template(
+    visitor: Reader, axis: Annotated[list[str] | None, Query(max_length=50)] = None
+) -> Response:
+    """An empty table with the columns that are switched on."""
+    wanted = {"user", *(axis or ())}
+    header = csv_header([column for column in COLUMNS if column.name in wanted])
+    name = {"content-disposition": 'attachment; filename="tasks.csv"'}
+    return Response(header, media_type="text/csv", headers=name)
+
+
+@router.get("/datasets/{dataset_id}")
+async def dataset_page(
+    request: Request,
+    visitor: Reader,
+    dataset_id: Id,
+    words: Words = "",
+    tag: Words = "",
+    axis: Annotated[str, Query(max_length=50)] = "",
+    oracle: Literal["", "yes", "no"] = "",
+    after: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None,
+) -> Response:
+    platform = platform_of(request)
+    dataset = await upload_tasks.find_dataset(platform, visitor.org_id, dataset_id)
+    wanted = TaskFilter(
+        words=words.strip(),
+        tag=tag,
+        axis=axis if axis in BY_AXIS else "",
+        has_oracle={"": None, "yes": True, "no": False}[oracle],
+    )
+
+    def read(connection: Connection) -> dict[str, Any]:
+        found = dataset_lists.task_lines(connection, dataset_id, wanted=wanted, limit=SHOWN, after_id=after)
+        batches = dataset_lists.batches_of_dataset(
+            connection, visitor.org_id, dataset_id, limit=BATCHES_SHOWN
+        )
+        return {
+            "tasks": [(task, told_parts(task.head.axes)) for task in found.items],
+            "last_id": found.last_id,
+            "axes": told_axes(dataset_lists.axes_of_datasets(connection, [dataset_id])[dataset_id]),
+            "tags": [(tag, tag) for tag in dataset_lists.tags_of_dataset(connection, dataset_id)],
+            "batches": [(batch, summary_of(batch.outcomes, batch.repeats)) for batch in batches],
+            "agents": dict(dataset_lists.agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)),
+        }
+
+    told = await platform.database.read(read)
+    asked = {"words": words, "tag": tag, "axis": wanted.axis, "oracle": oracle}
+    here = f"/datasets/{dataset_id}"
+    return await page(
+        request,
+        visitor,
+        "dataset.html",
+        title=dataset.name,
+        here="datasets",
+        trail=[("Datasets", "/datasets")],
+        dataset=dataset,
+        asked=asked,
+        more=_further(here, asked, "after", told["last_id"]),
+        back=_further(here, asked) if after is not None else None,
+        axis_choices=[("", "any"), *((axis, BY_AXIS[axis].name) for axis in TOLD_AXES)],
+        looked_at=dataset_lists.TASKS_LOOKED_AT,
+        **told,
+    )
+
+
+@router.get("/datasets/{dataset_id}/export")
+async def export(
+    request: Request, visitor: Reader, dataset_id: Id, format: Literal["csv", "json"] = "csv"
+) -> Response:
+    """As the API's: a file that uploads to the same tasks."""
+    platform = platform_of(request)
+    dataset = await upload_tasks.find_dataset(platform, visitor.org_id, dataset_id)
+    as_json = format == "json"
+    text = (
+        upload_tasks.export_tasks_as_body(platform, dataset)
+        if as_json
+        else upload_tasks.export_tasks_as_csv(platform, dataset_id)
+    )
+    name = f'attachment; filename="dataset-{dataset_id}.{format}"'
+    kind = "application/json" if as_json else "text/csv"
+    return StreamingResponse(text, headers={"content-disposition": name}, media_type=kind)
+
+
+def told_axes(axes: frozenset[str]) -> list[str]:
+    """The names of the columns, in their order."""
+    return [BY_AXIS[axis].name for axis in TOLD_AXES if axis in axes]
+
+
+class Parts(NamedTuple):
+    """A task's columns, short enough for a table of tasks."""
+
+    parts: list[str]
+    right: list[str]  # what says what is right
+
+
+_RIGHT = {
+    "expected_outcome": "outcome",
+    "expected_state": "state",
+    "expected_calls": "calls",
+    "tracked_constraints": "constraints",
+    "eval": "eval",
+}
+_NOT_TOLD = frozenset((*_RIGHT, *CONVERSATION_AXES, *_CONVERSATION, "tags"))
+
+
+def told_parts(axes: frozenset[str]) -> Parts:
+    parts = [BY_AXIS[axis].name for axis in TOLD_AXES if axis in axes and axis not in _NOT_TOLD]
+    talks = ["conversation"] if "turn_mode" in axes else []
+    return Parts(parts + talks, [word for axis, word in _RIGHT.items() if axis in axes])
+
+
+def rated(batch: dataset_lists.LastBatch | None) -> dict[str, object] | None:
+    if batch is None:
+        return None
+    return {"id": batch.id, "status": batch.status, "summary": summary_of(batch.outcomes, batch.repeats)}
+
+
+def _further(path: str, asked: dict[str, str], name: str = "", place: object = None) -> str | None:
+    if name and place is None:
+        return None
+    kept = {key: value for key, value in asked.items() if value}
+    query = urlencode(kept | ({name: str(place)} if name else {}))
+    return f"{path}?{query}" if query else path

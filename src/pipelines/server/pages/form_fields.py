@@ -1,0 +1,57 @@
+"""Fields of forms that hold JSON: read as strictly as the API reads its bodies. Problems by field."""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+
+from fastapi import Request
+
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
+from pipelines.core.problems import Problem, Refused, said_of
+from pipelines.processes.pool import Job, TookTooMuch
+from pipelines.server.api.common import MOST_VALUES, READING_S, SMALL_BODY_BYTES, platform_of
+from pipelines.wire.names import MAX_BODY_BYTES
+
+MOST_TEXT = MAX_BODY_BYTES * 8  # bytes, as much as the body of an agent may have
+_ROOM = 4  # times its text, what a value may take when it is handed back
+
+
+async def read_json_text(request: Request, text: str, path: str) -> Json:
+    """What a field holds, or Refused with what is wrong. A large text is read by a helper process."""
+    data = text.encode()
+    if len(data) > MOST_TEXT:
+        raise Refused([Problem(path=path, message=f"has over {MOST_TEXT // 2**20} MiB")], "the form")
+    try:
+        return loads(data) if len(data) <= SMALL_BODY_BYTES else await _read_aside(request, data)
+    except InvalidJson as error:
+        hint = "check for a missing comma or quote there"
+        raise Refused([Problem(path=path, message=f"is not JSON: {error}", hint=hint)], "the form") from None
+    except TookTooMuch as error:
+        raise Refused([Problem(path=path, message=f"was not read: {error}")], "the form") from None
+
+
+async def _read_aside(request: Request, data: bytes) -> Json:
+    job = Job("read_json", {"most_values": MOST_VALUES}, READING_S, MOST_TEXT * _ROOM)
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        (text,) = await platform_of(request).helpers.run(job, file, owner=request.state.org_id)
+    return loads_own(text)
+
+
+def problems_by_field(problems: Iterable[Problem], fields: Iterable[str]) -> dict[str, list[JsonObject]]:
+    """Each next to the field it is about; what is about none of them stands under "": over the form."""
+    known = set(fields)
+    found: dict[str, list[JsonObject]] = defaultdict(list)
+    for problem in problems:
+        first, _, rest = problem.path.removeprefix("/").partition("/")
+        if first in known:
+            said: JsonObject = {"path": "", "message": said_of(f"/{rest}" if rest else "", problem.message)}
+            found[first].append(said | _hint(problem))
+        else:
+            found[""].append(problem.as_json())
+    return found
+
+
+def _hint(problem: Problem) -> JsonObject:
+    return {"hint": problem.hint} if problem.hint is not None else {}

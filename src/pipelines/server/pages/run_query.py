@@ -1,0 +1,89 @@
+"""Filters of runs as they stand in a URL: read strictly, written back in one order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from pipelines.core.problems import Problem
+from pipelines.core.verdict.verdict import FailureMode, Outcome
+from pipelines.server.api.common import MAX_ID, cursor_number, decode_cursor
+from pipelines.storage.run_lists import RunFilter
+from pipelines.wire.envelope import ErrorClass
+from pipelines.wire.errors import InvalidCursor
+from pipelines.wire.names import RunStatus
+
+IDS = ("agent_id", "dataset_id", "batch_id", "task_id")
+CHOICES = {
+    "status": [each.value for each in RunStatus],
+    "verdict": [each.value for each in Outcome],
+    "failure_mode": [each.value for each in FailureMode],
+    "error_class": [each.value for each in ErrorClass],
+}
+YES_NO = {"yes": True, "no": False}
+LONGEST_WORDS = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunQuery:
+    given: dict[str, str]  # as it was written, without what is empty
+    wanted: RunFilter
+    before_id: int | None
+    problems: list[Problem]
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.given)
+
+    def url(self, path: str, *, cursor: str | None = None) -> str:
+        asked = self.given | ({"cursor": cursor} if cursor is not None else {})
+        return f"{path}?{urlencode(asked)}" if asked else path
+
+
+def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQuery:
+    """`fixed` are ids that the page itself sets, such as the batch it is about."""
+    names = (*IDS, *CHOICES, "needs_review", "q")
+    given = {name: params[name].strip() for name in names if params.get(name, "").strip()}
+    problems: list[Problem] = []
+    ids: dict[str, Any] = {name: read_id(given, name, problems) for name in IDS if name in given}
+    chosen: dict[str, Any] = {name: _choice(given, name, problems) for name in CHOICES if name in given}
+    review = given.get("needs_review")
+    if review is not None and review not in YES_NO:
+        problems.append(Problem(path="needs_review", message="must be `yes` or `no`"))
+    words = given.get("q", "")
+    if len(words) > LONGEST_WORDS:
+        problems.append(Problem(path="q", message=f"has over {LONGEST_WORDS} characters"))
+    wanted = RunFilter(
+        org_id=org_id,
+        needs_review=YES_NO.get(review or ""),
+        words=words[:LONGEST_WORDS],
+        **ids | fixed | chosen,
+    )
+    return RunQuery(
+        given=given, wanted=wanted, before_id=_place(params.get("cursor", ""), problems), problems=problems
+    )
+
+
+def read_id(given: Mapping[str, str], name: str, problems: list[Problem]) -> int | None:
+    text = given[name]
+    if len(text) <= len(str(MAX_ID)) and text.isascii() and text.isdigit() and 0 < int(text) <= MAX_ID:
+        return int(text)
+    problems.append(Problem(path=name, message=f"must be a number, not `{text[:80]}`"))
+    return None
+
+
+def _choice(given: Mapping[str, str], name: str, problems: list[Problem]) -> str | None:
+    if given[name] in CHOICES[name]:
+        return given[name]
+    problems.append(Problem(path=name, message=f"must be one of {', '.join(CHOICES[name])}"))
+    return None
+
+
+def _place(cursor: str, problems: list[Problem]) -> int | None:
+    try:
+        return cursor_number(decode_cursor(cursor)) if cursor else None
+    except InvalidCursor:
+        problems.append(
+            Problem(path="cursor", message="is no place in this list", hint="begin at the newest")
+        )
+        return None

@@ -1,0 +1,35 @@
+"""The finder: agents, datasets, tasks, batches, runs and scenarios by number or words."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from pipelines.server.api.common import platform_of
+from pipelines.server.pages.page import page
+from pipelines.server.pages.visitor import Reader
+from pipelines.storage.finder import Found, find
+
+router = APIRouter()
+LONGEST = 200  # characters that are looked for
+#: Where each kind has its page.
+PATHS = {
+    "agent": "/agents/{}",
+    "dataset": "/datasets/{}",
+    "task": "/tasks/{}",
+    "batch": "/batches/{}",
+    "run": "/runs/{}",
+    "scenario": "/evals/scenarios/{}",
+    "matrix": "/evals/{}",
+}
+
+
+@router.get("/search")
+async def search_page(
+    request: Request, visitor: Reader, q: Annotated[str, Query(max_length=2_000)] = ""
+) -> Response:
+    asked = q.replace("\x00", "").strip()[:LONGEST]
+    found: list[Found] = await platform_of(request).database.read(
+        lambda connection: find(connection, visitor.org_id, asked)
+    )
+    shown = [(each, PATHS[each.kind].format(each.id)) for each in found]
+    return await page(request, visitor, "search.html", title="Find", here="", asked=asked, found=shown)

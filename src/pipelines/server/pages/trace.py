@@ -1,0 +1,267 @@
+"""/runs/{id}: what a run did, step by step, with the world after each step and the verdict it led to.
+
+The timeline comes in windows, a step and its world as parts; without scripts each is a link to this page.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from pipelines.core.json_text import dumps
+from pipelines.engine import open_run, read_run, read_steps, review_runs
+from pipelines.engine.platform import Platform
+from pipelines.engine.read_reviews import Looker
+from pipelines.engine.read_steps import END, Shown, Timeline
+from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
+from pipelines.server.api.eval_reviews import reviewer_of
+from pipelines.server.pages.page import forget_counts, go, page, part
+from pipelines.server.pages.trace_lines import WINDOW, lines_of, window_at
+from pipelines.server.pages.trace_view import (
+    MOST_FAILURES,
+    MOST_WARNINGS,
+    first_shown,
+    people_of,
+    step_context,
+    strip_of,
+    verdict_card,
+    warnings_of,
+)
+from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
+from pipelines.wire.errors import Conflict
+
+router = APIRouter()
+StepName = Annotated[str, Query(max_length=24)]
+Words = Annotated[str, Query(max_length=200)]
+Place = Annotated[int, Query(ge=0, le=MAX_ID)]
+_DOWNLOAD_ROWS = 200
+
+
+@router.get("/runs/{run_id}")
+async def run_page(
+    run_id: Id,
+    request: Request,
+    platform: Ours,
+    visitor: Reader,
+    s: StepName = "",
+    q: Words = "",
+    at: Annotated[int | None, Query(ge=0, le=MAX_ID)] = None,
+) -> Response:
+    looker = _looker(visitor)
+    read = await read_steps.read_run_page(platform, looker, run_id, _shown(s, at))
+    timeline = read.timeline
+    run = timeline.run
+    assert read.step is not None
+    shown = timeline.items[read.step.place].name
+    trail = [("Runs", "/runs")]
+    trail += [(f"Batch {run.batch_id}", f"/batches/{run.batch_id}")] if run.batch_id is not None else []
+    return await page(
+        request,
+        visitor,
+        "trace.html",
+        title=f"Run {run_id}",
+        here="runs",
+        trail=trail,
+        strip=strip_of(read),
+        card=verdict_card(run),
+        people=people_of(read.review),
+        earlier=read.earlier,
+        warnings=warnings_of(run)[:MOST_WARNINGS],
+        warning_count=len(warnings_of(run)),
+        missed=s if s and s != shown else "",
+        failures=timeline.failures[:MOST_FAILURES],
+        is_asked=bool(s),
+        found=await _found(platform, visitor, run_id, q) if q else None,
+        q=q,
+        **_list_context(timeline, read.briefs, read.window, shown),
+        **await _step_parts(platform, visitor, read.step),
+    )
+
+
+@router.get("/runs/{run_id}/window")
+async def window_part(
+    run_id: Id, platform: Ours, visitor: Reader, at: Place = 0, s: StepName = ""
+) -> Response:
+    """Two hundred lines of the timeline: those around a place, or around a step."""
+
+    def window(timeline: Timeline) -> range:
+        return window_at(timeline.places.get(s, 0) if s else at, timeline)
+
+    timeline, briefs = await read_steps.read_window(platform, visitor.org_id, run_id, window)
+    return await part(visitor, "trace_lines.html", **_list_context(timeline, briefs, window(timeline), s))
+
+
+@router.get("/runs/{run_id}/steps/{name}")
+async def step_part(run_id: Id, name: str, platform: Ours, visitor: Reader) -> Response:
+    """One step, and the world after it."""
+    step = await read_steps.read_step(platform, visitor.org_id, run_id, name)
+    return await part(visitor, "trace_step_and_world.html", **await _step_parts(platform, visitor, step))
+
+
+@router.get("/runs/{run_id}/steps/{name}/json")
+async def step_json(run_id: Id, name: str, platform: Ours, visitor: Reader) -> Response:
+    """All of a step, however long its values are."""
+    step = await read_steps.read_step(platform, visitor.org_id, run_id, name, with_world=False)
+    response = answer(step.row.as_written() if step.row is not None else None)
+    response.headers.update({"x-content-type-options": "nosniff", "cache-control": "no-store"})
+    return response
+
+
+@router.get("/runs/{run_id}/found")
+async def found_part(
+    run_id: Id, platform: Ours, visitor: Reader, q: Words = "", after: Place = 0
+) -> Response:
+    """Which steps contain some words."""
+    found = await _found(platform, visitor, run_id, q, after) if q else None
+    return await part(visitor, "trace_found.html", found=found, q=q, run_id=run_id)
+
+
+@router.get("/runs/{run_id}/live")
+async def live_part(
+    run_id: Id, platform: Ours, visitor: Reader, seen: Place = 0, at: Place = 0, s: StepName = ""
+) -> Response:
+    """What a run that still goes has done since: its strip, and its window where that grew."""
+    read = await read_steps.read_run_page(
+        platform, _looker(visitor), run_id, lambda timeline: Shown(window_at(at, timeline))
+    )
+    timeline = read.timeline
+    if timeline.has_ended:  # then there is a verdict, and the page is another one
+        return Response(status_code=200, headers={"hx-refresh": "true", "cache-control": "no-store"})
+    lists = _list_context(timeline, read.briefs, read.window, s)
+    return await part(
+        visitor,
+        "trace_live.html",
+        strip=strip_of(read),
+        has_grown=len(timeline.steps) != seen,
+        failures=timeline.failures[:MOST_FAILURES],
+        **lists,
+    )
+
+
+@router.get("/runs/{run_id}/entity")
+async def entity_page(
+    run_id: Id,
+    request: Request,
+    platform: Ours,
+    visitor: Reader,
+    type: Annotated[str, Query(max_length=1_000)],
+    id: Annotated[str, Query(max_length=1_000)],
+    s: StepName = "",
+) -> Response:
+    """One entity from the beginning of the run to its end."""
+    run, first, history = await read_steps.read_entity(platform, visitor.org_id, run_id, (type, id))
+    return await page(
+        request,
+        visitor,
+        "trace_entity.html",
+        title=f"{type} {id}"[:200],
+        here="runs",
+        trail=[("Runs", "/runs"), (f"Run {run_id}", f"/runs/{run_id}" + (f"?s={quote(s)}" if s else ""))],
+        run=run,
+        entity_type=type,
+        entity_id=id,
+        first=first,
+        history=history[:500],
+        more=max(0, len(history) - 500),
+        s=s,
+    )
+
+
+@router.get("/runs/{run_id}/download")
+async def download(run_id: Id, platform: Ours, visitor: Reader) -> Response:
+    """The whole run as one JSON file, as `pipelines show --json` prints it."""
+    looker = _looker(visitor)
+    run = await read_run.read_run(platform, looker, run_id)
+    verdicts = await review_runs.read_verdicts(platform, looker, run_id)
+    output = await read_run.read_output(platform, visitor.org_id, run_id)
+    head = run | {"output": output, "earlier_verdicts": verdicts["earlier"]}
+    headers = {
+        "content-disposition": f'attachment; filename="run-{run_id}.json"',
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+    }
+    parts = _written(platform, visitor.org_id, run_id, dumps(head))
+    return StreamingResponse(parts, media_type="application/json", headers=headers)
+
+
+@router.post("/runs/{run_id}/judge")
+async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
+    """Judge it anew; nothing is sent to the agent."""
+    form = await form_texts(request)
+    by_present = form.get("oracle") == "present"
+    before = await open_run.find_run(platform, visitor.org_id, run_id)
+    try:
+        after = await review_runs.rejudge_run(platform, visitor.org_id, run_id, by_present_oracle=by_present)
+    except Conflict as error:
+        return go(f"/runs/{run_id}", error.message)
+    forget_counts(request, visitor.org_id)
+    same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
+    now = after.verdict or "no verdict"
+    told = f"Judged anew: {now}, as before." if same else f"Judged anew: {before.verdict or 'none'} → {now}."
+    return go(f"/runs/{run_id}", told)
+
+
+@router.post("/runs/{run_id}/cancel")
+async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) -> Response:
+    """End it without an answer."""
+    await open_run.cancel_run(platform, visitor.org_id, run_id)
+    runner.cancel(run_id)
+    return go(f"/runs/{run_id}", "The run was stopped.")
+
+
+def _shown(s: str, at: int | None) -> Callable[[Timeline], Shown]:
+    """The step that is asked for, else where a reader begins; the lines around it, or those asked for."""
+
+    def choose(timeline: Timeline) -> Shown:
+        shown = s if s in timeline.places else first_shown(timeline)
+        return Shown(window_at(timeline.places[shown] if at is None else at, timeline), shown)
+
+    return choose
+
+
+def _list_context(timeline: Timeline, briefs: Any, window: range, shown: str) -> dict[str, Any]:
+    return {
+        "run_id": timeline.run.id,
+        "lines": lines_of(timeline, briefs, window),
+        "window": window,
+        "window_size": WINDOW,
+        "items": len(timeline.items),
+        "total": len(timeline.steps),
+        "actors": timeline.actors if len(timeline.actors) > 1 else [],
+        "shown": shown,
+    }
+
+
+async def _step_parts(platform: Platform, visitor: Visitor, step: read_steps.StepInFull) -> dict[str, Any]:
+    context = step_context(step)
+    output = None
+    if context["item"].name == END:
+        output = await read_run.read_output(platform, visitor.org_id, step.timeline.run.id)
+    return {"step": context | {"output": output}}
+
+
+async def _found(
+    platform: Platform, visitor: Visitor, run_id: int, q: str, after: int = 0
+) -> read_steps.Found:
+    return await read_steps.search_steps(platform, visitor.org_id, run_id, q, after)
+
+
+async def _written(platform: Platform, org_id: int, run_id: int, head: bytes) -> AsyncIterator[bytes]:
+    """The run's own JSON with its trace put in as the last field, a page at a time."""
+    yield head[:-1] + b',"trace":['
+    after: tuple[str, int] | None = None
+    more, comma = True, b""
+    while more:
+        rows, more = await read_run.read_trace(
+            platform, org_id, run_id, kind=None, after=after, limit=_DOWNLOAD_ROWS
+        )
+        if rows:
+            yield comma + b",".join(dumps(row.as_written()) for row in rows)
+            comma, after = b",", (rows[-1].occurred_at, rows[-1].sequence)
+    yield b"]}"
+
+
+def _looker(visitor: Visitor) -> Looker:
+    return Looker(visitor.org_id, reviewer_of(visitor.identity, None))

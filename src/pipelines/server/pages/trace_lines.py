@@ -1,0 +1,180 @@
+"""The timeline of a run as lines: what each says in one row of text, windowed.
+
+Texts here are cut and plain: templates escape them.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pipelines.core.json_text import Json, dumps, loads_own
+from pipelines.core.trace_row import OUTCOME_UNKNOWN, TOOL_CALL
+from pipelines.engine.read_steps import Timeline, TimelineItem
+from pipelines.storage.trace_steps import BRIEF_CHARS, StepBrief, StepOutline
+from pipelines.wire.names import MODEL_CALL
+
+WINDOW = 200
+LINE_CHARS = 160
+LANES = 6  # colours of actors; the seventh has the first one's again, and its name
+#: Sign, colour and label of what is no tool call.
+_EVENTS = {
+    "assistant_message": ("❝", "", "agent"),
+    "thinking": ("…", "", "thinking"),
+    "system_prompt": ("§", "", "system prompt"),
+    "custom": ("◇", "", "event"),
+    "handoff": ("⇢", "violet", "handoff"),
+    "subagent_message": ("❝", "", "sub-agent"),
+    "subagent_final": ("❞", "", "sub-agent answers"),
+    MODEL_CALL: ("✳", "", "model"),
+}
+_SOURCES = {
+    "odyssey": ("●", "blue", "answered by the simulated backend"),
+    "injected": ("⚡", "orange", "a declared failure"),
+    "passthrough": ("→", "teal", "answered by a live endpoint"),
+    "transport_error": ("⌁", "red", "the live endpoint could not be reached"),
+}
+
+
+class Line(NamedTuple):
+    name: str  # what links call it
+    place: int
+    number: str  # shown before it
+    sign: str
+    colour: str
+    means: str  # what the sign says, for those who do not see it
+    label: str
+    is_tool: bool
+    text: str
+    status: int | None  # where it is no success
+    changes: bool
+    latency_ms: float | None
+    lane: int | None
+    actor: str | None  # where it is another than that of the line before
+    is_failure: bool
+
+
+def window_at(place: int, timeline: Timeline) -> range:
+    """The window in which a place stands."""
+    start = max(0, min(place, len(timeline.items) - 1)) // WINDOW * WINDOW
+    return range(start, min(start + WINDOW, len(timeline.items)))
+
+
+def lines_of(timeline: Timeline, briefs: dict[int, StepBrief], window: range) -> list[Line]:
+    lanes = {actor: place for place, actor in enumerate(timeline.actors)} if len(timeline.actors) > 1 else {}
+    lines, before = [], None
+    for place in window:
+        item = timeline.items[place]
+        actor = item.step.actor_id if item.step is not None else None
+        shown = actor if lanes and actor != before else None
+        before = actor if item.step is not None else before
+        lines.append(_line(timeline, item, briefs, place=place, lane=lanes.get(actor or ""), actor=shown))
+    return lines
+
+
+def _line(
+    timeline: Timeline,
+    item: TimelineItem,
+    briefs: dict[int, StepBrief],
+    *,
+    place: int,
+    lane: int | None,
+    actor: str | None,
+) -> Line:
+    base = Line(item.name, place, "", "☻", "", "", "", False, "", None, False, None, lane, actor, False)
+    run = timeline.run
+    if item.kind == "start":
+        return base._replace(number="0", label="user", text=_cut(run.seed.user_instruction))
+    if item.kind == "end":
+        told = run.final_response if run.final_response is not None else (run.error_class or "no answer")
+        return base._replace(
+            sign="❞", label="answer", text=_cut(told), is_failure=run.error_class is not None
+        )
+    if item.message is not None:
+        message = timeline.messages[item.message]
+        is_user = message.role == "user"
+        text = message.text().strip()
+        label = "user" if is_user else "agent" if text else "thinking"
+        return base._replace(sign="☻" if is_user else "❝", label=label, text=_cut(text or "…"))
+    assert item.step is not None
+    return _step_line(base, item.step, briefs.get(item.step.sequence))
+
+
+def _step_line(base: Line, step: StepOutline, brief: StepBrief | None) -> Line:
+    base = base._replace(
+        number=str(step.sequence), latency_ms=brief.latency_ms if brief is not None else None
+    )
+    if step.kind != TOOL_CALL:
+        sign, colour, label = _EVENTS.get(step.kind, ("◇", "", step.kind))
+        text = event_text(step.kind, brief.payload if brief is not None else None)
+        return base._replace(sign=sign, colour=colour, label=label, text=text, latency_ms=None)
+    sign, colour, means = _SOURCES.get(step.source or "", ("✕", "red", "refused"))
+    if step.error_code == OUTCOME_UNKNOWN:
+        sign, colour, means = "◌", "amber", "its outcome is not known"
+    is_refused = step.http_status is not None and step.http_status >= 400
+    return base._replace(
+        sign=sign,
+        colour=colour,
+        means=means,
+        label=step.tool_name or "",
+        is_tool=True,
+        text=arguments_text(brief.arguments if brief is not None else None),
+        status=step.http_status if is_refused else None,
+        changes=bool(step.changes),
+        is_failure=step.is_failure,
+    )
+
+
+def arguments_text(text: str | None) -> str:
+    """`order_id="4521" reason="late"`; of arguments that were cut, how their JSON begins."""
+    if text is None:
+        return ""
+    value = _whole(text)
+    if not isinstance(value, dict):
+        return _cut(text)
+    return _cut(" ".join(f"{name}={dumps(part).decode()}" for name, part in value.items()))
+
+
+def event_text(kind: str, payload: str | None) -> str:
+    """What an event says, found at its beginning."""
+    value = _whole(payload) if payload is not None else None
+    if kind == MODEL_CALL and isinstance(value, dict):
+        return _cut(f"{value.get('model') or 'a model'} of gateway {value.get('gateway')}")
+    if kind == "handoff" and isinstance(value, dict):
+        target, reason = value.get("to_actor", value.get("to")), value.get("reason")
+        return _cut(f"to {target}" + (f": {reason}" if reason else ""))
+    if isinstance(value, dict):
+        said = next(_texts(value), None)
+        return _cut(said if said is not None else dumps(value).decode())
+    return _cut(_beginning(payload or ""))
+
+
+def said_in(payload: Any) -> str | None:
+    """The text of an event, where it is one of its usual fields."""
+    return next(_texts(payload), None) if isinstance(payload, dict) else None
+
+
+def _texts(value: dict[str, Any]) -> Iterator[str]:
+    return (text for name in ("text", "content", "message") if isinstance(text := value.get(name), str))
+
+
+def _beginning(text: str) -> str:
+    """Of a payload that was cut: its first text, as far as it goes."""
+    for name in ("text", "content", "message"):
+        _, found, rest = text.partition(f'"{name}":"')
+        if found:
+            return rest.replace("\\n", " ").replace('\\"', '"')
+    return text
+
+
+def _whole(text: str) -> Json:
+    """None where it was cut."""
+    if len(text) >= BRIEF_CHARS:
+        return None
+    try:
+        return loads_own(text)
+    except ValueError:
+        return None
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text[: 2 * LINE_CHARS].split())
+    return line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 1] + "…"
