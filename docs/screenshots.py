@@ -51,15 +51,18 @@ def demo() -> Iterator[Told]:
 
 
 def trace(page: Page, told: Told) -> None:
-    """The run that did not get over an injected failure, at its first failure."""
+    """The run that did what it should have refused, at the step that did it."""
     page.goto("/runs?verdict=FAIL")
-    page.locator("tr", has_text="unrecovered failure").locator("a[href^='/runs/']").first.click()
+    page.locator("tr", has_text="incorrect completion").locator("a[href^='/runs/']").first.click()
     page.wait_for_load_state()
     page.keyboard.press("f")
 
 
-def home(page: Page, told: Told) -> None:
-    page.goto("/")
+def tools(page: Page, told: Told) -> None:
+    """How each tool of the refund agent is understood."""
+    page.goto("/agents/1/tools")
+    page.get_by_role("link", name="refund_order").click()
+    page.wait_for_load_state()
 
 
 def batch(page: Page, told: Told) -> None:
@@ -71,12 +74,13 @@ def heatmap(page: Page, told: Told) -> None:
 
 
 def review(page: Page, told: Told) -> None:
-    """The first item that waits."""
+    """The item that waits first: a decision that moved under pressure."""
     page.goto("/review")
+    page.locator("tbody a[href^='/review/']").first.click()
     page.wait_for_load_state()
 
 
-SHOTS = {"trace": trace, "home": home, "batch": batch, "heatmap": heatmap, "review": review}
+SHOTS = {"trace": trace, "tools": tools, "batch": batch, "heatmap": heatmap, "review": review}
 
 
 def main() -> None:

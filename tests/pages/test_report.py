@@ -36,8 +36,8 @@ def by_wish(dispatch: Dispatch) -> None:
         tells_too_much(dispatch)
     elif "long" in dispatch.said:
         for _ in range(2):
-            dispatch.call("add_note", {"order_id": "4521", "text": "long " * 40_000})
-        dispatch.answer("word " * 100_000)
+            dispatch.call("add_note", {"order_id": "4521", "text": "long " * 6_000})
+        dispatch.answer("word " * 6_000)
     else:
         refunds(dispatch)
 
@@ -152,7 +152,7 @@ def test_the_page_of_the_report_is_sound(browser: Browser, api: Api, batch_id: i
 
 
 def test_a_file_is_no_larger_than_asked_and_says_what_is_missing(api: Api, client: httpx2.Client) -> None:
-    rows = [REFUND_TASK | {"user": f"Refund #4521, the long way, {number}."} for number in range(40)]
+    rows = [REFUND_TASK | {"user": f"Refund #4521, the long way, {number}."} for number in range(12)]
     rows.append(REFUND_TASK | {"user": "Refund #4521, but do nothing."})
     with played(by_wish) as agent:
         made = api.start_batch(agent.url, *rows)
@@ -166,7 +166,8 @@ def test_a_file_is_no_larger_than_asked_and_says_what_is_missing(api: Api, clien
     assert client.get(f"/report/{made}/file", params={"max_mb": 51}).status_code == 422
     missing = re.search(r"The traces of (\d+) runs", file)
     kept = file.count('class="panel reported"')
-    assert missing is None or int(missing[1]) == 41 - kept
+    assert missing is not None
+    assert int(missing[1]) == 13 - kept
     assert kept > 0
 
 
@@ -181,6 +182,6 @@ def test_the_report_of_a_matrix_has_its_heatmap(api: Api, client: httpx2.Client)
     assert api.get(f"/api/batches/{batch}/report/contents")["matrix_id"] == matrix_id
     file = client.get(f"/report/{batch}/file").text
     assert matrix_id in file
-    assert re.search(r'class="band-(red|amber)', file)
+    assert re.search(r'<td class="(red|amber)[^>]*><a id="at-0-\d" href="#run-\d+"', file)
     assert "<script" not in file
     assert json.dumps("data_loss_risk") in file or "data_loss_risk" in file

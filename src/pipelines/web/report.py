@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from pipelines.core.cassette_masking import masked_response
-from pipelines.core.evals.heatmap import MARKS, MEANINGS, Heatmap, heatmap_of
+from pipelines.core.evals.heatmap import HeatColumn, Heatmap, HeatRow, heatmap_of
+from pipelines.core.evals.heatmap_table import legend, table_head, table_row
 from pipelines.core.evals.report_text import read_report
-from pipelines.core.json_text import loads_own
-from pipelines.core.ledger import World
-from pipelines.core.step_changes import StepChanges
+from pipelines.core.json_text import Json, loads_own
+from pipelines.core.ledger import InvalidUpdate, Ledger, World, update_from_json
+from pipelines.core.world_changes import world_changes
 from pipelines.web.assets import assets
+from pipelines.web.heatmap import trusted_table
 from pipelines.web.render import render
 
 EXPECTED = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints")
@@ -30,6 +32,29 @@ class _Written(NamedTuple):
     part: bytes
 
 
+class _FileLinks:
+    """Links of the heatmap's table that lead to the traces of this file."""
+
+    has_tips = True
+
+    def __init__(self, inside: frozenset[int]) -> None:
+        self._inside = inside
+
+    def row(self, row: HeatRow) -> str | None:
+        return None
+
+    def baseline(self, number: int, row: HeatRow) -> str:
+        reference = (row.detail.get("baseline") or {}).get("reference_run")  # type: ignore[union-attr]
+        return self._first([reference]) or "#main"
+
+    def cell(self, number: int, at: int, row: HeatRow, column: HeatColumn) -> str | None:
+        run_ids = row.cells[at].detail.get("run_ids")
+        return self._first(run_ids if isinstance(run_ids, list) else [])
+
+    def _first(self, run_ids: Sequence[Json]) -> str | None:
+        return next((f"#run-{run_id}" for run_id in run_ids if run_id in self._inside), None)
+
+
 def report_parts(data: bytes, *, secrets: Sequence[str], most_bytes: int) -> Iterator[bytes]:
     """Of the lines that `engine.report_batch` wrote."""
     lines = iter(data.split(b"\n"))
@@ -39,17 +64,26 @@ def report_parts(data: bytes, *, secrets: Sequence[str], most_bytes: int) -> Ite
     listed: Any = _masked(loads_own(next(lines)), secrets)
     for run in listed:
         run["took_ms"] = _took_ms(run)
-    frame = {"head": head, "heatmap": heatmap, "runs": listed, "bands": MEANINGS, "marks": MARKS}
-    frame |= {"policy": policy(), "style": style()}
-    opened = render("report_file.html", frame | {"inside": frozenset()}).encode()
-    room = most_bytes - len(opened) - len(listed) * 20 - LEFT_FOR_END
+    frame = {"head": head, "heatmap": heatmap, "runs": listed, "policy": policy(), "style": style()}
+    every = frozenset(run["id"] for run in listed)
+    room = most_bytes - len(_opening(frame, heatmap, every)) - LEFT_FOR_END
     written = list(_fitting(_runs(lines, secrets), room))
-    inside = frozenset(run.run_id for run in written)
-    yield render("report_file.html", frame | {"inside": inside}).encode()
+    yield _opening(frame, heatmap, frozenset(run.run_id for run in written))
     yield from (run.part for run in written)
     total = head["batch"]["counts"]["total"]
     left_out = {"untraced": total - len(written), "unlisted": total - len(listed)}
     yield render("report_end.html", {"head": head, "left_out": left_out}).encode()
+
+
+def _opening(frame: Mapping[str, Any], heatmap: Heatmap | None, inside: frozenset[int]) -> bytes:
+    """All that stands before the traces; it leads to those that are inside."""
+    drawn = None
+    if heatmap is not None:
+        links = _FileLinks(inside)
+        rows = (table_row(number, row, heatmap.columns, links) for number, row in enumerate(heatmap.rows))
+        table = trusted_table(f"{table_head(heatmap)}<tbody>{''.join(rows)}</tbody></table>")
+        drawn = {"table": table, "legend": trusted_table(legend(heatmap))}
+    return render("report_file.html", {**frame, "drawn": drawn, "inside": inside}).encode()
 
 
 @cache
@@ -91,20 +125,28 @@ def _runs(lines: Iterator[bytes], secrets: Sequence[str]) -> Iterator[_Written]:
 
 def _run(body: Any, worlds: Mapping[str, World], secrets: Sequence[str]) -> _Written:
     world = worlds.get(body["world"]) if body["world"] is not None else World({})
-    changes = StepChanges(world)
-    for step in body["steps"]:
-        step["changes"] = [
-            {"kind": each.kind, "place": each.place}
-            | ({"old": each.old} if each.had else {})
-            | ({"new": each.new} if each.has else {})
-            for each in changes.of(step["updates"] or ())
-        ]
-        del step["updates"]
+    _tell_changes(Ledger(world) if world is not None else None, body["steps"])
     told: Any = _masked({name: body[name] for name in ("run", "seed", "steps", "is_whole")}, secrets)
     seed, run = told["seed"], told["run"]
     expected = {name: seed[name] for name in EXPECTED if seed.get(name) is not None}
     context = told | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}
     return _Written(run["id"], render("report_run.html", context).encode())
+
+
+def _tell_changes(ledger: Ledger | None, steps: Sequence[Any]) -> None:
+    """Old values before new; where the world is not known, or the log does not fit it, the updates as they
+    are."""
+    for step in steps:
+        step["changes"] = []
+        if ledger is None:
+            continue
+        try:
+            updates = [update_from_json(each) for each in step["updates"]]
+            step["changes"] = [each._asdict() for each in world_changes(ledger, updates)]
+            ledger.apply(updates)
+            step["updates"] = []
+        except InvalidUpdate:
+            ledger = None
 
 
 def _heatmap(text: bytes, secrets: Sequence[str]) -> Heatmap | None:

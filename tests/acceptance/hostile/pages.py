@@ -16,11 +16,19 @@ def a_trace_of_large_replies(tenant: Tenant) -> None:
     """Replies of a megabyte: one text, many values, deep ones, markup; every way to look at the run."""
     run = _large_run(tenant)
     finished = run.finish(MARKUP * 60_000).json()
-    step = f"/runs/{run.id}"
+    own = f"/runs/{run.id}"
     paths = [
-        *(step, f"{step}?from=1", f"{step}/steps?after=0", f"{step}/step/2", f"{step}?q=script"),
+        *(
+            own,
+            f"{own}?at=50",
+            f"{own}/window?at=0",
+            f"{own}/steps/2",
+            f"{own}/steps/4",
+            f"{own}/steps/3/json",
+        ),
+        *(f"{own}/found?q=script", f"{own}/entity?type=order&id=4521", f"{own}/download"),
         *("/runs", f"/runs?task_id={finished.get('task_id', 1)}", f"/compare/runs?from={run.id}&to={run.id}"),
-        *(f"{step}/world?step=3", "/search?q=script", "/"),
+        *("/search?q=script", "/"),
     ]
     _look(tenant, paths * tenant.size(3, 10))
 
