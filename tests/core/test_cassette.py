@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.cassette import (
+    MAX_LINE_BYTES,
     RecordedCall,
     call_key,
     differences,
@@ -13,6 +14,7 @@ from pipelines.core.cassette import (
 )
 from pipelines.core.cassette_masking import masked, masked_arguments
 from pipelines.core.json_text import dumps, same
+from pipelines.core.problems import MOST_SHOWN
 
 ORDER = RecordedCall(
     tool="get_order", arguments={"order_id": "4521"}, status=200, response={"status": "paid"}
@@ -148,6 +150,21 @@ MISSED = {
 @pytest.mark.parametrize(("tool", "arguments", "occurrence", "said"), MISSED.values(), ids=MISSED)
 def test_a_missed_call_is_told_the_nearest_one(tool, arguments, occurrence, said):
     assert nearest_recorded(tool, arguments, occurrence, RECORDED).endswith(said)
+
+
+def test_a_line_that_is_too_long_is_named_and_not_read():
+    line = b'{"tool": "t", "response": "' + b"x" * MAX_LINE_BYTES + b'"}'
+    read = read_lines([line, ORDER.as_line()])
+    (problem,) = read.problems
+    assert problem.path == "line 1"
+    assert problem.message == f"has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are allowed"
+    assert read.calls == (ORDER,)
+
+
+def test_a_file_of_nothing_but_mistakes_is_not_read_to_its_end():
+    lines = iter([b"{}"] * 10_000)
+    assert len(read_lines(lines).problems) < MOST_SHOWN + 10
+    assert sum(1 for _ in lines) > 8_000
 
 
 def test_differences_are_named_by_their_path():

@@ -144,3 +144,43 @@ def test_without_a_key_all_passes_at_once():
 def test_nothing_waits_that_cannot_be_the_key():
     mask = KeyMask(KEY)
     assert mask.masked(b'data: {"a": 1}\n\n') == b'data: {"a": 1}\n\n'
+
+
+ODD = {
+    "usage is a list": b'{"model": "m", "usage": [{"prompt_tokens": 1}]}',
+    "a count is a text": b'{"model": "m", "usage": {"prompt_tokens": "1"}}',
+    "a count is true": b'{"model": "m", "usage": {"prompt_tokens": true}}',
+    "a message is a text": b'{"model": "m", "message": "usage"}',
+    "the inner usage is odd": b'{"model": "m", "response": {"usage": 5}}',
+}
+
+
+@pytest.mark.parametrize("raw", ODD.values(), ids=ODD)
+def test_what_is_no_count_is_not_said_and_the_rest_is(raw):
+    usage = AnswerUsage("application/json")
+    usage.take(raw)
+    assert usage.usage() == ModelUsage(model="m")
+
+
+def test_of_long_events_only_some_are_read_and_short_ones_always():
+    usage = AnswerUsage("text/event-stream")
+    long = b'data: {"model": "m", "usage": {"prompt_tokens": %d}, "x": "' + b"x" * 200_000 + b'"}\n\n'
+    for count in range(20):
+        usage.take(long % count)
+    assert usage.usage().input_tokens == 4
+    usage.take(events({"usage": {"prompt_tokens": 99}}))
+    assert usage.usage().input_tokens == 99
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b"data: ", b'{"usage": {"prompt_tokens": 7}}', b"x"]), max_size=30),
+    st.data(),
+)
+def test_however_a_stream_is_cut_the_same_is_read(pieces, data):
+    whole = b"".join(pieces)
+    at_once, cut = AnswerUsage("text/event-stream"), AnswerUsage("text/event-stream")
+    at_once.take(whole)
+    places = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
+    for start, end in zip([0, *places], [*places, len(whole)], strict=True):
+        cut.take(whole[start:end])
+    assert cut.usage() == at_once.usage()

@@ -380,6 +380,11 @@ REFUSALS = {
         "must lead to one place",
     ),
     "id_from ends too soon": (adapter(id_from="$.order_id["), "/ledger_adapter/id_from", "(character 12)"),
+    "field_map of too many": (
+        adapter(field_map={f"f{at}": "$.x" for at in range(201)}),
+        "/ledger_adapter/field_map",
+        "`field_map` has 201 fields; at most 200 are allowed",
+    ),
     "field_map with a pattern": (
         adapter(field_map={"status": "$[?match(@.a, '(a|aa)+b')]"}),
         "/ledger_adapter/field_map/status",

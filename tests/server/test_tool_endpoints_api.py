@@ -72,6 +72,18 @@ async def test_a_new_endpoint_has_its_tools_at_once(org: Org, service: Service) 
     assert all(each.is_closed for each in ServiceEndpoint.opened)
 
 
+async def test_a_page_of_large_tools_ends_early_and_none_is_left_out(
+    org: Org, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = await made(org, service)
+    monkeypatch.setattr("pipelines.storage.tool_endpoints.MAX_PAGE_CHARACTERS", 10)
+    path = f"{ENDPOINTS}/{endpoint['id']}/tools"
+    page = answered(await org.client.get(path, params={"limit": 50}))
+    assert [tool["name"] for tool in page["items"]] == ["get_order"]
+    assert page["next_cursor"] is not None
+    assert [tool["name"] for tool in await every_item(org.client, path)] == ["get_order", "ping"]
+
+
 async def test_an_endpoint_that_does_not_answer_is_there_and_says_why(org: Org, service: Service) -> None:
     service.is_down = True
     endpoint = await made(org, service)

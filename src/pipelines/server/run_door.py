@@ -23,7 +23,7 @@ from pipelines.server.model_door import ModelDoor
 from pipelines.server.open_connections import ConnectionLimits, OpenConnections
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.rate_window import Pace
-from pipelines.wire.errors import BodyTooLarge, InvalidRunToken, NotFound, OdysseyError
+from pipelines.wire.errors import InvalidRunToken, NotFound, OdysseyError
 from pipelines.wire.names import HEADER_RUN_TOKEN, MAX_BODY_BYTES, MODELS_BASE, PROXY_BASE
 
 IDLE_S = 3_600  # a connection lives as long as its run at most; until then the agent may think
@@ -126,9 +126,10 @@ class _OneRun:
                     return message
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
-                if size > MAX_BODY_BYTES:
-                    raise BodyTooLarge
-                if not message.get("more_body", False):
+                more = message.get("more_body", False)
+                if size > MAX_BODY_BYTES:  # nothing of it is read but that
+                    return {"type": "http.request", "body": bytes(size), "more_body": more}
+                if not more:
                     body = await without_secrets(
                         b"".join(parts), visitor.redaction, helpers=self._helpers, owner=visitor.org_id
                     )

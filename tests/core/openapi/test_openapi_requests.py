@@ -185,3 +185,20 @@ BASES = [
 def test_a_base_url(url, words):
     complaint = base_url_complaint(url)
     assert complaint is None if words is None else words in complaint
+
+
+TOO_LONG = {
+    "a path": ("path", "simple", "x" * 70_000, "its path would have"),
+    "a path that is decoded again and again": ("path", "simple", "%252e" * 70_000, "its path would have"),
+    "a query": ("query", "form", ["x"] * 20_000, "its path and query would have"),
+    "a header": ("header", "simple", "x" * 70_000, "its headers would have"),
+}
+
+
+@pytest.mark.parametrize(("place", "style", "value", "said"), TOO_LONG.values(), ids=TOO_LONG)
+def test_what_no_server_would_read_is_not_sent(place, style, value, said):
+    path = "/x/{p}" if place == "path" else "/x"
+    parameter = {"name": "p", "in": place, "required": True, "style": style, "schema": {}}
+    tool = only_tool(one_operation(path, "get", parameters=[parameter]))
+    with pytest.raises(CannotBuild, match=f"{said} [0-9,]+ characters; the most is 65,536"):
+        request_of(tool, p=value)

@@ -8,7 +8,7 @@ from openapi_documents import OK, document, found, one_operation, only_tool, req
 from pipelines.core.json_schema import CompiledSchema, schema_problems
 from pipelines.core.json_text import InvalidJson, dumps
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
-from pipelines.core.openapi.translate import LONGEST_DESCRIPTION, translated
+from pipelines.core.openapi.translate import LONGEST_DESCRIPTION, LONGEST_PATH, MOST_NOTES, translated
 from pipelines.core.problems import Refused
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]{0,127}")
@@ -625,3 +625,35 @@ def test_what_is_found_can_be_registered_and_has_all_that_a_call_needs():
     assert again == tool
     assert request_of(again, id="7").target == "/o/7"
     parse_tools_schema([{"name": tool.name, "input_schema": tool.input_schema}])
+
+
+# -- what is too large
+
+
+def test_an_operation_that_takes_too_much_to_describe_is_left_out_and_its_neighbours_are_not():
+    wide = {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(20_000)}}
+    small = {"get": {"operationId": "small", **OK}}
+    long = {"get": {"operationId": "long", **OK}}
+    paths = {
+        "/wide": {"post": {"operationId": "wide", "requestBody": body(wide), **OK}},
+        "/" + "x" * LONGEST_PATH: long,
+        "/small": small,
+    }
+    discovery = found(document(paths))
+    assert [tool.name for tool in discovery.tools] == ["small"]
+    wide_note, long_note = discovery.notes
+    assert "POST /wide: left out: its input schema takes" in wide_note
+    assert f"its path has {LONGEST_PATH + 1:,} characters; the most is {LONGEST_PATH:,}" in long_note
+    assert len(long_note) < 500
+
+
+def test_an_answer_that_takes_too_much_to_describe_leaves_the_tool_usable():
+    wide = {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(20_000)}}
+    answers = {"200": {"description": "x", "content": {JSON: {"schema": wide}}}}
+    tool = only_tool(one_operation("/wide", "get", responses=answers))
+    assert tool.output_schema is None
+
+
+def test_notes_are_bounded_however_much_there_is_to_say():
+    paths = {f"/{at}": {"get": 1} for at in range(MOST_NOTES + 100)}
+    assert len(found(document(paths)).notes) <= MOST_NOTES + 20

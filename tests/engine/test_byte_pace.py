@@ -1,0 +1,27 @@
+"""Bytes go by at once while they are few, and evenly from then on."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.engine.byte_pace import BytePace
+
+
+def test_few_bytes_wait_for_nothing_and_more_for_their_share():
+    now = 100.0
+    pace = BytePace(at_once=1_000, per_s=500, clock=lambda: now)
+    assert pace.wait_s(1_000) == 0
+    assert pace.wait_s(250) == 0.5
+    now += 0.5
+    assert pace.wait_s(0) == 0
+    now += 60
+    assert pace.wait_s(1_000) == 0, "however long nothing came, no more than so many are let by at once"
+    assert pace.wait_s(500) == 1
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=50))
+def test_no_more_go_by_than_the_rate_allows(sizes):
+    now = 0.0
+    pace = BytePace(at_once=5_000, per_s=1_000, clock=lambda: now)
+    for size in sizes:
+        now += pace.wait_s(size)
+    assert sum(sizes) <= 5_000 + 1_000 * now + 1e-6
