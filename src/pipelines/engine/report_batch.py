@@ -40,7 +40,7 @@ READ_FOR_EACH = 4
 MOST_WORLDS = 32 * MEGABYTE  # characters of initial states, from which the old values are
 MOST_MATRIX = 64 * MEGABYTE
 # What a file takes, from files that were written: for itself, a run, a step, and each stored character.
-FRAME_BYTES, RUN_BYTES, STEP_BYTES, CHARACTER_BYTES = 40_000, 3_000, 1_200, 1.5
+FRAME_BYTES, RUN_BYTES, STEP_BYTES, CHARACTER_BYTES = 80_000, 3_000, 1_200, 1.5
 CONTAINS = (
     "the texts of tasks: what the user asks, what is expected",
     "what the agent answered, and what it said in between",
