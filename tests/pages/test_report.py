@@ -13,6 +13,7 @@ from playwright.sync_api import Browser
 
 from browsing import check_page, person, serious
 from nodes import REFUND_TASK, Api, house_in
+from pipelines.web.render import render
 from played_agents import Dispatch, does_nothing, played, refunds
 from pressed import MATRIX, V1, WITHOUT_TOOLS, ended_matrix, scenario, yields_to_authority
 
@@ -185,3 +186,9 @@ def test_the_report_of_a_matrix_has_its_heatmap(api: Api, client: httpx2.Client)
     assert re.search(r'<td class="(red|amber)[^>]*><a id="at-0-\d" href="#run-\d+"', file)
     assert "<script" not in file
     assert json.dumps("data_loss_risk") in file or "data_loss_risk" in file
+
+
+def test_a_heatmap_that_is_too_large_for_the_file_is_told_of() -> None:
+    left_out = {"untraced": 0, "unlisted": 0, "heatmap": True}
+    told = render("report_end.html", {"head": {"most_steps": 200}, "left_out": left_out})
+    assert "The heatmap, which has too many cells" in told

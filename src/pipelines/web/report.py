@@ -71,7 +71,11 @@ def report_parts(data: bytes, *, secrets: Sequence[str], most_bytes: int) -> Ite
     yield _opening(frame, heatmap, frozenset(run.run_id for run in written))
     yield from (run.part for run in written)
     total = head["batch"]["counts"]["total"]
-    left_out = {"untraced": total - len(written), "unlisted": total - len(listed)}
+    left_out = {
+        "untraced": total - len(written),
+        "unlisted": total - len(listed),
+        "heatmap": bool(matrix) and heatmap is None,
+    }
     yield render("report_end.html", {"head": head, "left_out": left_out}).encode()
 
 
