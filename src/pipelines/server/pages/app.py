@@ -57,14 +57,14 @@ MODULES = (
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
-        *("", "agents", "datasets", "tasks", "runs", "batches", "compare", "evals", "review", "settings"),
+        *("agents", "datasets", "tasks", "runs", "batches", "compare", "evals", "review", "settings"),
         *("search", "report", "ui", "sign-in", "sign-out"),
     )
 )
 
 
 def is_page(path: str) -> bool:
-    return path[1:].partition("/")[0] in ROOTS
+    return path == "/" or path[1:].partition("/")[0] in ROOTS
 
 
 def build_pages(state: State) -> FastAPI:
