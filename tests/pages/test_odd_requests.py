@@ -54,3 +54,15 @@ def test_a_long_text_is_sent_in_parts(owner: httpx2.Client) -> None:
     assert "256 KiB" in encoded.text
     parts = {name: (None, value) for name, value in (csrf | {"text": "%" * 300_000}).items()}
     assert owner.post("/evals/scenarios/check", files=parts).status_code == 200
+
+
+#: No number of a row; the second begins as one.
+NO_NUMBERS = ("²", "0" * 19 + "1" + "9" * 20, "9" * 199)
+
+
+@pytest.mark.parametrize(
+    "path", ["/compare/runs?from=", "/evals?before=", "/evals/scenarios?agent=", "/runs?task_id="]
+)
+@pytest.mark.parametrize("number", NO_NUMBERS)
+def test_a_number_that_no_row_can_have_finds_nothing(owner: httpx2.Client, path: str, number: str) -> None:
+    assert owner.get(path + number).status_code in (200, 422)

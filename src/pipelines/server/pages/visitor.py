@@ -65,18 +65,23 @@ def check_host(request: Request) -> None:
     )
 
 
-async def _visitor(request: Request) -> Visitor:
-    check_host(request)
+async def who_signed_in(request: Request) -> Identity | None:
+    """None also for somebody who has been signed out since they asked."""
     token = request.cookies.get(cookie_name(request), "")
     platform = platform_of(request)
     now = platform.now()
-    identity = (
-        await platform.database.read(lambda connection: signed_in(connection, token, now)) if token else None
-    )
+    if not token:
+        return None
+    return await platform.database.read(lambda connection: signed_in(connection, token, now))
+
+
+async def _visitor(request: Request) -> Visitor:
+    check_host(request)
+    identity = await who_signed_in(request)
     if identity is None:
         raise SignInNeeded
     request.state.org_id = identity.org_id
-    visitor = Visitor(identity=identity, csrf=csrf_of(token))
+    visitor = Visitor(identity=identity, csrf=csrf_of(request.cookies[cookie_name(request)]))
     if request.method not in READING:
         await check_is_ours(request, visitor.csrf)
     return visitor
