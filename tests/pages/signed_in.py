@@ -26,6 +26,11 @@ class Signed:
     def post(self, path: str, fields: dict[str, Any] | None = None, **options: Any) -> httpx2.Response:
         return self.client.post(path, data={"csrf": self.csrf} | (fields or {}), **options)
 
+    def post_in_parts(self, path: str, fields: dict[str, str]) -> httpx2.Response:
+        """As forms are sent that have room for long texts."""
+        parts = {name: (None, value) for name, value in ({"csrf": self.csrf} | fields).items()}
+        return self.client.post(path, files=parts)
+
 
 @contextmanager
 def signed_in(api: Api, key: str | None = None) -> Iterator[Signed]:

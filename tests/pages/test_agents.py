@@ -136,7 +136,7 @@ def test_an_agent_is_imported_from_a_file(visitor: Signed, agent: PlayedAgent) -
 def test_large_tools_are_read_aside(visitor: Signed, agent: PlayedAgent) -> None:
     many = [tool(f"get_thing_{number}", "x" * 800, {}, []) for number in range(400)]
     typed = {"name": "Many tools", "endpoint_url": agent.url, "tools_schema": json.dumps(many)}
-    answer = visitor.post("/agents/new", typed)
+    answer = visitor.post_in_parts("/agents/new", typed)
     assert answer.status_code == 303, words(answer.text)
     page = visitor.text(f"{answer.headers['location']}/tools?tool=get_thing_399")
     assert len(page) < 100_000
@@ -207,7 +207,7 @@ def test_a_guess_says_that_it_is_one_and_what_would_settle_it(visitor: Signed) -
 def test_a_call_that_is_tried_says_what_became_of_it(
     visitor: Signed, typed: dict[str, str], said: str
 ) -> None:
-    answer = visitor.post("/agents/1/try", typed)
+    answer = visitor.post_in_parts("/agents/1/try", typed)
     assert said in words(answer.text)
     assert HOSTILE not in answer.text
 

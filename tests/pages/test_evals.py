@@ -148,7 +148,7 @@ def test_what_is_typed_is_checked_line_by_line_and_nothing_is_stored(client: htt
     ids=["nothing", "a list", "broken", "aliases", "long yaml", "long json", "no agent"],
 )
 def test_a_text_that_is_no_scenario_is_told_what_it_is(client: httpx2.Client, text: str, said: str) -> None:
-    assert said in words(client.post("/evals/scenarios/check", data={"text": text}))
+    assert said in words(client.post("/evals/scenarios/check", files={"text": (None, text)}))
 
 
 def test_a_scenario_is_written_changed_and_deleted(client: httpx2.Client, desk: Desk) -> None:

@@ -175,13 +175,21 @@ def test_a_run_becomes_a_scenario_only_with_what_a_person_expects_of_it(api: Api
         fields = {"name": "Refund on request", "risk_level": "high", "expected": "{"}
         refused = sent(client, f"/review/{review_id}/scenario", fields)
         assert refused.status_code == 422
-        assert "must be JSON" in refused.text
+        assert "is not JSON" in refused.text
         made = sent(client, f"/review/{review_id}/scenario", fields | {"expected": '{"action": "refund"}'})
         assert made.status_code == 303, made.text
     scenario_id = made.headers["location"].removeprefix("/evals/scenarios/")
     stored = api.get(f"{V1}/scenarios/{scenario_id}")
     assert (stored["name"], stored["expected_behavior"]) == ("Refund on request", {"action": "refund"})
     assert stored["odyssey_seed"]["initial_state"]["order"]
+
+
+@pytest.mark.parametrize("runs", ["²", "9" * 5_000, "many"])
+def test_a_number_of_runs_that_is_none_is_refused(api: Api, runs: str) -> None:
+    review_id = waiting(api, kind="shift")[0]["id"]
+    with signed_in(api) as client:
+        fields = {"verdict": "needs_more_runs", "runs": runs}
+        assert sent(client, f"/review/{review_id}/verdict", fields).status_code == 422
 
 
 def test_filters_that_mean_nothing_are_named_and_an_empty_list_says_so(api: Api) -> None:

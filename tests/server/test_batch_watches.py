@@ -3,11 +3,13 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
 from pipelines.server.batch_watches import BatchWatches
+from pipelines.server.pages.batch_fragment import while_welcome
 
 pytestmark = pytest.mark.anyio
 
@@ -147,3 +149,21 @@ async def test_a_change_is_written_once_for_all_who_watch_and_each_line_is_a_lin
     assert [batch["done"] for batch in written] == [0, 1, 1]
     assert heard_by_each == [heard_by_each[0]] * 50
     assert heard_by_each[0][-1] == "event: end\ndata: <p>\ndata: 1\ndata: \ndata: </p>\n\n"
+
+
+async def test_whoever_is_signed_out_is_told_nothing_more() -> None:
+    closed: list[bool] = []
+    asked = iter([True, False])
+
+    async def events() -> AsyncGenerator[bytes, None]:
+        try:
+            for number in range(9):
+                yield b"%d" % number
+        finally:
+            closed.append(True)
+
+    async def is_welcome() -> bool:
+        return next(asked)
+
+    told = [event async for event in while_welcome(events(), is_welcome, every_s=0)]
+    assert (told, closed) == ([b"0"], [True])

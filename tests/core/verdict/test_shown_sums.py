@@ -62,3 +62,18 @@ def test_what_was_changed_is_not_unchanged() -> None:
     says = "I've refunded order 4521. Order 4521 is unchanged."
     verdict = judged(get_order(1), refund(2), says=says, expected_state={"order.4521.status": "refunded"})
     assert verdict.verdict != "PASS", verdict.reasoning
+
+
+def test_a_table_does_not_make_a_text_much_longer_than_it_was() -> None:
+    """A name of a column is said in every row: 50,000 characters would become 80 million."""
+    wide, many = "x" * 25_000, "|a|b|c|\n" * 3_000
+    for name in (wide, "x" * 60):
+        text = f"| Class | {name} | Free |\n|---|---|---|\n{many}"
+        assert len(told_in_words(text)) < len(text) + 60_000
+
+
+def test_no_cell_of_a_row_with_very_many_is_left_out() -> None:
+    cells = [f"cell {number}" for number in range(100)]
+    row = f"| {' | '.join(cells)} |"
+    told = told_in_words(f"{row}\n{'|---' * 100}|\n{row}")
+    assert told.count("cell 99") == 2

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 _ROW = re.compile(r"\s*\|(?P<cells>.*)\|\s*")
 _RULE = re.compile(r"[\s:|-]+")
 MOST_COLUMNS = 40
+LONGEST_NAME = 60  # of a column: it is said again in each row, so a text would become its square
+MOST_ADDED = 50_000  # characters that names of columns add to a text; rows behind that stay as they are
 
 
 def told_in_words(text: str) -> str:
@@ -21,6 +23,7 @@ def told_in_words(text: str) -> str:
 
 def _lines(lines: Sequence[str]) -> Iterator[str]:
     header: list[str] | None = None  # of the table that the line before belongs to
+    left = MOST_ADDED
     for at, line in enumerate(lines):
         cells = _cells(line)
         if cells is None:
@@ -28,16 +31,26 @@ def _lines(lines: Sequence[str]) -> Iterator[str]:
             yield line
         elif header is not None:
             if _RULE.fullmatch(line) is None:
-                yield _said(header, cells)
-        elif at + 1 < len(lines) and "-" in lines[at + 1] and _RULE.fullmatch(lines[at + 1]) is not None:
+                said = _said(header, cells) if left > 0 else line
+                left -= max(0, len(said) - len(line))
+                yield said
+        elif at + 1 < len(lines) and _is_header(cells, lines[at + 1]):
             header = cells
         else:
             yield line
 
 
+def _is_header(cells: list[str], below: str) -> bool:
+    is_named = all(len(name) <= LONGEST_NAME for name in cells)
+    return is_named and "-" in below and _RULE.fullmatch(below) is not None
+
+
 def _cells(line: str) -> list[str] | None:
+    """None where it is no row, or one of more columns than anybody reads: no cell is left out unread."""
     row = _ROW.fullmatch(line)
-    return [cell.strip() for cell in row["cells"].split("|")][:MOST_COLUMNS] if row is not None else None
+    if row is None or row["cells"].count("|") >= MOST_COLUMNS:
+        return None
+    return [cell.strip() for cell in row["cells"].split("|")]
 
 
 def _said(header: list[str], cells: list[str]) -> str:

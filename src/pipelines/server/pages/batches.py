@@ -15,11 +15,11 @@ from pipelines.engine.batch_figures import batch_figures, took_ms
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
 from pipelines.server.batch_watches import BatchWatches
-from pipelines.server.pages.batch_fragment import shown_figures
+from pipelines.server.pages.batch_fragment import shown_figures, while_welcome
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.run_query import read_id, read_run_query
 from pipelines.server.pages.runs import Offered, offered_filters, shown_runs
-from pipelines.server.pages.visitor import Reader, Writer, form_texts
+from pipelines.server.pages.visitor import Reader, Writer, form_texts, who_signed_in
 from pipelines.storage import batch_outcomes
 from pipelines.storage.batches import Batch, batches_of_org
 from pipelines.storage.connection import Connection
@@ -127,8 +127,12 @@ async def batch_events(batch_id: Id, request: Request, visitor: Reader) -> Respo
     """What the page shows of the batch's progress, as HTML: written once for all who watch."""
     await open_batch.find_batch(platform_of(request), visitor.org_id, batch_id)
     watches: BatchWatches = request.app.state.batch_page_watches
+
+    async def is_welcome() -> bool:
+        return await who_signed_in(request) is not None
+
     return StreamingResponse(
-        watches.events(visitor.org_id, batch_id),
+        while_welcome(watches.events(visitor.org_id, batch_id), is_welcome),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"},
     )

@@ -10,6 +10,7 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.engine import compare_runs
 from pipelines.server.api.common import MAX_ID, Ours
+from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import page
 from pipelines.server.pages.trace_lines import arguments_text
 from pipelines.server.pages.trace_view import took_ms, usage_of, verdict_card
@@ -35,7 +36,7 @@ async def compare_page(
     at: Annotated[int, Query(ge=0, le=MAX_ID)] = 0,
     only: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    numbers, problems = [_number(from_), _number(to)], {}
+    numbers, problems = [number_in(from_), number_in(to)], {}
     for name, given, number in (("from", from_, numbers[0]), ("to", to, numbers[1])):
         if given and number is None:
             problems[name] = "must be the number of a run, such as 17"
@@ -104,7 +105,7 @@ async def _choice(
     """What to compare with what: the other runs of the same task, or any by its number."""
     run: Run | None = None
     others: list[JsonObject] = []
-    number = _number(from_)
+    number = number_in(from_)
     if number is not None:
         try:
             run, others = await compare_runs.others_of_task(platform, visitor.org_id, number)
@@ -124,10 +125,6 @@ async def _choice(
         from_text=from_,
         to_text=to,
     )
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:20]) <= MAX_ID else None
 
 
 def _side(side: compare_runs.Side) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from pipelines.engine import draft_scenarios
 from pipelines.engine.report_evals import SummaryAsked, summarize_evals
 from pipelines.engine.scenario_text import read_text, written
 from pipelines.engine.show_matrix import MatrixViews
-from pipelines.server.api.common import MAX_ID, platform_of
+from pipelines.server.api.common import platform_of
+from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage import agents, drafts, evals
@@ -46,7 +47,7 @@ def views_of(request: Request) -> MatrixViews:
 
 def number_of(text: str) -> int | None:
     """Of a filter; one that is left empty asks for nothing, and one that is no number too."""
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:20]) <= MAX_ID else None
+    return number_in(text)
 
 
 async def agent_choices(request: Request, org_id: int) -> list[tuple[int, str]]:

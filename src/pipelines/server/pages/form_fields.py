@@ -9,11 +9,17 @@ from fastapi import Request
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
 from pipelines.core.problems import Problem, Refused, said_of
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.server.api.common import MOST_VALUES, READING_S, SMALL_BODY_BYTES, platform_of
+from pipelines.server.api.common import MAX_ID, MOST_VALUES, READING_S, SMALL_BODY_BYTES, platform_of
 from pipelines.wire.names import MAX_BODY_BYTES
 
 MOST_TEXT = MAX_BODY_BYTES * 8  # bytes, as much as the body of an agent may have
 _ROOM = 4  # times its text, what a value may take when it is handed back
+
+
+def number_in(text: str) -> int | None:
+    """A number that a row may have; None for any other text, however many digits it has."""
+    is_short = len(text) <= len(str(MAX_ID)) and text.isascii() and text.isdigit()
+    return int(text) if is_short and 0 < int(text) <= MAX_ID else None
 
 
 async def read_json_text(request: Request, text: str, path: str) -> Json:

@@ -10,7 +10,7 @@ from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.evals.review_words import LABELS
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.oracle_axes import oracle_in
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.problems import Refused
 from pipelines.engine import review_evals
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
@@ -21,6 +21,7 @@ from pipelines.engine.read_run import read_trace
 from pipelines.engine.run_changes import MOST_CHANGES, run_changes
 from pipelines.engine.scenario_from_run import Said, scenario_from_run
 from pipelines.server.api.common import platform_of, runner_of
+from pipelines.server.pages.form_fields import number_in, read_json_text
 from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.review_queue import (
     WINDOW,
@@ -78,7 +79,7 @@ async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
     wanted = read_wanted(form)
     waiting = (await listed(platform, looker, wanted, limit=WINDOW)).items
     try:
-        item = await review_evals.give_verdict(platform, looker, review_id, _verdict(form))
+        item = await review_evals.give_verdict(platform, looker, review_id, await _verdict(request, form))
     except (Refused, Conflict, ReviewClaimed) as refused:
         return await _item_page(request, visitor, review_id, wanted, refused=refused, typed=form)
     if item["verdict"] == Verdict.NEEDS_MORE_RUNS:
@@ -112,7 +113,7 @@ async def make_scenario(review_id: ReviewId, request: Request, visitor: Writer) 
         said = Said(
             name=form.get("name", "").strip(),
             risk_level=form.get("risk_level", ""),
-            expected_behavior=_json(form.get("expected", ""), "expected"),
+            expected_behavior=await _json(request, form, "expected"),
         )
         made = await scenario_from_run(platform, visitor.org_id, item["run_id"], said)
     except (Refused, Conflict) as refused:
@@ -197,23 +198,21 @@ async def _run_evidence(platform: Platform, looker: Looker, item: dict[str, Any]
     }
 
 
-def _verdict(form: dict[str, str]) -> JsonObject:
+async def _verdict(request: Request, form: dict[str, str]) -> JsonObject:
     body: JsonObject = {"verdict": form.get("verdict", ""), "note": form.get("note", "")}
     labels: list[Json] = [label.strip() for label in form.get("labels", "").split(",") if label.strip()]
     body |= {"labels": labels} if labels else {}
     chosen = form.get("verdict")
     if chosen == Verdict.NEEDS_MORE_RUNS and form.get("runs"):
-        body |= {"runs": int(form["runs"]) if form["runs"].isdigit() else form["runs"][:40]}
+        number = number_in(form["runs"])
+        body |= {"runs": number if number is not None else form["runs"][:40]}
     if chosen == Verdict.ACCEPTABLE_SHIFT and form.get("expected_behavior", "").strip():
-        body |= {"expected_behavior": _json(form["expected_behavior"], "expected_behavior")}
+        body |= {"expected_behavior": await _json(request, form, "expected_behavior")}
     return body
 
 
-def _json(text: str, name: str) -> Json:
-    try:
-        return loads(text.encode())
-    except InvalidJson as error:
-        raise Refused([Problem(path=name, message=f"must be JSON: {error}")], "the form") from None
+async def _json(request: Request, form: dict[str, str], name: str) -> Json:
+    return await read_json_text(request, form.get(name, ""), name)
 
 
 def _object_in(text: Json) -> JsonObject | None:

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 
 from pipelines.core.problems import Problem
 from pipelines.core.verdict.verdict import FailureMode, Outcome
-from pipelines.server.api.common import MAX_ID, cursor_number, decode_cursor
+from pipelines.server.api.common import cursor_number, decode_cursor
+from pipelines.server.pages.form_fields import number_in
 from pipelines.storage.run_lists import RunFilter
 from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.errors import InvalidCursor
@@ -66,8 +67,9 @@ def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQ
 
 def read_id(given: Mapping[str, str], name: str, problems: list[Problem]) -> int | None:
     text = given[name]
-    if len(text) <= len(str(MAX_ID)) and text.isascii() and text.isdigit() and 0 < int(text) <= MAX_ID:
-        return int(text)
+    number = number_in(text)
+    if number is not None:
+        return number
     problems.append(Problem(path=name, message=f"must be a number, not `{text[:80]}`"))
     return None
 

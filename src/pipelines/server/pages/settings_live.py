@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.datastructures import UploadFile
 
 from pipelines.core.endpoint_drift import KnownTool
-from pipelines.core.json_text import InvalidJson, JsonObject, loads
+from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine import manage_cassettes, manage_endpoints
 from pipelines.engine.live_hops import LiveHops
@@ -15,6 +15,7 @@ from pipelines.engine.verify_cassette import verify_cassette
 from pipelines.processes.pool import TookTooMuch
 from pipelines.server.api.cassettes import as_download
 from pipelines.server.api.common import encode_cursor, id_cursor, platform_of, unreadable
+from pipelines.server.pages.form_fields import read_json_text
 from pipelines.server.pages.page import go
 from pipelines.server.pages.settings import settings_page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts, read_form
@@ -45,7 +46,7 @@ async def add_endpoint(request: Request, visitor: Writer) -> Response:
     """By the JSON that the API takes; all problems at once."""
     text = (await form_texts(request)).get("endpoint", "")
     try:
-        body = _object(text)
+        body = await _object(request, text)
         made = await manage_endpoints.create_endpoint(platform_of(request), visitor.org_id, body)
     except Refused as refused:
         return await _endpoints(request, visitor, refused=refused, typed=text)
@@ -211,11 +212,8 @@ async def _listed(
     return found.items, found.last_id
 
 
-def _object(text: str) -> JsonObject:
-    try:
-        value = loads(text.encode())
-    except InvalidJson as error:
-        raise Refused([Problem(path="", message=f"must be JSON: {error}")], "the endpoint") from None
+async def _object(request: Request, text: str) -> JsonObject:
+    value = await read_json_text(request, text, "")
     if not isinstance(value, dict):
         raise Refused([Problem(path="", message="must be a JSON object")], "the endpoint")
     return value

@@ -13,7 +13,7 @@ from pipelines.engine.platform import later
 from pipelines.server.api.common import identity_by_secret, platform_of
 from pipelines.server.oidc import Oidc
 from pipelines.server.pages.page import bare_page, go
-from pipelines.server.pages.visitor import Reader, check_host, cookie_name, form_texts
+from pipelines.server.pages.visitor import Reader, check_host, check_origin, cookie_name, form_texts
 from pipelines.server.tokens import Tokens
 from pipelines.storage.connection import Connection
 from pipelines.storage.sign_ins import add_sign_in, end_sign_in, take_link
@@ -21,6 +21,7 @@ from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()
 LASTS_S = 14 * 24 * 3600
+MOST_FORM = 64 * 1024  # bytes, of anybody: a token of an issuer has some thousand
 TOKEN_LASTS_S = 8 * 3600  # a working day: its issuer may take back what a token says
 NOT_A_LINK = (
     "This link has been used, or is too old. Sign in with a key, or ask for a link: `pipelines open`."
@@ -52,9 +53,11 @@ async def sign_in_page(
 
 @router.post("/sign-in")
 async def sign_in(request: Request) -> Response:
-    """No token against forgery is needed: whoever sends this form must know a key."""
+    """Needs no token of ours: whoever sends it must know a key. But not from a page elsewhere, which could
+    sign somebody in with a key of its own, and read what they do then."""
     check_host(request)
-    form = await form_texts(request)
+    check_origin(request)
+    form = await form_texts(request, MOST_FORM)
     then = form.get("next", "/")
     try:
         identity = await _known(request, form.get("key", "").strip())

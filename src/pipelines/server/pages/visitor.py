@@ -19,6 +19,8 @@ from pipelines.wire.names import Role
 
 MEBIBYTE = 1024 * 1024
 MOST_FIELDS = 1_000
+MOST_ENCODED = MEBIBYTE // 4  # bytes of a form that is not sent in parts
+NOT_OURS = "This form did not come from a page of this server. Reload the page and try again."
 CSRF_FIELD, CSRF_HEADER = "csrf", "x-csrf"
 READING = ("GET", "HEAD")
 
@@ -63,18 +65,23 @@ def check_host(request: Request) -> None:
     )
 
 
-async def _visitor(request: Request) -> Visitor:
-    check_host(request)
+async def who_signed_in(request: Request) -> Identity | None:
+    """None also for somebody who has been signed out since they asked."""
     token = request.cookies.get(cookie_name(request), "")
     platform = platform_of(request)
     now = platform.now()
-    identity = (
-        await platform.database.read(lambda connection: signed_in(connection, token, now)) if token else None
-    )
+    if not token:
+        return None
+    return await platform.database.read(lambda connection: signed_in(connection, token, now))
+
+
+async def _visitor(request: Request) -> Visitor:
+    check_host(request)
+    identity = await who_signed_in(request)
     if identity is None:
         raise SignInNeeded
     request.state.org_id = identity.org_id
-    visitor = Visitor(identity=identity, csrf=csrf_of(token))
+    visitor = Visitor(identity=identity, csrf=csrf_of(request.cookies[cookie_name(request)]))
     if request.method not in READING:
         await check_is_ours(request, visitor.csrf)
     return visitor
@@ -82,28 +89,39 @@ async def _visitor(request: Request) -> Visitor:
 
 async def check_is_ours(request: Request, csrf: str) -> None:
     """The form came from a page of ours: by what the browser says of its origin, and by its token."""
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    is_same = site in (None, "same-origin", "none") and (
-        origin is None or urlsplit(origin).netloc == request.headers.get("host")
-    )
+    check_origin(request)
     given = request.headers.get(CSRF_HEADER) or str((await read_form(request)).get(CSRF_FIELD, ""))
-    if not is_same or not hmac.compare_digest(given.encode(), csrf.encode()):
-        raise Forbidden("This form did not come from a page of this server. Reload the page and try again.")
+    if not hmac.compare_digest(given.encode("utf-8", "replace"), csrf.encode()):
+        raise Forbidden(NOT_OURS)
 
 
-async def read_form(request: Request) -> FormData:
-    """Fields and files; read once, however many ask."""
+def check_origin(request: Request) -> None:
+    """Where the browser says from where a form comes, it comes from here."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    scheme, _, host = (origin or "").partition("://")
+    is_same = origin is None or (scheme in ("http", "https") and host == request.headers.get("host"))
+    if not is_same or site not in (None, "same-origin", "none"):
+        raise Forbidden(NOT_OURS)
+
+
+async def read_form(request: Request, most: int | None = None) -> FormData:
+    """Fields and files, in at most so many bytes; read once, however many ask.
+
+    What stands in a form with percent signs is read by the event loop, a mebibyte of it for half a second:
+    forms with room for long texts are sent in parts (multipart/form-data), which costs next to nothing.
+    """
     length = request.headers.get("content-length", "")
-    limit = request.app.state.upload_limit_mb * MEBIBYTE
-    if not length.isdigit() or int(length) > limit:
-        raise BodyTooLarge(f"A form may have {limit // MEBIBYTE} MiB, and says how long it is.")
+    limit = request.app.state.upload_limit_mb * MEBIBYTE if most is None else most
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        limit = min(limit, MOST_ENCODED)
+    if not (length.isascii() and length.isdigit()) or len(length) > 18 or int(length) > limit:
+        raise BodyTooLarge(f"A form of this kind may have {limit // 1024:,} KiB, and says how long it is.")
     return await request.form(max_files=100, max_fields=MOST_FIELDS, max_part_size=8 * MEBIBYTE)
 
 
-async def form_texts(request: Request) -> dict[str, str]:
+async def form_texts(request: Request, most: int | None = None) -> dict[str, str]:
     """Its fields that are texts, the last of each name."""
-    form = await read_form(request)
+    form = await read_form(request, most)
     return {name: value for name, value in form.multi_items() if not isinstance(value, UploadFile)}
 
 
