@@ -77,6 +77,7 @@ async def _visitor(request: Request) -> Visitor:
     visitor = Visitor(identity=identity, csrf=csrf_of(token))
     if request.method not in READING:
         await check_is_ours(request, visitor.csrf)
+    request.state.visitor = visitor
     return visitor
 
 
