@@ -9,6 +9,7 @@ import json
 import os
 import re
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -160,6 +161,8 @@ def keep_up(server: subprocess.Popen[str], url: str, link: str, batch: str, matr
         "Ctrl-C ends it, and what it stored is gone.",
         soft_wrap=True,
     )
+    # A plain `kill` ends what it started too, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with suppress(KeyboardInterrupt):
         server.wait()
 

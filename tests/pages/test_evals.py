@@ -230,11 +230,11 @@ def test_the_builder_says_what_a_matrix_takes_and_could_find_before_it_starts(
     chosen = {"scenarios": desk.scenario_ids, "variations": VARIATIONS, "repeats": "5", "agent_id": "1"}
     before = len(desk.api.get(f"{V1}/matrix")["items"])
     said = words(client.post("/evals/new/forecast", data=chosen))
-    assert "120 runs: 4 scenarios × (4 variations × 5 + 10 baselines)" in said
+    assert "Runs 120 4 scenarios × (4 variations × 5 + 10 baselines)" in said
     assert "median" in said
     assert "matches 2 of 5 times or less" in said
     once = words(client.post("/evals/new/forecast", data=chosen | {"repeats": "1"}))
-    assert "20 runs" in once
+    assert "Runs 20 " in once
     assert "cannot be told from noise by its shift" in once
     wrong = words(client.post("/evals/new/forecast", data={"repeats": "x"}))
     assert "/repeats" in wrong
@@ -341,7 +341,7 @@ def test_what_is_not_there_is_a_page_that_says_so(client: httpx2.Client, path: s
 def test_the_figures_over_time_stand_as_text_beside_their_lines(client: httpx2.Client) -> None:
     answered = client.get("/evals/summary?days=30&agent=")
     said = words(answered)
-    assert "72 runs of 4 scenarios" in said
+    assert "Runs 72 of 4 scenarios" in said
     assert answered.text.count('<svg class="chart"') == 4
     assert re.search(r"\d{4}-\d\d-\d\d 1\.00 0\.\d\d–1\.00 24", said)
     assert "No eval runs in that time" in words(client.get("/evals/summary?agent=999"))

@@ -130,6 +130,23 @@ def test_no_template_has_a_script_or_a_style_of_its_own() -> None:
         assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|\|\s*safe\b", text), template
 
 
+def test_the_style_guide_shows_every_component() -> None:
+    templates = FOLDER.parent / "templates"
+    made = re.findall(r"{% macro (\w+)", (templates / "components.html").read_text())
+    shown = (templates / "style.html").read_text()
+    inner = {"csrf", "problems_of", "world_value"}  # seen within others
+    assert {name for name in made if f"ui.{name}(" not in shown} == inner
+
+
+def test_what_is_not_there_is_told_with_the_way_to_elsewhere(client: httpx2.Client, api: Api) -> None:
+    gone = client.get("/runs/987654")
+    assert gone.status_code == 404
+    assert "There is no run 987654" in gone.text
+    assert 'aria-label="Pages"' in gone.text
+    stranger = httpx2.get(f"{api.url}/runs/987654")
+    assert (stranger.status_code, stranger.headers["location"].partition("?")[0]) == (303, "/sign-in")
+
+
 def test_files_of_others_are_as_they_were_published() -> None:
     told = {file.name: file.sha256 for file in vendored()}
     assert {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in told} == told

@@ -38,8 +38,8 @@ from pipelines.server.pages import (
     tasks,
     trace,
 )
-from pipelines.server.pages.page import bare_page
-from pipelines.server.pages.visitor import SignInNeeded
+from pipelines.server.pages.page import bare_page, page
+from pipelines.server.pages.visitor import SignInNeeded, Visitor
 from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def build_pages(state: State) -> FastAPI:
         return sign_in.to_sign_in(request)
 
     async def on_error(request: Request, error: Exception) -> Response:
-        return _error_page(_ours(request, error))
+        return await _error_page(request, _ours(request, error))
 
     for kind in (OdysseyError, Refused, RequestValidationError, HTTPException, Exception):
         pages.add_exception_handler(kind, on_error)
@@ -99,9 +99,15 @@ def _ours(request: Request, error: Exception) -> OdysseyError:
     return InternalError()
 
 
-def _error_page(error: OdysseyError) -> Response:
+async def _error_page(request: Request, error: OdysseyError) -> Response:
+    """In the frame, for whoever is known to be signed in; bare where it is us who failed."""
     status = status_of(type(error))
     details = error.details if isinstance(error.details, list) else []
     problems = [found for found in details if isinstance(found, dict) and "message" in found]
     title = error.code.replace("_", " ").capitalize()
-    return bare_page("error.html", title=title, status=status, error=error, problems=problems)
+    visitor: Visitor | None = getattr(request.state, "visitor", None)
+    if visitor is None or status >= 500:
+        return bare_page("error.html", title=title, status=status, error=error, problems=problems)
+    return await page(
+        request, visitor, "error.html", title=title, here="", status=status, error=error, problems=problems
+    )

@@ -64,7 +64,7 @@ async def forecast(request: Request, visitor: Writer) -> Response:
     """What the choices come to; starts nothing."""
     chosen = _chosen(await read_form(request))
     found, problems = await _forecast(request, visitor, chosen)
-    return await part(visitor, "eval_forecast.html", forecast=found, problems=problems)
+    return await part(visitor, "eval_forecast.html", forecast=found, problems=problems, chosen=chosen)
 
 
 @router.post("/evals/new")
@@ -153,6 +153,7 @@ async def _builder(
         deliveries=DELIVERIES,
         forecast=found,
         problems=problems,
+        is_refused=status != 200,
     )
 
 

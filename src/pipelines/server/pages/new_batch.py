@@ -127,7 +127,7 @@ async def _shown(
         request,
         visitor,
         "new_batch.html",
-        title="New batch",
+        title="Start a run",
         here="runs",
         trail=[("Batches", "/batches")],
         status=status,

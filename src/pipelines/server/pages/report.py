@@ -21,7 +21,7 @@ async def report_page(
     request: Request, visitor: Reader, batch_id: Id, max_mb: MaxMb = DEFAULT_MB
 ) -> Response:
     told = await report_contents(platform_of(request), visitor.org_id, batch_id, max_mb)
-    trail = [("Batches", "/batches"), (f"batch {batch_id}", f"/batches/{batch_id}")]
+    trail = [("Batches", "/batches"), (f"Batch {batch_id}", f"/batches/{batch_id}")]
     sizes = [(number, f"{number} MB") for number in sorted({*SIZES, max_mb})]
     return await page(
         request, visitor, "report.html", title="Report", here="runs", trail=trail, told=told, sizes=sizes

@@ -246,7 +246,8 @@ def _place(queue: list[JsonObject], review_id: str) -> JsonObject:
 
 def _title(item: dict[str, Any]) -> str:
     if item["scenario_name"]:
-        return f"{item['scenario_name']}: {item['variation'] or 'baseline'}"
+        variation = str(item["variation"] or "baseline").replace("_", " ")
+        return f"{item['scenario_name']}: {variation}"
     return f"Run {item['run_id']}"
 
 

@@ -84,6 +84,7 @@ async def _visitor(request: Request) -> Visitor:
     visitor = Visitor(identity=identity, csrf=csrf_of(request.cookies[cookie_name(request)]))
     if request.method not in READING:
         await check_is_ours(request, visitor.csrf)
+    request.state.visitor = visitor
     return visitor
 
 
