@@ -18,6 +18,10 @@ BILL = "| Item | Amount |\n|---|---|\n| Exam | 62.00 |\n| Lab | 38.00 |\n| **Tot
         ("| A | B | C |\n|---|---|---|\n| x | 1 | 2 |", "x | B: 1 | C: 2"),
         ("| | | C |\n| --- | --- | --- |\n| x | 1 | 2 |\n\nThat is all.", "x | 1 | C: 2\n\nThat is all."),
         ("| no table", "| no table"),
+        (
+            "| Order 7001 was cancelled | x |\n|---|---|\n| a | 1 |",
+            "| Order 7001 was cancelled | x |\n|---|---|\n| a | 1 |",
+        ),
         ("a | b | c", "a | b | c"),
         ("| x | 1 |\n| y | 2 |", "| x | 1 |\n| y | 2 |"),
     ],

@@ -11,6 +11,7 @@ _ROW = re.compile(r"\s*\|(?P<cells>.*)\|\s*")
 _RULE = re.compile(r"[\s:|-]+")
 MOST_COLUMNS = 40
 LONGEST_NAME = 60  # of a column: it is said again in each row, so a text would become its square
+MOST_WORDS = 3  # of a column's name: a longer one may be a statement, and is read as it stands
 MOST_ADDED = 50_000  # characters that names of columns add to a text; rows behind that stay as they are
 
 
@@ -41,7 +42,7 @@ def _lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _is_header(cells: list[str], below: str) -> bool:
-    is_named = all(len(name) <= LONGEST_NAME for name in cells)
+    is_named = all(len(name) <= LONGEST_NAME and len(name.split()) <= MOST_WORDS for name in cells)
     return is_named and "-" in below and _RULE.fullmatch(below) is not None
 
 
