@@ -66,7 +66,7 @@ def test_a_run_is_like_itself_and_only_what_differs_can_be_shown(
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("", 200, "with this one"),
+        ("", 200, "With this one"),
         ("from=1", 200, "only run of its task"),
         ("from=1&to=x", 422, "must be the number of a run"),
         ("from=-3&to=1", 422, "must be the number of a run"),
