@@ -197,6 +197,7 @@ async def test_every_answer_survives_many_kills(tmp_path: Path, seed: int, synch
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=str)
+@pytest.mark.slow
 async def test_a_stop_under_load_loses_no_answer(tmp_path: Path, how: signal.Signals) -> None:
     story = Story(tmp_path / "data", random.Random(7))
     await story.begin()
@@ -323,6 +324,7 @@ def killed_at_times(tmp_path: Path, times: list[int], **shape: int) -> None:
             matrix.check(matrix_id, agent)
 
 
+@pytest.mark.slow
 def test_a_matrix_that_is_killed_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     killed_at_times(tmp_path, [5, 25], scenarios=4, repeats=2, variations=4)
 
@@ -332,6 +334,7 @@ def test_a_large_matrix_that_is_killed_again_and_again_is_finished(tmp_path: Pat
     killed_at_times(tmp_path, list(range(50, 900, 120)), scenarios=20, repeats=5, variations=8)
 
 
+@pytest.mark.slow
 def test_killed_while_a_matrix_is_stored_leaves_nothing_of_it(tmp_path: Path) -> None:
     with house_in(tmp_path / "own") as house, played(yields_to_authority) as agent:
         matrix = KilledMatrix(house, scenarios=3, repeats=100, variations=8)

@@ -59,6 +59,7 @@ async def goes_on(server: Server, run: DrivenRun) -> list[str]:
         return [row["tool_name"] for row in await again.trace()]
 
 
+@pytest.mark.slow
 async def test_a_live_sqlite_database_is_backed_up_and_restored(tmp_path: Path) -> None:
     if shutil.which("sqlite3") is None:
         pytest.skip("no sqlite3 here (Debian: apt-get install sqlite3)")
@@ -84,6 +85,7 @@ def postgres() -> Iterator[Cluster]:
         yield found
 
 
+@pytest.mark.slow
 async def test_a_live_postgres_database_is_backed_up_and_restored(tmp_path: Path, postgres: Cluster) -> None:
     found = binaries()
     assert found is not None

@@ -144,6 +144,7 @@ def test_calls_after_the_time_is_up_are_refused(api: Api):
     assert [row["error_code"] for row in api.trace(run["id"])] == ["run_not_active"]
 
 
+@pytest.mark.slow
 def test_an_agent_that_floods_the_proxy_is_slowed_and_its_run_ends(tmp_path):
     def floods(dispatch: Dispatch) -> None:
         statuses.extend(dispatch.call("get_order", {"order_id": "4521"}).status for _ in range(30))

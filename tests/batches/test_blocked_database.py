@@ -65,6 +65,7 @@ def is_refused(reply: httpx2.Response) -> bool:
 
 
 @pytest.mark.parametrize("connections", ["are cut", pytest.param("go on", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_calls_are_refused_in_time_and_go_on_when_the_network_does(
     blockable: Blockable, connections: str
 ) -> None:
@@ -112,6 +113,7 @@ def test_calls_are_refused_in_time_and_go_on_when_the_network_does(
         assert [row["sequence"] for row in run.rows()] == list(range(1, len(expected) + 1))
 
 
+@pytest.mark.slow
 def test_a_batch_goes_on_by_itself_when_the_network_does(blockable: Blockable) -> None:
     with played(holds) as agent:
         batch_id = blockable.api.start_batch(agent.url, *[REFUND_TASK] * 8, agent={"max_concurrency": 2})

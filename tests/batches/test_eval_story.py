@@ -296,6 +296,7 @@ def test_progress_is_told_as_events_and_a_cancelled_matrix_is_resumed(api: Api):
     assert json.loads(events.split("data: ")[-1])["progress"]["done"] == 8
 
 
+@pytest.mark.slow
 def test_a_matrix_runs_the_same_on_postgres(tmp_path: Path, postgres: Cluster):
     env = {"PIPELINES_DATABASE_URL": postgres.new_database(), "PIPELINES_PROXY_RATE_LIMIT": "0"}
     with house_in(tmp_path / "own", env) as house, played(yields_to_authority) as agent:

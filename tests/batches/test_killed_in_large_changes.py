@@ -69,6 +69,7 @@ def batch_asked_for(api: Api, url: str) -> Callable[[], object]:
     return lambda: api.post("/api/runs", body)
 
 
+@pytest.mark.slow
 def test_killed_while_a_batch_is_opened(own_house: House):
     api = own_house.open()
     with played(refunds) as agent:

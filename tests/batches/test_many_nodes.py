@@ -142,6 +142,7 @@ def sent_through(agent: PlayedAgent, url: str) -> set[int]:
     return {d.run_id for d in agent.dispatches if node_of(d) == urlsplit(url).netloc}
 
 
+@pytest.mark.slow
 def test_workers_share_batches_and_one_that_is_killed_loses_nothing(shared: Range):
     first, second = shared.worker(), shared.worker()
     urls = [first.ready(), second.ready()]

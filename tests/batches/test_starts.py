@@ -56,6 +56,7 @@ def files_of_queue(house: House) -> list[Path]:
         pytest.param("cut short", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_batches_whose_queue_is_lost_are_queued_again_at_the_start(own_house: House, fate: str) -> None:
     with played(holds) as agent:
         batch_id = held_and_killed(own_house, agent)

@@ -71,6 +71,7 @@ def test_killed_while_agents_hold_dispatches(own_house: House):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.slow
 def test_stopped_while_agents_hold_dispatches(own_house: House, number: int):
     api = own_house.open()
     with played(holds) as agent:

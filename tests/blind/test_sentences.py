@@ -27,12 +27,14 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
     assert all(one.outcome == "right" for one in found if not one.sentence["enforceable"])
 
 
+@pytest.mark.slow
 def test_the_second_set_does_not_fall_either() -> None:
     outcomes = [one.outcome for one in scored(SECOND)]
     assert outcomes.count("right") >= 61
     assert outcomes.count("wrong") <= 3
 
 
+@pytest.mark.slow
 def test_nor_does_the_third() -> None:
     outcomes = [one.outcome for one in scored(THIRD)]
     assert outcomes.count("right") >= 23

@@ -38,6 +38,7 @@ def test_calls_answer_and_change_as_they_should(tools):
     assert figures(tools).right_calls >= LEAST_RIGHT_CALLS
 
 
+@pytest.mark.slow
 def test_the_second_set_does_not_fall_either():
     found = figures(scored(folder=SECOND))
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
@@ -46,6 +47,7 @@ def test_the_second_set_does_not_fall_either():
     assert found.right_calls >= 0.80
 
 
+@pytest.mark.slow
 def test_nor_does_the_third():
     found = figures(scored(folder=THIRD))
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)

@@ -32,6 +32,7 @@ return {"final_response": "asked", "metadata": {str(s): statuses.count(s) for s 
 
 
 @pytest.mark.parametrize("kind", ["kept", "fresh", "strange"])
+@pytest.mark.slow
 def test_a_program_that_asks_on_is_made_to_wait(kind: str, limited: Api) -> None:
     run = run_code(limited, FLOODS, REFUND_TASK | {"task_input": {"kind": kind}})
     heard = run["metadata"]

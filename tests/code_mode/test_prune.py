@@ -64,6 +64,7 @@ def test_it_says_what_it_would_free_frees_it_and_the_code_runs_again(house_of_co
     assert run_of(api, agent["id"])["final_response"] == "done"
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_run_under_way_stays(house_of_code: House, api: Api) -> None:
     body = """
     import time

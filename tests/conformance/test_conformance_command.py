@@ -55,6 +55,7 @@ def test_a_broken_rule_is_told_with_its_paragraph_and_what_to_change():
     assert "auth.required" not in result.output  # only what was asked for
 
 
+@pytest.mark.slow
 def test_the_token_may_come_from_the_environment_and_the_task_from_a_csv(tmp_path: Path):
     report, junit = tmp_path / "report.json", tmp_path / "junit.xml"
     with serving(GoodWrapper()) as url:
@@ -146,6 +147,7 @@ class WithoutAuth(GoodWrapper):
         pass
 
 
+@pytest.mark.slow
 def test_a_wrapper_without_auth_is_checked_and_warned():
     with serving(WithoutAuth()) as url:
         result = run("--url", url, *QUICK)

@@ -93,7 +93,7 @@ def known(live: LiveRun) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(names=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=12))
 def test_a_run_read_from_its_log_is_the_run_that_wrote_it(names: list[str]) -> None:
     async def drive() -> tuple[dict[str, Any], dict[str, Any]]:

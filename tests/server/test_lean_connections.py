@@ -128,6 +128,7 @@ def is_under_way(protocol: Any) -> bool:
     return not protocol.cycle.response_complete or getattr(protocol, "_held", None) is not None
 
 
+@pytest.mark.slow
 def test_a_connection_is_closed_when_nothing_was_asked_for_long_enough(tmp_path: Path) -> None:
     """Only the lean way: the other is uvicorn's own."""
     with twins(tmp_path, runs=1) as pair:

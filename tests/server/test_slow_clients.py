@@ -100,6 +100,7 @@ def test_line_breaks_between_requests_do_not_keep_a_connection(pair: Twins, serv
         served.config.timeout_keep_alive = before
 
 
+@pytest.mark.slow
 def test_a_body_that_does_not_come_is_answered_and_closed_alike(pair: Twins) -> None:
     run = pair.fresh_run()
     whole = call_of(run, "get_order")
@@ -180,6 +181,7 @@ def endless(served: Served, request: bytes, bytes_sent: int) -> socket.socket:
 
 
 @pytest.mark.parametrize("path", ["/health", "/openapi.json"])
+@pytest.mark.slow
 def test_replies_that_are_not_read_are_not_made(served: Served, path: str) -> None:
     request = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     with endless(served, request, 8_000_000):
