@@ -58,7 +58,7 @@ format: .venv/.dev
 
 lock: ## after changing dependencies in pyproject.toml (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--no-emit-index-url --extra build --extra dev --extra adapters --extra mcp pyproject.toml -o constraints-dev.txt
+		--no-emit-index-url --extra build --extra dev --extra adapters --extra mcp --extra models pyproject.toml -o constraints-dev.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--no-emit-index-url --extra build --constraint constraints-dev.txt pyproject.toml -o constraints.txt
 
