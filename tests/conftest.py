@@ -5,6 +5,7 @@ The server is imported by the fixtures that need it: core's tests do not hang on
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,13 @@ from hypothesis import HealthCheck, settings
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected lives to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
 
 if TYPE_CHECKING:
     from desk import DrivenRun, House, Org
