@@ -3,19 +3,17 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx2
 
+from migrated import migrated_sqlite
 from pipelines.engine.platform import Platform
 from pipelines.server.app import App
 from pipelines.server.first_start import prepare
 from pipelines.server.settings import Settings, load_settings
 from pipelines.storage.keys import add_key, add_org, new_key
-from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.wire.names import PROXY_BASE, Role
 
 Row = dict[str, Any]
@@ -231,25 +229,13 @@ class House:
         return Org(client_of(self.transport, key), key, await self.platform.database.write(store))
 
 
-@lru_cache(maxsize=1)
-def _migrated() -> bytes:
-    """An empty database as all steps of its schema leave it: running them takes longer than most tests."""
-    with TemporaryDirectory() as directory:
-        path = Path(directory) / "empty.db"
-        store = SqliteStore(path, synchronous="normal")
-        connection = store.connect(read_only=False)
-        store.migrate(connection)
-        connection.close()
-        return path.read_bytes()
-
-
 @asynccontextmanager
 async def open_house(directory: Path, *, own_url: str = "", **settings: Any) -> AsyncIterator[House]:
     """Start, as `pipelines up` does, in a directory that may have been used before."""
     loaded = load_settings({}, data_dir=directory, **({"proxy_rate_limit": 0} | settings))
     if not loaded.is_shared and not loaded.database_path.exists():
         loaded.database_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        loaded.database_path.write_bytes(_migrated())
+        loaded.database_path.write_bytes(migrated_sqlite())
     started = prepare(loaded)
     app = App(loaded, own_url=own_url)
     async with app.api.router.lifespan_context(app.api):

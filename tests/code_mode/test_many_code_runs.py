@@ -2,7 +2,6 @@
 
 import os
 from collections import Counter, deque
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from code_desk import code_agent
 from nodes import REFUND_TASK, Api, House, Node, eventually, fresh_house_in
 from pipelines.sandbox.held_folders import USED
 from pipelines.sandbox.memory import tree
-from private_postgres import Cluster, cluster
+from private_postgres import Cluster
 
 pytestmark = pytest.mark.slow
 
@@ -122,12 +121,6 @@ def test_two_hundred_runs_leave_nothing_behind(tmp_path: Path) -> None:
 
 
 # -- on Postgres
-
-
-@pytest.fixture
-def postgres() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
 
 
 def test_a_worker_runs_code_too(postgres: Cluster, tmp_path: Path) -> None:
