@@ -24,6 +24,7 @@ from pipelines.storage.postgres_store import PostgresStore
 
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 PATIENCE_S = 60
+ROOM_BYTES = 2 * 1024**3
 SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -100,6 +101,14 @@ def _free_port() -> int:
         return int(taken.getsockname()[1])
 
 
+def _in_memory() -> Path | None:
+    """A database is hundreds of files, and tests make hundreds of databases: a disk takes seconds to forget
+    them."""
+    shared = Path("/dev/shm")
+    has_room = shared.is_dir() and shutil.disk_usage(shared).free > ROOM_BYTES
+    return shared if has_room and os.access(shared, os.W_OK) else None
+
+
 @contextmanager
 def cluster() -> Iterator[Cluster]:
     bin = binaries()
@@ -107,7 +116,7 @@ def cluster() -> Iterator[Cluster]:
         pytest.skip("no Postgres here (Debian: apt-get install postgresql)")
     somebody = _as_somebody()
     # Not below pytest's own directory, which only the user who runs the tests may enter.
-    directory = tempfile.mkdtemp(prefix="odyssey-postgres-")
+    directory = tempfile.mkdtemp(prefix="odyssey-postgres-", dir=_in_memory())
     try:
         if somebody:
             os.chown(directory, somebody["user"], somebody["group"])
