@@ -7,8 +7,9 @@ elsewhere and dies with the sandbox.
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pipelines.core.authored import did_you_mean, quoted
 from pipelines.core.json_text import pointer
@@ -22,9 +23,11 @@ from pipelines.engine.model_gateway import BYTES_AT_ONCE, BYTES_PER_S
 from pipelines.engine.model_tallies import ModelTally
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_model_call import ModelCall, record_model_call
+from pipelines.processes.aside import aside
 from pipelines.wire.names import ENV_MODEL_KEY, MODELS_BASE
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 KEY_PREFIX = "pipelines-run-"
 #: What the frameworks of a kind read: where their model is, and what opens it.
 VARIABLES = {
@@ -82,6 +85,10 @@ class ModelAccess:
     async def without_secrets(self, body: bytes) -> bytes:
         """Those leave the sandbox for nowhere. Raises BodyTooLarge."""
         return await without_secrets(body, self.redaction, helpers=self._platform.helpers, owner=self._org_id)
+
+    async def beside(self, read: Callable[[], T]) -> T:
+        """What would hold the loop up, in the org's turn."""
+        return await aside(self._org_id, read)
 
     def refuse(self, why: str) -> None:
         """Something was asked that is not passed on; the run says so."""
