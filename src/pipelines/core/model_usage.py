@@ -22,7 +22,7 @@ SMALL_LINE_BYTES = 8 * 1024  # events past this are read while they have no more
 LONGEST_MODEL = 200
 MOST_TOKENS = 2**53
 LARGE_BYTES = 64 * 1024
-FEW_LINES = 8  # of a part, from its beginning and from its end, that are read where many speak of usage
+FEW_LINES = 2  # of a part, from its beginning and from its end, that are read where many speak of usage
 _SAYS = b'"usage"'
 
 

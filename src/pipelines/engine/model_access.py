@@ -19,7 +19,7 @@ from pipelines.core.redaction import Redaction
 from pipelines.engine.byte_pace import BytePace
 from pipelines.engine.hide_secrets import without_secrets
 from pipelines.engine.manage_credentials import open_credentials, unknown_credentials
-from pipelines.engine.model_gateway import BYTES_AT_ONCE, BYTES_PER_S
+from pipelines.engine.model_gateway import BYTES_AT_ONCE, BYTES_PER_S, LEAST_BYTES
 from pipelines.engine.model_tallies import ModelTally
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_model_call import ModelCall, record_model_call
@@ -70,7 +70,7 @@ class ModelAccess:
         self.is_over = False
         self.now = platform.now
         self.slots = asyncio.Semaphore(limits.at_once)
-        self.pace = BytePace(at_once=BYTES_AT_ONCE, per_s=BYTES_PER_S)
+        self.pace = BytePace(at_once=BYTES_AT_ONCE, per_s=BYTES_PER_S, least=LEAST_BYTES)
         self._platform = platform
         self._token_hash = token_hash
         self._org_id = org_id
