@@ -737,6 +737,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE batches ADD COLUMN model_tokens INTEGER NOT NULL DEFAULT 0;
         """,
     ),
+    (
+        "0021_conversations",
+        """
+        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
+        ALTER TABLE runs ADD COLUMN conversation TEXT;
+        """,
+    ),
 )
 
 
