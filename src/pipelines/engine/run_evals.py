@@ -354,9 +354,7 @@ def _world_problems(some: Sequence[StoredScenario], agent: Agent, has_user: bool
         seed = Seed.from_stored({"user_instruction": "", **(scenario.odyssey_seed or {})})
         if seed.needs_model and not has_user:
             message = "plays the user by a persona, which needs a model"
-            hint = (
-                "set PIPELINES_USER_MODEL or PIPELINES_MODEL, or simulator_mode to `scripted` with its turns"
-            )
+            hint = "set PIPELINES_USER_MODEL or PIPELINES_MODEL, or play it by a script"
             problems.append(Problem(path=f"{stored.scenario_id}: /odyssey_seed", message=message, hint=hint))
     return problems
 
