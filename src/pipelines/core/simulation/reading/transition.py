@@ -35,6 +35,7 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply, time_like
 
+STATES_THAT_TELL = 3  # seen or declared: with so many, one that is not among them is doubtful
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
 
@@ -54,8 +55,11 @@ def read_transition(reading: Reading) -> Drafted | None:
     known = known_states(reading, bound.collection)
     if reading.said.amount is not None and reading.said.becomes is None and target not in known:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-    if target in known or not known or not _changes_fields(bound, others):
-        changes[dot(bound.noun, *status)] = text(target)
+    if target in known or reading.said.becomes is not None or len(known) < STATES_THAT_TELL:
+        if target in known or not known or not _changes_fields(bound, others):
+            changes[dot(bound.noun, *status)] = text(target)
+    elif not _changes_fields(bound, others):
+        return None  # the records have states, and this is none of them: which one is meant would be a guess
     lets: list[Step] = [*known_parts(reading, bound)]
     kept, more = kept_arguments(reading, bound, others)
     changes |= kept
