@@ -94,7 +94,7 @@ def initial_state(reading: Reading, collection: Collection) -> str:
 
 def target_state(reading: Reading, collection: Collection) -> str:
     """The state a verb leads to: as the description says, as a sister tool's does, else its participle."""
-    said = reading.said.becomes or _as_sisters_say(reading)
+    said = told_state(reading)
     if said is not None:
         return said
     known = known_states(reading, collection)
@@ -108,6 +108,11 @@ def target_state(reading: Reading, collection: Collection) -> str:
     if found is None and reading.name.verb in _BACK_TO_WORK:
         found = next((first for state in _INITIAL if (first := _same_state(state, known))), None)
     return found or in_style(options[0], known or reading.known.states)
+
+
+def told_state(reading: Reading) -> str | None:
+    """In so many words, by the description or that of a sister tool."""
+    return reading.said.becomes or _as_sisters_say(reading)
 
 
 def _as_sisters_say(reading: Reading) -> str | None:

@@ -21,6 +21,7 @@ from pipelines.core.simulation.reading.states import (
     status_of,
     switch_field,
     target_state,
+    told_state,
 )
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -55,7 +56,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     known = known_states(reading, bound.collection)
     if reading.said.amount is not None and reading.said.becomes is None and target not in known:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-    if target in known or reading.said.becomes is not None or len(known) < STATES_THAT_TELL:
+    if target in known or told_state(reading) is not None or len(known) < STATES_THAT_TELL:
         if target in known or not known or not _changes_fields(bound, others):
             changes[dot(bound.noun, *status)] = text(target)
     elif not _changes_fields(bound, others):
