@@ -21,7 +21,7 @@ from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, 
 from pipelines.core.simulation.reading.mailbox import read_mailbox
 from pipelines.core.simulation.reading.marked import read_marked
 from pipelines.core.simulation.reading.membership import read_membership
-from pipelines.core.simulation.reading.notify import read_handoff
+from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
@@ -101,8 +101,11 @@ def _withdrawn(reading: Reading) -> Drafted | None:
 
 
 _WRITES: dict[str, tuple[Family, ...]] = {
-    "create": (read_membership, read_started, read_service_change, read_create, refuse),
-    "notify": (read_create, refuse),
+    "create": (
+        *(read_membership, read_started, read_service_change, read_create),
+        *(read_changed_fields, refuse),
+    ),
+    "notify": (read_create, read_told, refuse),
     "update": (
         read_amount,
         read_account,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.roles import states_of, status_path
+from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
@@ -110,6 +110,13 @@ def target_state(reading: Reading, collection: Collection) -> str:
     return found or in_style(options[0], known or reading.known.states)
 
 
+def place_of_state(state: str, collection: Collection) -> tuple[str, ...] | None:
+    """The field in which some record is in this state already, though it is not called one: `standing`."""
+    wanted = joined(tokens(state))
+    places = (path for path, value in valued_fields(collection.fields) if joined(tokens(value)) == wanted)
+    return next(places, None)
+
+
 def told_state(reading: Reading) -> str | None:
     """In so many words, by the description or that of a sister tool."""
     return reading.said.becomes or _as_sisters_say(reading)
@@ -209,7 +216,8 @@ def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | 
         if "boolean" not in field.kinds:
             continue
         words = [each for each in tokens(name) if each not in ("is", "has")]
-        if verb == "toggle" and [singular(each) for each in words] == nouns[-len(words) :]:
+        is_named = [singular(each) for each in words] == nouns[-len(words) :]
+        if verb == "toggle" and (is_named or _only_switch(collection) == name):
             return name, None
         for done, value in _switched_to(verb):
             rest = [each for each in words if each not in done]
@@ -218,6 +226,11 @@ def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | 
         if verb in _SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
             return name, verb not in _SWITCHES_OFF
     return None
+
+
+def _only_switch(collection: Collection) -> str | None:
+    found = [name for name, field in collection.fields.items() if "boolean" in field.kinds]
+    return found[0] if len(found) == 1 else None
 
 
 def knows_effect(reading: Reading, collection: Collection) -> bool:

@@ -59,7 +59,7 @@ def subject_of(
         return _by_only_argument(name, arguments, known, service) or _by_named_argument(
             name, arguments, known, service
         )
-    keeper = _OF_A_KEEPER if name.op == "update" else _OF_A_KEEPER / 2
+    keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
     return max(found, key=lambda subject: subject.score + keeper * _keeps_others(subject, found))
 
 
@@ -107,6 +107,9 @@ def _by_named_argument(
 def _keeps_others(subject: Subject, found: Sequence[Subject]) -> bool:
     """`swap_trainer(session_id, trainer_id)` is about the session, which keeps the trainer's id."""
     others = [one.collection.entity_type for one in found if one is not subject]
+    own = find_field(subject.collection.fields, subject.id_argument.name)
+    if own not in (None, subject.collection.id_field):
+        return False  # `assign_manager(employee_id, manager_id)`: the manager is what the employee keeps
     linked = {link.entity_type for link in subject.collection.links}
     return any(kind in linked for kind in others)
 

@@ -67,14 +67,15 @@ def read_update(reading: Reading) -> Drafted | None:
     replaced = _replaced_parts(reading, bound)
     steps += replaced
     changes |= _touched(bound)
+    added = dict(_appended(reading, bound, others))
     if changes:
         steps.append({"set": changes})
+    steps += [{"append": {place: value}} for place, value in added.items()]
     steps += once[1:]
-    notes = (
-        () if changes or replaced else (f"no argument of `{reading.tool.name}` names a field of the record",)
-    )
+    is_clear = bool(changes or replaced or added)
+    notes = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
     steps.append({"return": change_reply(reading, bound)})
-    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes else 0.4)
+    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes or added else 0.4)
 
 
 def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[Step]:
@@ -121,8 +122,21 @@ def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iter
             yield from [(place, f"default({place}, 0) + {arg(argument.name)}")] if place else []
             continue
         path = _place(argument, reading, bound)
-        if path is not None:
+        if path is not None and not _is_one_more(argument, path, bound):
             yield dot(bound.noun, *path), arg(argument.name)
+
+
+def _appended(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[str, Json]]:
+    """`tag_incident(incident_id, tag)`: one value for a field that keeps many is one more of them."""
+    for argument in others:
+        path = _place(argument, reading, bound) if argument.is_scalar and argument.is_required else None
+        if path is not None and _is_one_more(argument, path, bound):
+            yield dot(bound.noun, *path), arg(argument.name)
+
+
+def _is_one_more(argument: Argument, path: tuple[str, ...], bound: Bound) -> bool:
+    field = field_at(bound.collection.fields, path)
+    return argument.is_scalar and field is not None and field.keeps == "list" and not field.of_records
 
 
 def _is_delta(argument: Argument) -> bool:
