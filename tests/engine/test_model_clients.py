@@ -104,8 +104,9 @@ async def test_without_a_key_the_refusal_says_where_to_set_one(database: Databas
     async with opened(database) as models:
         with pytest.raises(ModelFailed, match="ANTHROPIC_API_KEY") as raised:
             await models.client_for(1, "anthropic:claude-haiku-4-5")
-        assert not await models.has_key(1, "anthropic:claude-haiku-4-5")
-        assert await models.has_key(1, "openai:gpt-5-mini")
+        assert await models.key_from(1, "openai:gpt-5-mini") == "server"
+        await credential(database, "OPENAI_API_KEY", ORGS)
+        assert await models.key_from(1, "openai:gpt-5-mini") == "credential"
     assert raised.value.reason == "auth"
 
 

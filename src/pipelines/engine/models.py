@@ -53,6 +53,15 @@ Check = Callable[[JsonObject], Sequence[Problem]]
 class ModelClients(Protocol):
     """Opens models by their names, and keeps them open."""
 
+    def complaint(self, model: str) -> str | None:
+        """Why an org may not name it here."""
+
+    async def is_priced(self, org_id: int, model: str) -> bool:
+        """Whether it is known what it costs."""
+
+    async def key_from(self, org_id: int, model: str) -> str | None:
+        """`credential`, `server`, or None; raises ModelFailed where it needs one."""
+
     def client_for(self, org_id: int, model: str) -> Awaitable[ModelClient]:
         """Raises ModelFailed where it cannot be had: no key, an unknown provider, the extra not installed."""
 
@@ -96,6 +105,10 @@ async def _no_secrets(org_id: int) -> Redaction:
     return Redaction({})
 
 
+def _nobody_hears(batch_id: int) -> None:
+    pass
+
+
 class Models:
     """Every model of this process. Without names nothing is ever asked."""
 
@@ -107,12 +120,15 @@ class Models:
         *,
         now: Callable[[], str] = lambda: "",
         redaction_of: Callable[[int], Awaitable[Redaction]] = _no_secrets,
+        on_used_up: Callable[[int], None] = _nobody_hears,
     ) -> None:
+        """`on_used_up` hears of a batch whose budget keeps a question from being asked."""
         self._database = database
         self._clients = clients
         self.names: Mapping[Purpose, str] = names or {}
         self._now = now
         self._redaction_of = redaction_of
+        self.on_used_up = on_used_up
         self._under_way: dict[tuple[int, str], asyncio.Lock] = {}
 
     def model_for(self, purpose: Purpose, named: Mapping[Purpose, str] | None = None) -> str | None:
@@ -129,6 +145,25 @@ class Models:
                 details=[Problem(path="", message="needs a model", hint=f"set {setting}").as_json()],
             )
         return model
+
+    async def key_from(self, org_id: int, model: str) -> str | None:
+        """Where its key is from: the org's `credential`, the `server`, or None where it has none."""
+        return await self._clients.key_from(org_id, model) if self._clients is not None else None
+
+    async def is_priced(self, org_id: int, model: str) -> bool:
+        """Whether it is known what it costs; only then does a limit in dollars hold it."""
+        return self._clients is not None and await self._clients.is_priced(org_id, model)
+
+    def naming_problems(self, named: Mapping[Purpose, str], path: str) -> list[Problem]:
+        """What an agent or a dataset may not name on this server."""
+        if self._clients is None:
+            return []
+        found = [(purpose, self._clients.complaint(model)) for purpose, model in named.items()]
+        return [
+            Problem(path=f"{path}/{purpose.value}", message=complaint)
+            for purpose, complaint in found
+            if complaint is not None
+        ]
 
     async def ask(self, asker: Asker, question: ModelQuestion, *, check: Check | None = None) -> Asked:
         """The answer, or ModelFailed, ModelNotConfigured or BudgetExceeded.
@@ -268,6 +303,8 @@ class Models:
         now = self._now()
         exchange_id = await self._store.write(lambda connection: add_exchange(connection, new, now=now))
         if exchange_id is None:
+            assert new.batch_id is not None
+            self.on_used_up(new.batch_id)
             raise BudgetExceeded
         return exchange_id
 

@@ -6,7 +6,7 @@ they mean the same for every model.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 from pydantic_ai.direct import model_request
@@ -148,7 +148,7 @@ class ProviderModel:
             settings["thinking"] = "low"
         if self._name.kind == "url":
             settings["temperature"] = 0.0
-        return ModelSettings(**settings)  # type: ignore[typeddict-item]
+        return cast(ModelSettings, settings)  # with keys that only some providers know
 
     def _answer(self, response: ModelResponse) -> ModelAnswer:
         used = response.usage

@@ -737,6 +737,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE batches ADD COLUMN model_tokens INTEGER NOT NULL DEFAULT 0;
         """,
     ),
+    (
+        "0018_model_names",
+        """
+        -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
+        ALTER TABLE datasets ADD COLUMN models TEXT;
+        """,
+    ),
 )
 
 
