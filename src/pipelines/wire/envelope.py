@@ -48,6 +48,7 @@ class ErrorClass(StrEnum):
     TRANSPORT_ERROR = "transport_error"  # the connection broke after the dispatch began
     SIMULATOR_FAULT = "simulator_fault"  # the simulated user went wrong, or its model: not the agent's doing
     INTERRUPTED = "interrupted"  # the platform stopped while the agent had the dispatch
+    BUDGET_EXCEEDED = "budget_exceeded"  # its batch may ask models no more; it was cancelled
     INTERNAL_ERROR = "internal_error"  # our fault
 
 
