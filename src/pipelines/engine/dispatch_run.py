@@ -14,6 +14,7 @@ from pipelines.core.seed import Seed
 from pipelines.core.transcript import Message, after_turn
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.models import Asker
+from pipelines.engine.name_models import asker_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_batch import RETRY_S, Claimed
 from pipelines.engine.run_code import CodeRunner
@@ -43,6 +44,7 @@ class _Session:
     is_thin: bool = False  # a turn came without a transcript
     last: AgentReply | None = None
     transcript_bytes: int = 0  # of what the agent told turn by turn: all of it is sent again in each
+    asker: Asker | None = None  # who asks for a persona's words
     user_turns: list[JsonObject] = field(default_factory=list)  # of a persona: what each rests on
     ended_by: str = "user"  # whose word ended it: one of ENDED_BY
     reason: str | None = None  # why, where a persona ended it
@@ -122,9 +124,16 @@ class Dispatcher:
             session.ended_by = "script"
             return seed.scripted_user_turns[turn - 1] if turn <= len(seed.scripted_user_turns) else None
         run = claimed.run
-        asker = Asker(org_id=run.org_id, run_id=run.id, batch_id=run.batch_id)
+        session.asker = session.asker or await asker_of_run(
+            self._platform,
+            org_id=run.org_id,
+            run_id=run.id,
+            batch_id=run.batch_id,
+            agent=claimed.agent,
+            dataset_id=run.dataset_id,
+        )
         models = self._platform.models
-        said = await next_turn(models, asker, run, session.history, seed.max_turns - turn)
+        said = await next_turn(models, session.asker, run, session.history, seed.max_turns - turn)
         session.user_turns.append(said.as_json(turn + 1))
         if not said.is_last:
             return said.words.message
@@ -189,7 +198,8 @@ class Dispatcher:
     def _conversation(self, run: Run, session: _Session) -> Json:
         if not session.is_conversation:
             return None
-        model = self._platform.models.model_for(Purpose.USER)
+        named = session.asker.named if session.asker is not None else None
+        model = self._platform.models.model_for(Purpose.USER, named)
         return conversation_json(
             run, session.user_turns, ended_by=session.ended_by, reason=session.reason, model=model
         )

@@ -19,6 +19,7 @@ from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.check_budget import check_budget, raise_budget
 from pipelines.engine.check_rules import check_rules
+from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
@@ -64,7 +65,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     tasks = await _tasks(platform, org_id, asked)
     _check(tasks, asked)
     if any(task.needs_model for task in tasks):
-        platform.models.needed(Purpose.USER)
+        platform.models.needed(Purpose.USER, await named_for(platform, agent, asked.dataset_id))
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
     await check_cassette(platform, org_id, asked.passthrough, "the batch")
     await check_budget(platform, org_id, asked.budget, agent, asked.dataset_id, what="the batch")
