@@ -8,11 +8,12 @@ import pytest
 from nodes import Api, House, house_in
 
 NO_LIMIT = {"PIPELINES_PROXY_RATE_LIMIT": "0"}
+USER_MODEL = {"PIPELINES_USER_MODEL": f"scripted:{Path(__file__).with_name('user_script.jsonl')}"}
 
 
 @pytest.fixture(scope="session")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with house_in(tmp_path_factory.mktemp("shared"), NO_LIMIT) as house:
+    with house_in(tmp_path_factory.mktemp("shared"), NO_LIMIT | USER_MODEL) as house:
         yield house.open()
 
 

@@ -737,6 +737,20 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE batches ADD COLUMN model_tokens INTEGER NOT NULL DEFAULT 0;
         """,
     ),
+    (
+        "0021_conversations",
+        """
+        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
+        ALTER TABLE runs ADD COLUMN conversation TEXT;
+        """,
+    ),
+    (
+        "0018_model_names",
+        """
+        -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
+        ALTER TABLE datasets ADD COLUMN models TEXT;
+        """,
+    ),
 )
 
 
