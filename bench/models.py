@@ -2,7 +2,7 @@
 
     python bench/models.py [--questions N] [--json]
 
-- One question about a world of 1,000 entities and 50 earlier calls, to a model that answers at once: all of ours
+- One question about a world of 1,000 entities and 50 earlier calls, to a model that answers at once: our part
   (masking, storing before and after, checking, keeping), and the same question replayed.
 - A batch's worth of questions to a model that takes a second, 32 at a time, against the ideal of N / 32 s.
 - A question over a provider's client to a server on loopback, against the bare request.
