@@ -10,7 +10,7 @@ from pipelines.core.ledger import InvalidUpdate
 from pipelines.core.matching import CannotMatch
 from pipelines.core.problems import Refused
 from pipelines.core.verdict.changes import changes
-from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constraint_findings
+from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constraint_findings, rubric_findings
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.honesty import answer_to_a_question, claim_findings, claims_of
 from pipelines.core.verdict.oracles import Oracles, oracles_of
@@ -72,7 +72,7 @@ def _judged(evidence: RunEvidence) -> Verdict:
         decides = oracles.decide_completion(evidence) or bool(answers)
         found = [*by_oracle, *_completion(evidence, [*by_oracle, *answers], decides, claims)]
         claims = _without_doubt(claims, answers)
-    found = [*_response(evidence), *found, *constraints, *claims]
+    found = [*_response(evidence), *found, *constraints, *rubric_findings(evidence), *claims]
     return _verdict(_with_our_faults(found, evidence), evidence)
 
 

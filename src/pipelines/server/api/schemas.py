@@ -140,12 +140,13 @@ _FAULT_SEED: JsonObject = {"type": "integer", "minimum": 0, "maximum": MAX_FAULT
 _ORACLE_JSON: JsonObject = {"type": ["object", "array", "null"]}
 ORACLE: JsonObject = {
     "type": "object",
-    "description": "at least one of the first four; null takes it away",
+    "description": "at least one of the first five; null takes it away",
     "properties": {
         "expected_outcome": {"enum": ["completion", "refusal", None]},
         "expected_state": _ORACLE_JSON,
         "expected_calls": _ORACLE_JSON,
         "tracked_constraints": {"type": ["array", "null"]},
+        "rubric": {"type": ["array", "null"]},
         "note": {"type": "string", "maxLength": MOST_NOTE, "description": "why"},
         "by": {"type": "string", "minLength": 1, "maxLength": MOST_NAME, "description": "who"},
     },

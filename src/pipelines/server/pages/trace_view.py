@@ -174,6 +174,7 @@ def _asked(run: Run) -> dict[str, Any]:
         "state": seed.expected_state,
         "calls": seed.expected_calls,
         "constraints": [constraint.as_json() for constraint in seed.tracked_constraints] or None,
+        "rubric": [line.as_json() for line in seed.rubric] or None,
     }
     return {
         "instruction": seed.user_instruction,
