@@ -299,15 +299,16 @@ _HEADLINES = {
 def _reasoning(
     outcome: Outcome, mode: FailureMode | None, deciding: list[Finding], evidence: RunEvidence
 ) -> str:
+    return " ".join([headline(outcome, mode, evidence.expected_outcome), *_told(deciding)])
+
+
+def headline(outcome: Outcome, mode: FailureMode | None, expected_outcome: str | None) -> str:
+    """The verdict in a sentence; what it rests on follows."""
     if mode is not None:
-        headline = _HEADLINES[mode]
-    elif outcome is Outcome.PENDING:
-        headline = "Not decided: a person has to look."
-    elif evidence.expected_outcome == REFUSAL:
-        headline = "Rightly refused."
-    else:
-        headline = "Completed as expected."
-    return " ".join([headline, *_told(deciding)])
+        return _HEADLINES[mode]
+    if outcome is Outcome.PENDING:
+        return "Not decided: a person has to look."
+    return "Rightly refused." if expected_outcome == REFUSAL else "Completed as expected."
 
 
 def _told(deciding: Iterable[Finding]) -> list[str]:
