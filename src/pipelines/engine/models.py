@@ -24,6 +24,7 @@ from pipelines.core.model_question import (
 from pipelines.core.problems import Problem
 from pipelines.core.redaction import Redaction
 from pipelines.models.client import ModelClient
+from pipelines.processes.aside import aside
 from pipelines.storage.database import Database
 from pipelines.storage.model_exchanges import (
     ANSWERED,
@@ -40,6 +41,8 @@ from pipelines.storage.model_exchanges import (
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured
 
 LONGEST_ANSWER = 256 * 1024  # characters; an answer is a tool reply, a verdict or a plan
+LONGEST_QUESTION = 1024 * 1024
+SMALL = 16 * 1024  # characters that are looked through for secrets on the event loop
 LONGEST_PROBLEM = 2_000
 CHARACTERS_A_TOKEN = 3  # for what is reserved: fewer than in any common text, so that it is too much
 NOT_AN_OBJECT = Problem(path="", message="is not a JSON object, or it was cut off")
@@ -131,7 +134,7 @@ class Models:
         `check` finds what the schema cannot: references that do not exist, contradictions.
         """
         model = self.needed(question.purpose, asker.named)
-        question = _masked(question, await self._redaction_of(asker.org_id))
+        question = await self._without_secrets(asker.org_id, question)
         key = question.key(model)
         lock = self._under_way.setdefault((asker.org_id, key), asyncio.Lock())
         try:
@@ -146,6 +149,20 @@ class Models:
     async def close(self) -> None:
         if self._clients is not None:
             await self._clients.close()
+
+    async def _without_secrets(self, org_id: int, question: ModelQuestion) -> ModelQuestion:
+        size = len(question.system) + sum(len(message.content) for message in question.messages)
+        if size > LONGEST_QUESTION:
+            message = f"The question has {size:,} characters; at most {LONGEST_QUESTION:,} are sent."
+            raise ModelFailed(message, reason=Failure.TOO_LARGE.value)
+        redaction = await self._redaction_of(org_id)
+        if not redaction:
+            return question
+        return (
+            _masked(question, redaction)
+            if size <= SMALL
+            else await aside(org_id, _masked, question, redaction)
+        )
 
     async def _replayed(self, asker: Asker, question: ModelQuestion, model: str, key: str) -> Asked | None:
         kept = await self._read_kept(asker, key)
@@ -256,8 +273,6 @@ class Models:
 
 def _masked(question: ModelQuestion, redaction: Redaction) -> ModelQuestion:
     """Known secrets are not sent to anybody."""
-    if not redaction:
-        return question
     return ModelQuestion(
         purpose=question.purpose,
         prompt_version=question.prompt_version,
