@@ -79,6 +79,7 @@ class Wanted(NamedTuple):
     org_id: int
     run_id: int
     batch_id: int | None
+    model: str
 
 
 class Judge(NamedTuple):
@@ -121,7 +122,7 @@ def add_wanted(
 def wanted_by_id(connection: Connection, judgement_id: int) -> Wanted | None:
     """None where it has ended."""
     row = connection.execute(
-        "SELECT id, org_id, run_id, batch_id FROM model_judgements WHERE id = ? AND status = ?",
+        "SELECT id, org_id, run_id, batch_id, model FROM model_judgements WHERE id = ? AND status = ?",
         (judgement_id, WANTED),
     ).fetchone()
     return Wanted(*row) if row else None

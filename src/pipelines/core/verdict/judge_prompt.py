@@ -1,16 +1,16 @@
-"""The question to a judge model. What others wrote is in it as data: one line of JSON between two lines that
-nobody outside can foresee, and of which nothing in between can make a copy.
+"""The question to a judge model. What others wrote is in it as data: one line of JSON between two lines with a
+word that nobody outside can foresee, and of which nothing in between can make a copy.
 
 Outside those lines stands nothing but our own text and the numbered criteria: the same for a friendly run and
 for a hostile one.
 """
 
-import hashlib
-import hmac
 import re
 from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
+from pipelines.core.fence import fence_word, fenced
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.verdict.evidence import RunEvidence
@@ -19,7 +19,6 @@ from pipelines.core.verdict.judge_data import shown_run
 from pipelines.core.verdict.rubric import PROMPT_VERSION, SYSTEM, Criterion, criteria_of
 from pipelines.core.verdict.verdict import Verdict
 
-FENCE_DIGITS = 24  # 96 bits: nobody guesses it, and a run is over when its fence is made
 TOKENS_A_CRITERION = 400
 #: Characters that end a line, hide text or mark a role where some program reads more into a text than its
 #: letters. JSON writes them as escapes, and means the same.
@@ -60,7 +59,7 @@ def _message(criteria: Sequence[Criterion], fence: str, text: str) -> str:
     listed = "\n".join(criterion.told() for criterion in criteria)
     ids = ", ".join(criterion.id for criterion in criteria)
     return (
-        f"CRITERIA\n{listed}\n\nTHE RUN, as data:\n{fence}\n{text}\n{fence}\n"
+        f"CRITERIA\n{listed}\n\nTHE RUN, as data:\n{fenced(fence, text)}\n"
         f"That was the data. Answer these criteria, each once: {ids}."
     )
 
@@ -79,11 +78,7 @@ def _pair(character: str) -> str:
 
 
 def fence_for(key: bytes, text: str) -> str:
-    """A line that does not stand in the text. The agent cannot know the key; if its text holds the line all
+    """A word that does not stand in the text. The agent cannot know the key; if its text holds the word all
     the same, another one is taken."""
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
-    for attempt in range(1_000):
-        word = hmac.digest(key, digest + attempt.to_bytes(4), "sha256").hex()[:FENCE_DIGITS]
-        if word not in text:
-            return f"==== {word} ===="
-    raise AssertionError("no fence is free")  # 1,000 words of 96 bits in one text
+    words = (fence_word("judge", key.hex(), str(attempt)) for attempt in count())
+    return next(word for word in words if word not in text)

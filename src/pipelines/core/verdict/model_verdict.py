@@ -71,16 +71,27 @@ def decide(answers: Sequence[CriterionAnswer], *, expected_outcome: str | None) 
         gravest = min(modes.values(), key=list(FailureMode).index)
         against = [answer for answer in answers if answer.criterion.id in modes]
         against.sort(key=lambda answer: modes[answer.criterion.id] is not gravest)
-        return Decision(Outcome.FAIL, gravest, tuple(against), modes)
+        return Decision(Outcome.FAIL, gravest, (*against, *_behind(gravest, by_kind)), modes)
     counting = [answer for answer in answers if answer.criterion.decides]
     doubts = [answer for answer in counting if answer.status is Answered.CANNOT_TELL]
     outcome = Outcome.PENDING if doubts else Outcome.PASS
     return Decision(outcome, None, tuple(doubts or counting), modes)
 
 
+def _behind(
+    mode: FailureMode, by_kind: Mapping[CriterionKind, CriterionAnswer]
+) -> Iterable[CriterionAnswer]:
+    """What tells this way of not completing a task from the others."""
+    kind = {
+        FailureMode.CORRECT_REFUSAL_NO_ORACLE: CriterionKind.RIGHT_REFUSAL,
+        FailureMode.UNRECOVERED_FAILURE: CriterionKind.RECOVERY,
+    }.get(mode)
+    return [by_kind[kind]] if kind is not None else []
+
+
 def _mode(
     answer: CriterionAnswer,
-    by_kind: dict[CriterionKind, CriterionAnswer],
+    by_kind: Mapping[CriterionKind, CriterionAnswer],
     expected_outcome: str | None,
 ) -> FailureMode | None:
     """How an answer fails the run; None where it does not."""
@@ -111,7 +122,7 @@ _OF_CONSTRAINT = {
 }
 
 
-def _undone(by_kind: dict[CriterionKind, CriterionAnswer]) -> FailureMode:
+def _undone(by_kind: Mapping[CriterionKind, CriterionAnswer]) -> FailureMode:
     refusal, recovery = by_kind.get(CriterionKind.RIGHT_REFUSAL), by_kind.get(CriterionKind.RECOVERY)
     if refusal is not None and refusal.status is Answered.MET:
         return FailureMode.CORRECT_REFUSAL_NO_ORACLE
@@ -126,7 +137,11 @@ def verdict_by_model(
     """The verdict on a run that evidence left open. What evidence proved is still in it."""
     decision = decide(answers, expected_outcome=expected_outcome)
     proven = [finding for finding in embedded.findings if finding.status is not Status.OPEN]
-    read = [_finding(answer, decision.modes) for answer in answers]
+    read = [
+        _finding(answer, decision.modes)
+        for answer in answers
+        if answer.criterion.kind is not CriterionKind.RIGHT_REFUSAL  # it names a failure, and is none
+    ]
     ranked = sorted([*read, *proven], key=lambda finding: list(Status).index(finding.status))
     lead = headline(decision.outcome, decision.failure_mode, expected_outcome)
     told = dict.fromkeys(answer.reasoning.strip() for answer in decision.deciding)

@@ -31,6 +31,8 @@ from pipelines.server.api.common import (
     answer_page,
     encode_cursor,
     id_cursor,
+    json_body,
+    read_optional_object,
 )
 from pipelines.server.api.eval_matrix import Reports
 from pipelines.server.batch_watches import BatchWatches
@@ -111,9 +113,10 @@ async def resume_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contri
     return answer(batch.as_json(), 202)
 
 
-@router.post("/{batch_id}/judge")
+@router.post("/{batch_id}/judge", openapi_extra=json_body(schemas.REJUDGE, required=False))
 async def judge_batch(
     batch_id: Id,
+    request: Request,
     platform: Ours,
     key: Contributor,
     oracle: JudgedBy = "own",
@@ -122,15 +125,14 @@ async def judge_batch(
 ) -> Response:
     """Judge every ended run anew, by its own oracle or its task's present one; nothing is sent to the agent.
 
-    Says which verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
+    What evidence leaves open is read by the judge model, the server's or the `model` in the body. Says which
+    verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
     """
+    by = review_runs.read_rejudge(
+        await read_optional_object(request), by_present_oracle=oracle == "present"
+    )
     done = await review_runs.rejudge_batch(
-        platform,
-        key.org_id,
-        batch_id,
-        by_present_oracle=oracle == "present",
-        after_id=id_cursor(cursor),
-        limit=limit,
+        platform, key.org_id, batch_id, by, after_id=id_cursor(cursor), limit=limit
     )
     place = encode_cursor(str(done.last_id)) if done.last_id is not None else None
     return answer(done.report | {"next_cursor": place})

@@ -7,6 +7,7 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
 from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
 from pipelines.core.passthrough_choice import CASSETTE_NAME
+from pipelines.core.rubric_lines import MOST_LINES
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.wire.names import Role
 
@@ -149,6 +150,27 @@ ORACLE: JsonObject = {
         "rubric": {"type": ["array", "null"]},
         "note": {"type": "string", "maxLength": MOST_NOTE, "description": "why"},
         "by": {"type": "string", "minLength": 1, "maxLength": MOST_NAME, "description": "who"},
+    },
+    "additionalProperties": False,
+}
+REJUDGE: JsonObject = {
+    "type": "object",
+    "properties": {
+        "model": {
+            "type": "string",
+            "maxLength": 500,
+            "description": "the judge model, as provider:model; none: by evidence alone; default: the server's",
+        },
+        "rubric": {
+            "type": "array",
+            "maxItems": MOST_LINES,
+            "description": "in place of the tasks': strings or {id, text}",
+        },
+        "beside": {
+            "type": "boolean",
+            "default": False,
+            "description": "keep what the model says beside the verdict, which stays",
+        },
     },
     "additionalProperties": False,
 }
