@@ -69,9 +69,7 @@ async def read_by_model(platform: Platform, run: Run, how: JudgedHow, model: str
 async def _asked(platform: Platform, run: Run, ending: Ending, open_run: OpenRun, model: str) -> Read:
     question = open_run.question
     assert question is not None
-    asker = Asker(
-        org_id=run.org_id, run_id=run.id, batch_id=run.batch_id, named={Purpose.JUDGE: model}
-    )
+    asker = Asker(org_id=run.org_id, run_id=run.id, batch_id=run.batch_id, named={Purpose.JUDGE: model})
     check = partial(problems_in, asked=question.asked)
     try:
         asked = await platform.models.ask(asker, question.question, check=check)
@@ -167,15 +165,17 @@ async def judge_wanted(platform: Platform, on_batch_end: OnBatchEnd, judgement_i
             await asyncio.sleep(RETRY_S)
 
 
-async def take_wanted(platform: Platform, on_batch_end: OnBatchEnd, gone: str | None) -> list[int]:
+async def take_wanted(
+    platform: Platform, on_batch_end: OnBatchEnd, gone: str | None
+) -> list[tuple[int, int]]:
     """What this worker, or one that is gone, had promised; and what nobody can be asking any more."""
     worker, before = platform.judge_tasks.worker, later(platform.now(), -NOT_ASKED_AFTER_S)
-    ids = await platform.database.write(
+    found = await platform.database.write(
         lambda connection: model_judgements.take_wanted(connection, worker=worker, gone=gone, before=before)
     )
     for batch_id in await platform.database.read(batches.judged_out):
         await _finish(platform, on_batch_end, batch_id)
-    return ids
+    return found
 
 
 async def _settle(platform: Platform, wanted: Wanted) -> None:
@@ -200,9 +200,7 @@ async def _settle(platform: Platform, wanted: Wanted) -> None:
     except Exception as error:  # a bug of ours: an error on the run, and its batch goes on
         log.exception("run %s could not be judged by a model", run.id)
         said = f"The judge model could not be asked: {type(error).__name__}."
-        broken = Judgement(
-            model=model, prompt_version=PROMPT_VERSION, failure="internal_error", problem=said
-        )
+        broken = Judgement(model=model, prompt_version=PROMPT_VERSION, failure="internal_error", problem=said)
         kept = Ending(status=run.status, verdict=run.verdict, judgement=run.judgement, judge_error=said)
         await _store(platform, wanted, kept, broken)
         return
@@ -220,9 +218,7 @@ async def _store(platform: Platform, wanted: Wanted, ending: Ending | None, judg
     now = platform.now()
 
     def store(connection: Connection) -> None:
-        is_taken = ending is not None and runs.settle_verdict(
-            connection, run_id=wanted.run_id, ending=ending
-        )
+        is_taken = ending is not None and runs.settle_verdict(connection, run_id=wanted.run_id, ending=ending)
         said = replace(judgement, is_taken=is_taken and judgement.is_taken)
         model_judgements.end_wanted(connection, wanted.id, said, now=now)
 

@@ -207,7 +207,9 @@ async def _judged_in_turn(
     if isinstance(found, int):
         return _Judged(ending, found)
     loop = asyncio.get_running_loop()
-    fence_key = platform.secrets.derived_key(f"judge fence|{run.id}|{run.seed_hash}") if how.is_asked else None
+    fence_key = (
+        platform.secrets.derived_key(f"judge fence|{run.id}|{run.seed_hash}") if how.is_asked else None
+    )
     return await loop.run_in_executor(_JUDGES, _judged, run, found, responses, fence_key)
 
 

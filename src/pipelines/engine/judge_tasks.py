@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 log = logging.getLogger(__name__)
 
 JudgeWanted = Callable[[int], Awaitable[None]]
-TakeWanted = Callable[[str | None], Awaitable[list[int]]]
+TakeWanted = Callable[[str | None], Awaitable[list[tuple[int, int]]]]
 LOOKED_EVERY_S = 60.0  # for what a worker left that nobody knew of
 
 
@@ -19,7 +19,7 @@ async def _nobody(judgement_id: int) -> None:
     log.warning("judgement %s waits: nothing in this process judges", judgement_id)
 
 
-async def _nothing(gone: str | None) -> list[int]:
+async def _nothing(gone: str | None) -> list[tuple[int, int]]:
     return []
 
 
@@ -45,13 +45,12 @@ class JudgeTasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def start(self, judgement_id: int, run_id: int | None = None) -> None:
+    def start(self, judgement_id: int, run_id: int) -> None:
         if judgement_id in self._tasks:
             return
         task = asyncio.ensure_future(self._judge(judgement_id))
         self._tasks[judgement_id] = task
-        if run_id is not None:
-            self._of_run[run_id] = judgement_id
+        self._of_run[run_id] = judgement_id
         task.add_done_callback(lambda _: self._done(judgement_id, run_id))
 
     async def wait(self, run_id: int, timeout_s: float) -> None:
@@ -61,13 +60,12 @@ class JudgeTasks:
             await asyncio.wait([task], timeout=timeout_s)
 
     async def take_up(self, gone: str | None = None) -> None:
-        for judgement_id in await self._take(gone):
-            self.start(judgement_id)
+        for judgement_id, run_id in await self._take(gone):
+            self.start(judgement_id, run_id)
 
-    def _done(self, judgement_id: int, run_id: int | None) -> None:
+    def _done(self, judgement_id: int, run_id: int) -> None:
         self._tasks.pop(judgement_id, None)
-        if run_id is not None:
-            self._of_run.pop(run_id, None)
+        self._of_run.pop(run_id, None)
 
     async def _look_for_strays(self) -> None:
         while True:

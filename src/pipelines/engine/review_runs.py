@@ -55,9 +55,7 @@ def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> Rejudge:
         fields.refuse("beside", "`beside` must be true or false")
     if problems:
         raise Refused(problems, "the request")
-    return Rejudge(
-        by_present_oracle=by_present_oracle, model=model, rubric=rubric, is_beside=beside is True
-    )
+    return Rejudge(by_present_oracle=by_present_oracle, model=model, rubric=rubric, is_beside=beside is True)
 
 
 async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: Rejudge) -> Run:

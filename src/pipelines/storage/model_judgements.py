@@ -130,16 +130,17 @@ def wanted_by_id(connection: Connection, judgement_id: int) -> Wanted | None:
 
 def take_wanted(
     connection: Connection, *, worker: str, gone: str | None = None, before: str | None = None
-) -> list[int]:
-    """Those of this worker, of one that is gone, and those that were promised `before`: nobody asks so long."""
+) -> list[tuple[int, int]]:
+    """(judgement, run): those of this worker, of one that is gone, and those that were promised `before`: nobody asks so long."""
     connection.execute(
         "UPDATE model_judgements SET claimed_by = ? WHERE status = ? AND (claimed_by = ? OR created_at < ?)",
         (worker, WANTED, gone if gone is not None else worker, before or ""),
     )
     rows = connection.execute(
-        "SELECT id FROM model_judgements WHERE status = ? AND claimed_by = ? ORDER BY id", (WANTED, worker)
+        "SELECT id, run_id FROM model_judgements WHERE status = ? AND claimed_by = ? ORDER BY id",
+        (WANTED, worker),
     )
-    return [row[0] for row in rows]
+    return [(row[0], row[1]) for row in rows]
 
 
 def end_wanted(connection: Connection, judgement_id: int, judgement: Judgement, *, now: str) -> bool:

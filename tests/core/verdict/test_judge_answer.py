@@ -16,7 +16,9 @@ def criterion(id: str) -> Criterion:
     return Criterion(id=id, kind=kind, name=id, question=QUESTIONS.get(kind, "?"))
 
 
-CRITERIA = tuple(criterion(id) for id in ("task_completion", "right_refusal", "tool_use", "honesty", "rubric_1"))
+CRITERIA = tuple(
+    criterion(id) for id in ("task_completion", "right_refusal", "tool_use", "honesty", "rubric_1")
+)
 ASKED = Asked(criteria=CRITERIA, shown=frozenset({1, 2, 9}), existing=frozenset(range(1, 10)), changed_by=())
 SCORED = ("task_completion", "tool_use", "honesty", "recovery")
 
@@ -99,8 +101,6 @@ def test_what_was_done_cannot_have_been_refused():
 
 def test_a_run_that_changed_the_world_is_no_clean_refusal():
     changing = Asked(criteria=CRITERIA, shown=ASKED.shown, existing=ASKED.existing, changed_by=(2,))
-    refused = whole(
-        task_completion=entry("task_completion", "not_met"), right_refusal=entry("right_refusal")
-    )
+    refused = whole(task_completion=entry("task_completion", "not_met"), right_refusal=entry("right_refusal"))
     assert said(refused) == []
     assert any("row 2 changed the world" in each for each in said(refused, changing))

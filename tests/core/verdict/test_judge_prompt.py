@@ -46,9 +46,7 @@ def run_with(text: str, place: str = "") -> RunEvidence:
     return RunEvidence(
         user_instruction=at("user"),
         behavior_instructions=at("behavior"),
-        tracked_constraints=(
-            TrackedConstraint(id=at("constraint id"), description=at("constraint")),
-        ),
+        tracked_constraints=(TrackedConstraint(id=at("constraint id"), description=at("constraint")),),
         rubric=(RubricLine(id=at("rubric id"), text=at("rubric")),),
         tools=(Tool(name="add_note", description=at("tool"), input_schema={"type": "object"}),),
         world=World.from_initial_state({"order": {"4521": {"note": at("world")}}}),
@@ -130,7 +128,9 @@ def test_a_text_that_holds_the_fence_gets_another_fence():
 
 def test_the_fence_hangs_on_the_key_and_the_same_run_asks_the_same():
     evidence, verdict = run_with(FRIENDLY), Verdict(verdict=Outcome.PENDING, reasoning="")
-    one, same, other = (judge_question(evidence, verdict, (), fence_key=key) for key in (KEY, KEY, b"another"))
+    one, same, other = (
+        judge_question(evidence, verdict, (), fence_key=key) for key in (KEY, KEY, b"another")
+    )
     assert one.question == same.question
     assert data_of(one.question)[0] != data_of(other.question)[0]
 

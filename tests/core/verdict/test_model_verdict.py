@@ -136,7 +136,9 @@ def test_what_evidence_proved_stays_in_the_verdict_and_what_it_left_open_is_answ
 
 
 def test_a_model_does_not_lift_a_score_that_evidence_put_down():
-    low = Score(name=ScoreName.TOOL_USE, value=2, says="Call 3 did not fit the declared tools.", evidence=(3,))
+    low = Score(
+        name=ScoreName.TOOL_USE, value=2, says="Call 3 did not fit the declared tools.", evidence=(3,)
+    )
     verdict = verdict_by_model(open_verdict(scores=(low,)), answers(**DONE), expected_outcome=None)
     assert (verdict.score("tool_use"), verdict.score("task_completion")) == (2, 5)
     high = Score(name=ScoreName.TOOL_USE, value=5, says="Every call fitted a declared tool.")

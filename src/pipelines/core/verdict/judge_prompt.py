@@ -22,7 +22,9 @@ from pipelines.core.verdict.verdict import Verdict
 TOKENS_A_CRITERION = 400
 #: Characters that end a line, hide text or mark a role where some program reads more into a text than its
 #: letters. JSON writes them as escapes, and means the same.
-_ESCAPED = re.compile("[<\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_ESCAPED = re.compile(
+    "[<\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
 _ASTRAL = re.compile("[\U000e0000-\U000e0fff]")  # tags and variation selectors: letters that nobody sees
 _ROLE = re.compile(r"\[(?=/?(?:INST|SYS)\])")  # the one marker that some chat templates spell without a `<`
 
@@ -49,9 +51,7 @@ def judge_question(
         schema=answer_schema(criteria),
         max_output_tokens=min(16_000, 1_000 + TOKENS_A_CRITERION * len(criteria)),
     )
-    asked = Asked(
-        criteria=criteria, shown=shown.rows, existing=shown.existing, changed_by=shown.changed_by
-    )
+    asked = Asked(criteria=criteria, shown=shown.rows, existing=shown.existing, changed_by=shown.changed_by)
     return JudgeQuestion(question, asked, shown.cuts)
 
 

@@ -25,6 +25,7 @@ from pipelines.core.verdict.verdict import (
 )
 
 GRADER = "model"
+PROVEN = "Evidence proves what the task expects."
 
 
 class Answered(StrEnum):
@@ -78,9 +79,7 @@ def decide(answers: Sequence[CriterionAnswer], *, expected_outcome: str | None) 
     return Decision(outcome, None, tuple(doubts or counting), modes)
 
 
-def _behind(
-    mode: FailureMode, by_kind: Mapping[CriterionKind, CriterionAnswer]
-) -> Iterable[CriterionAnswer]:
+def _behind(mode: FailureMode, by_kind: Mapping[CriterionKind, CriterionAnswer]) -> Iterable[CriterionAnswer]:
     """What tells this way of not completing a task from the others."""
     kind = {
         FailureMode.CORRECT_REFUSAL_NO_ORACLE: CriterionKind.RIGHT_REFUSAL,
@@ -178,6 +177,9 @@ def _scores(
     proven = {score.name: score for score in embedded.scores}
     read = {score.name: score for score in map(_score, answers) if score is not None}
     is_refused = decision.outcome is Outcome.PASS and expected_outcome == REFUSAL
+    if decision.outcome is Outcome.PASS and ScoreName.TASK_COMPLETION not in read:  # proven, so not asked
+        yield Score(name=ScoreName.TASK_COMPLETION, value=BEST_SCORE, says=PROVEN)
+        proven.pop(ScoreName.TASK_COMPLETION, None)
     for name in ScoreName:
         found = [each for each in (proven.get(name), read.get(name)) if each is not None]
         if not found:

@@ -128,9 +128,7 @@ async def judge_batch(
     What evidence leaves open is read by the judge model, the server's or the `model` in the body. Says which
     verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
     """
-    by = review_runs.read_rejudge(
-        await read_optional_object(request), by_present_oracle=oracle == "present"
-    )
+    by = review_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
     done = await review_runs.rejudge_batch(
         platform, key.org_id, batch_id, by, after_id=id_cursor(cursor), limit=limit
     )
