@@ -71,10 +71,10 @@ def data_of(question: ModelQuestion) -> tuple[str, str, str]:
 def answer_with(question: ModelQuestion, completion: str) -> dict[str, Any]:
     """What a judge says that gives completion this status, and all else its due."""
     ids = question.schema["properties"]["criteria"]["items"]["properties"]["id"]["enum"]  # type: ignore[index,call-overload]
-    return {"criteria": [_entry(str(id), completion) for id in ids]}  # type: ignore[union-attr]
+    return {"criteria": [entry_for(str(id), completion) for id in ids]}  # type: ignore[union-attr]
 
 
-def _entry(id: str, completion: str) -> dict[str, Any]:
+def entry_for(id: str, completion: str) -> dict[str, Any]:
     status = {"task_completion": completion, "right_refusal": "not_applicable"}.get(id, "met")
     is_scored = not id.startswith(("right_refusal", "constraint", "rubric"))
     score = {"met": 5, "not_met": 1}.get(status) if is_scored else None

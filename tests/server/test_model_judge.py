@@ -1,6 +1,7 @@
 """Runs that evidence leaves open are read by a judge model; what it says is checked, stored and never guessed."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from desk import TASK, House, Org, answered, open_house, refused
-from judge_attacks import ATTACKS, answer_with, data_of, obedient
+from judge_attacks import ATTACKS, answer_with, data_of, entry_for, obedient
 from judged_runs import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, open_run, verdicts_of
 from pipelines.core.model_question import Failure
 from pipelines.engine import judge_by_model, open_run as runs_by_hand
@@ -184,22 +185,19 @@ async def test_a_judge_that_was_cut_off_is_asked_when_the_server_starts_again(
     tmp_path: Path, anyio_backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs_by_hand, "JUDGE_WAITED_FOR_S", 0.0)
-    asked = asyncio.Event()
-
-    class Slow(ScriptedModel):
-        async def ask(self, question: Any) -> Any:
-            asked.set()
-            await asyncio.Event().wait()
-
-    async with open_house(tmp_path) as house:
-        ask_of(house, Slow([]))
+    script = tmp_path / "judge.jsonl"
+    named = {"judge_model": f"scripted:{script}"}
+    script.write_text(json.dumps({"answer": {}, "delay_s": 3_000}))
+    async with open_house(tmp_path / "house", **named) as house:
         run = await open_run(house.owner)
-        await asked.wait()
-        assert run["verdict"] == "PENDING"
-    async with open_house(tmp_path) as house:
-        await house.platform.judge_tasks.wait(run["id"], 10)  # by a server without a model: it says so
-        said = (await verdicts_of(house.owner, run["id"]))["model_judgements"]
-        assert [each["status"] for each in said] == ["failed"]
+        assert (run["status"], run["verdict"]) == ("completed", "PENDING")
+    ids = ("task_completion", "right_refusal", "tool_use", "honesty")
+    script.write_text(json.dumps({"answer": {"criteria": [entry_for(id, "met") for id in ids]}}))
+    async with open_house(tmp_path / "house", **named) as house:
+        await house.platform.judge_tasks.wait(run["id"], 60)
+        after = answered(await house.owner.client.get(f"/api/runs/{run['id']}"))
+        assert (after["verdict"], after["judge_error"]) == ("PASS", None)
+        assert len((await verdicts_of(house.owner, run["id"]))["model_judgements"]) == 1
 
 
 async def test_an_answer_that_was_kept_is_not_asked_for_again_after_a_kill(
