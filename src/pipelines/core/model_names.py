@@ -26,7 +26,6 @@ KEY_VARIABLES: Mapping[str, str] = {
     "cerebras": "CEREBRAS_API_KEY",
     "deepseek": "DEEPSEEK_API_KEY",
     "fireworks": "FIREWORKS_API_KEY",
-    "github": "GITHUB_API_KEY",
     "moonshotai": "MOONSHOTAI_API_KEY",
     "nebius": "NEBIUS_API_KEY",
     "openrouter": "OPENROUTER_API_KEY",

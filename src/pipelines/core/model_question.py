@@ -97,6 +97,7 @@ class ModelGaveNothing(Exception):
         *,
         requests: int = 1,
         tokens: int | None = None,
+        cost_nanousd: int | None = None,
         is_worth_retry: bool = False,
         retry_after_s: float | None = None,
     ) -> None:
@@ -104,6 +105,7 @@ class ModelGaveNothing(Exception):
         self.failure = failure
         self.requests = requests
         self.tokens = tokens
+        self.cost_nanousd = 0 if tokens == 0 else cost_nanousd
         self.is_worth_retry = is_worth_retry  # the same request may be answered a little later
         self.retry_after_s = retry_after_s  # what the provider asked to wait
 

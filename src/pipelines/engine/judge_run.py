@@ -15,7 +15,6 @@ from typing import NamedTuple
 from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import World
-from pipelines.core.model_question import Purpose
 from pipelines.core.oracle_axes import with_oracle_of
 from pipelines.core.reply_warnings import reply_warnings
 from pipelines.core.rubric_lines import RubricLine
@@ -30,6 +29,7 @@ from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question
 from pipelines.core.verdict.rubric import PROMPT_VERSION, can_be_read
 from pipelines.core.verdict.verdict import JudgeError, Outcome, Verdict
 from pipelines.engine import score_eval_run
+from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
 from pipelines.engine.stored_answers import user_turns_of
 from pipelines.storage import evals, model_judgements, oracles, runs
@@ -95,7 +95,7 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
     for _ in range(MAX_REDOS):
         found = await _judged_log(platform, run, ending, responses)
         now = platform.now()
-        judge = _judge_for(platform, run, found)
+        judge = await _judge_for(platform, run, found)
 
         def store(
             connection: Connection, found: _Judged = found, judge: Judge | None = judge, now: str = now
@@ -117,11 +117,11 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
     raise StorageUnavailable(f"Run {run.id} does not come to rest; try again.")
 
 
-def _judge_for(platform: Platform, run: Run, found: "_Judged") -> Judge | None:
+async def _judge_for(platform: Platform, run: Run, found: "_Judged") -> Judge | None:
     """Who reads the run where evidence does not decide it. An eval run counts by its match: nobody does."""
     if found.open is None or found.is_eval:
         return None
-    model = platform.models.model_for(Purpose.JUDGE)
+    model = await judge_model_of(platform, run)
     return Judge(model, PROMPT_VERSION) if model is not None else None
 
 

@@ -8,14 +8,14 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.model_names import ModelName, for_orgs, read_model_name
 from pipelines.core.model_question import Failure, ModelGaveNothing
 from pipelines.core.problems import Problem
 from pipelines.models.client import ModelClient
-from pipelines.models.open_model import open_model
+from pipelines.models.open_model import is_priced, open_model
 from pipelines.models.retrying import Patience, RetryingModel
 from pipelines.storage.credentials import credential_by_name, row_of
 from pipelines.storage.database import Database
@@ -47,6 +47,11 @@ class Transports:
     guarded: "httpx2.AsyncBaseTransport"
 
 
+class _Key(NamedTuple):
+    value: str
+    origin: str  # the org's `credential`, or the `server`
+
+
 class OpenedModels:
     """Used on one event loop. Opened when first asked, and kept."""
 
@@ -65,7 +70,8 @@ class OpenedModels:
         name = self._name(model)
         is_own = model in self._settings.names
         key = await self._key(org_id, name, is_own=is_own)
-        client = await self._opened(name, key, is_guarded=name.kind == "url" and not is_own)
+        value = key.value if key is not None else None
+        client = await self._opened(name, value, is_guarded=name.kind == "url" and not is_own)
         slots = self._slots.setdefault(name.served_by, FairSlots(self._settings.at_once, guests=1))
 
         def turn() -> AbstractAsyncContextManager[None]:
@@ -78,32 +84,32 @@ class OpenedModels:
         await self._transports.own.aclose()
         await self._transports.guarded.aclose()
 
-    def complaint(self, name: ModelName) -> str | None:
+    def complaint(self, model: str) -> str | None:
         """Why an agent or a dataset may not name it here."""
-        if name.text in self._settings.names:
-            return None
-        return for_orgs(name, allows_private=self._settings.allows_private)
-
-    async def has_key(self, org_id: int, model: str) -> bool:
-        """Whether it could be asked as far as keys go."""
-        name = self._name(model)
-        try:
-            key = await self._key(org_id, name, is_own=model in self._settings.names)
-        except ModelFailed:
-            return False
-        return key is not None or not name.needs_key
-
-    def _name(self, model: str) -> ModelName:
         problems: list[Problem] = []
         name = read_model_name(model, "", problems)
         if name is None:
-            said = problems[0].said()
-            raise ModelFailed(f"There is no such model: {said}.", reason=Failure.UNKNOWN_MODEL.value)
-        if (complaint := self.complaint(name)) is not None:
+            return problems[0].said()
+        if model in self._settings.names:
+            return None
+        return for_orgs(name, allows_private=self._settings.allows_private)
+
+    async def key_from(self, org_id: int, model: str) -> str | None:
+        name = self._name(model)
+        key = await self._key(org_id, name, is_own=model in self._settings.names)
+        return key.origin if key is not None else None
+
+    async def is_priced(self, org_id: int, model: str) -> bool:
+        return await asyncio.to_thread(is_priced, self._name(model))
+
+    def _name(self, model: str) -> ModelName:
+        complaint = self.complaint(model)
+        name = read_model_name(model, "", [])
+        if complaint is not None or name is None:
             raise ModelFailed(f"This model is not asked: {complaint}.", reason=Failure.UNKNOWN_MODEL.value)
         return name
 
-    async def _key(self, org_id: int, name: ModelName, *, is_own: bool) -> str | None:
+    async def _key(self, org_id: int, name: ModelName, *, is_own: bool) -> _Key | None:
         variable = name.key_variable
         if variable is None:
             return None
@@ -112,21 +118,22 @@ class OpenedModels:
         )
         if found is not None:
             try:
-                return self._secrets.open(found.sealed_value, row=row_of(org_id, variable))
+                value = self._secrets.open(found.sealed_value, row=row_of(org_id, variable))
             except UnreadableSecret:
                 message = (
                     f"The credential `{variable}` was stored under another secret key than this node has."
                 )
                 raise ModelFailed(message, reason=Failure.AUTH.value) from None
+            return _Key(value, "credential")
         is_ours = is_own or name.kind == "provider"
-        key = self._settings.keys.get(variable, "").strip() if is_ours else ""
-        if not key and name.needs_key:
+        value = self._settings.keys.get(variable, "").strip() if is_ours else ""
+        if not value and name.needs_key:
             raise ModelFailed(
                 f"`{name.text}` needs a key: set {variable} where the server starts,"
                 f" or a credential of that name (POST /api/credentials).",
                 reason=Failure.AUTH.value,
             )
-        return key or None
+        return _Key(value, "server") if value else None
 
     async def _opened(self, name: ModelName, key: str | None, *, is_guarded: bool) -> ModelClient:
         place = (name.text, key, is_guarded)

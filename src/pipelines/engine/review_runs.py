@@ -12,6 +12,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.rubric_lines import RubricLine, read_rubric
 from pipelines.engine.decide_run import review_of_run
 from pipelines.engine.judge_by_model import Read, read_by_model
+from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.judge_run import JudgedHow
 from pipelines.engine.open_batch import find_batch
 from pipelines.engine.open_run import find_run
@@ -65,7 +66,7 @@ async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: Rejudge)
     run = await find_run(platform, org_id, run_id)
     if run.status not in (RunStatus.COMPLETED, RunStatus.FAILED):
         raise Conflict(f"Run {run_id} has nothing to judge ({run.status.value}).")
-    read = await read_by_model(platform, run, by.how, _model(platform, by))
+    read = await read_by_model(platform, run, by.how, await _model(platform, by, run))
     now = platform.now()
     await platform.database.write(lambda connection: _store(connection, run, read, by, now))
     if read.judgement is not None and read.judgement.verdict is None:
@@ -74,13 +75,13 @@ async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: Rejudge)
     return await find_run(platform, org_id, run_id)
 
 
-def _model(platform: Platform, by: Rejudge) -> str | None:
-    """Refused where one is named and this server has none at all."""
+async def _model(platform: Platform, by: Rejudge, run: Run) -> str | None:
+    """ModelNotConfigured where one is named and this server asks none at all."""
     if by.model == NO_MODEL:
         return None
     if by.model is not None:
         return platform.models.needed(Purpose.JUDGE, {Purpose.JUDGE: by.model})
-    return platform.models.model_for(Purpose.JUDGE)
+    return await judge_model_of(platform, run)
 
 
 def _store(connection: Connection, run: Run, read: Read, by: Rejudge, now: str) -> None:
@@ -119,7 +120,7 @@ async def rejudge_batch(
     every = await platform.database.read(lambda connection: batches.ended_runs(connection, batch_id=batch.id))
     left = [run_id for run_id in every if run_id > (after_id or 0)]
     ids = left[:limit]
-    waiting = asyncio.Semaphore(AT_ONCE if _model(platform, by) is not None else 1)
+    waiting = asyncio.Semaphore(1 if by.model == NO_MODEL else AT_ONCE)
 
     async def one(run_id: int) -> JsonObject | None:
         async with waiting:

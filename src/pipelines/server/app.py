@@ -15,6 +15,7 @@ from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
+from pipelines.engine.check_budget import BudgetEnds
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.judge_by_model import judge_wanted, take_wanted
@@ -54,6 +55,7 @@ from pipelines.server.api import (
     eval_scenarios,
     judges,
     keys,
+    models,
     runs,
     sign_in_links,
     telemetry,
@@ -173,8 +175,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
-    models = ModelDoor(ModelClient(GuardedBackend(policy)))
-    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models, helpers))
+    model_door = ModelDoor(ModelClient(GuardedBackend(policy)))
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, model_door, helpers))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     reports = MatrixReports(platform)
     runner = BatchRunner(
@@ -186,6 +188,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         dispatch_run=dispatcher.dispatch_run,
         on_end=reports.batch_ended,
     )
+    budget_ends = BudgetEnds(platform, runner)
+    platform.models.on_used_up = budget_ends.used_up
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     await platform.judge_tasks.open(
@@ -224,6 +228,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await review_watch.close()
         await task_naming.close()
         await readiness.close()
+        await budget_ends.close()
         await runner.stop()
         await platform.judge_tasks.close()
         await reports.close()
@@ -299,7 +304,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     for module in (
         *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
-        *(eval_drafts, telemetry, whoami, sign_in_links),
+        *(eval_drafts, telemetry, whoami, sign_in_links, models),
     ):
         api.include_router(module.router)
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.core.model_names import KEY_VARIABLES, URL_KEY, ModelName, read_model_name
 from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem, Refused
+
+if TYPE_CHECKING:
+    from pipelines.server.settings import Settings
 
 FIELDS = ("model", *(f"{purpose.value}_model" for purpose in Purpose))
 
@@ -25,6 +28,16 @@ def problems_of(values: Mapping[str, Any]) -> list[Problem]:
             read.add(text)
             problems += _file_problems(name, variable)
     return problems
+
+
+def named_by(settings: "Settings") -> dict[Purpose, str]:
+    """The variable that names the model of each purpose."""
+    found: dict[Purpose, str] = {}
+    for purpose in Purpose:
+        field = f"{purpose.value}_model"
+        if getattr(settings, field) or settings.model:
+            found[purpose] = f"PIPELINES_{field.upper()}" if getattr(settings, field) else "PIPELINES_MODEL"
+    return found
 
 
 def keys_of(environment: Mapping[str, str]) -> dict[str, str]:

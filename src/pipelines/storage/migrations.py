@@ -738,6 +738,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0018_model_names",
+        """
+        -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
+        ALTER TABLE datasets ADD COLUMN models TEXT;
+        """,
+    ),
+    (
         "0020_model_judge",
         """
         -- What judge models made of runs. One that is `wanted` was promised when its run ended; `claimed_by`
