@@ -1,20 +1,21 @@
-"""Runs that evidence leaves open are read by a judge model; what it says is checked, stored and never guessed."""
+"""Runs that evidence leaves open are read by a judge model; what it says is checked and stored."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from desk import TASK, House, Org, answered, open_house, refused
+from desk import TASK, House, Org, Row, answered, open_house, refused
 from judge_attacks import ATTACKS, answer_with, data_of, entry_for, obedient
 from judged_runs import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, open_run, verdicts_of
 from pipelines.core.model_question import Failure
-from pipelines.engine import judge_by_model, open_run as runs_by_hand
+from pipelines.engine import judge_by_model
+from pipelines.engine import open_run as runs_by_hand
 from pipelines.engine.models import Models
-from pipelines.models.scripted import ScriptedModel, Scripted
+from pipelines.models.scripted import Scripted, ScriptedModel
 from played_agents import Dispatch, played
 
 pytestmark = pytest.mark.anyio
@@ -38,11 +39,17 @@ async def org(house: House, request: pytest.FixtureRequest) -> Org:
     return await house.another_org(request.node.name)
 
 
-async def ended(org: Org, batch_id: int) -> dict[str, Any]:
-    async with asyncio.timeout(60):
-        while (batch := answered(await org.client.get(f"/api/batches/{batch_id}")))["status"] == "running":
-            await asyncio.sleep(0.02)
-    return batch  # type: ignore[no-any-return]
+async def batch_once(org: Org, batch_id: int, is_so: Callable[[Row], bool]) -> Row:
+    for _ in range(3_000):  # a minute
+        batch: Row = answered(await org.client.get(f"/api/batches/{batch_id}"))
+        if is_so(batch):
+            return batch
+        await asyncio.sleep(0.02)
+    raise AssertionError(batch)
+
+
+def has_ended(batch: Row) -> bool:
+    return bool(batch["status"] != "running")
 
 
 async def test_a_run_that_evidence_leaves_open_gets_its_verdict_from_the_model(
@@ -238,12 +245,9 @@ async def test_a_batch_ends_when_its_last_judge_has_answered_and_its_runs_wait_f
         )
         body = {"agent_id": made["id"], "dataset_id": dataset["id"]}
         batch_id = answered(await org.client.post("/api/runs", json=body))["batch_id"]
-        path = f"/api/batches/{batch_id}"
-        async with asyncio.timeout(60):
-            while (batch := answered(await org.client.get(path)))["counts"]["by_status"].get(
-                "completed"
-            ) != 3:
-                await asyncio.sleep(0.02)
+        batch = await batch_once(
+            org, batch_id, lambda batch: batch["counts"]["by_status"] == {"completed": 3}
+        )
         # One run at a time, and all three were sent although no judge has said a word.
         assert (batch["status"], batch["counts"]["by_verdict"], model.asked) == (
             "running",
@@ -251,7 +255,7 @@ async def test_a_batch_ends_when_its_last_judge_has_answered_and_its_runs_wait_f
             [],
         )
         may_answer.set()
-        batch = await ended(org, batch_id)
+        batch = await batch_once(org, batch_id, has_ended)
     assert batch["counts"]["by_verdict"] == {"PASS": 3}
 
 
@@ -366,7 +370,7 @@ async def test_two_judges_are_compared_over_a_batch(house: House, org: Org) -> N
         dataset = await org.dataset(*(TASK | {"user": f"{OPEN} {n}"} for n in range(4)), agent_id=made["id"])
         body = {"agent_id": made["id"], "dataset_id": dataset["id"]}
         batch_id = answered(await org.client.post("/api/runs", json=body))["batch_id"]
-        await ended(org, batch_id)
+        await batch_once(org, batch_id, has_ended)
     path = f"/api/batches/{batch_id}"
     again = answered(await org.client.post(f"{path}/judge", json={"model": "scripted:b", "beside": True}))
     assert (again["judged"], again["changed"], again["failed"]) == (4, 0, [])

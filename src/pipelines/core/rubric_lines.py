@@ -15,7 +15,7 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RubricLine:
-    """Something that must hold of a run, in its author's words: for a judge that reads, a model or a person."""
+    """Something that must hold of a run, in its author's words: for a model or a person to read."""
 
     id: str
     text: str

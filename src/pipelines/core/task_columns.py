@@ -61,7 +61,8 @@ COLUMNS: tuple[Column, ...] = (
     _column(
         "rubric",
         "json",
-        "What must hold of a run and only a reader can tell: an array of strings or `{id, text}`, for the judge model or a person.",
+        "What must hold of a run and only a reader, a judge model or a person, can tell: an array of strings"
+        " or `{id, text}`.",
     ),
     _column("termination_keyword", "text", "The conversation ends when a reply of the agent contains this."),
     _column("scenario_ref", "text", "The coding scenario that this task belongs to."),

@@ -1,6 +1,6 @@
 """Judge models that are being asked in this process, each beside the run that waits for it.
 
-A run has ended, and its place is free, when its judge is asked: who is slow is the model, and nobody else waits
+A run has ended, and its place is free, when its judge is asked: however slow the model is, no other run waits
 for it. What is promised stands in the database: a task that is cut off is taken up by the next process.
 """
 

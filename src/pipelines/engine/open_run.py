@@ -27,7 +27,6 @@ from pipelines.storage.runs import Ending, NewRun, Run
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound, RunNotActive
 from pipelines.wire.names import RunStatus
 
-
 JUDGE_WAITED_FOR_S = 20.0  # by whoever finishes a run by hand; the verdict of a slower one comes later
 
 

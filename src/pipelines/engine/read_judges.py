@@ -49,7 +49,7 @@ async def read_batch_judges(platform: Platform, org_id: int, batch_id: int) -> J
 async def compare_judges(
     platform: Platform, org_id: int, batch_id: int, first: str, second: str
 ) -> JsonObject:
-    """Two judges, by their names (`model@prompt version`), over a batch: the latest that each said of a run."""
+    """Two judges, by their names (`model@prompt version`), over a batch: what each said last of a run."""
     batch = await find_batch(platform, org_id, batch_id)
 
     def read(connection: Connection) -> tuple[list[Judge], list[list[RunVerdict]]]:

@@ -131,7 +131,8 @@ def wanted_by_id(connection: Connection, judgement_id: int) -> Wanted | None:
 def take_wanted(
     connection: Connection, *, worker: str, gone: str | None = None, before: str | None = None
 ) -> list[tuple[int, int]]:
-    """(judgement, run): those of this worker, of one that is gone, and those that were promised `before`: nobody asks so long."""
+    """(judgement, run): of this worker, of one that is gone, and what was promised `before`: nobody asks so
+    long."""
     connection.execute(
         "UPDATE model_judgements SET claimed_by = ? WHERE status = ? AND (claimed_by = ? OR created_at < ?)",
         (worker, WANTED, gone if gone is not None else worker, before or ""),

@@ -142,7 +142,7 @@ def test_a_model_does_not_lift_a_score_that_evidence_put_down():
     verdict = verdict_by_model(open_verdict(scores=(low,)), answers(**DONE), expected_outcome=None)
     assert (verdict.score("tool_use"), verdict.score("task_completion")) == (2, 5)
     high = Score(name=ScoreName.TOOL_USE, value=5, says="Every call fitted a declared tool.")
-    said = answers(task_completion="met") + [answer("tool_use", "met", score=3)]
+    said = [*answers(task_completion="met"), answer("tool_use", "met", score=3)]
     verdict = verdict_by_model(open_verdict(scores=(high,)), said, expected_outcome=None)
     assert verdict.score("tool_use") == 3
 

@@ -1,4 +1,4 @@
-"""What a judge model is asked: only what evidence has not decided; and the words of it, which are documented."""
+"""What a judge model is asked: only what evidence has not decided; and its words, which are documented."""
 
 from pathlib import Path
 from typing import Any

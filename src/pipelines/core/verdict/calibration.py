@@ -1,4 +1,4 @@
-"""How far a judge can be believed: held against people's verdicts on the same runs, and against another judge.
+"""How far a judge can be believed: held against people's verdicts on the same runs, or against another.
 
 A judge that says nothing of a run (`PENDING`) is right and wrong in nothing: it is counted apart.
 """
@@ -25,7 +25,7 @@ class Label(NamedTuple):
 
 
 def calibration(labels: Sequence[Label]) -> JsonObject:
-    """Rates and kappa with their intervals; under LEAST_LABELS none of them, since they would only mislead."""
+    """Rates and kappa with their intervals; under LEAST_LABELS none: they would only mislead."""
     decided = [label for label in labels if label.judge in _DECIDED]
     is_calibrated = len(decided) >= LEAST_LABELS
     figures: JsonObject = {

@@ -109,8 +109,8 @@ def _row(row: EvidenceRow, evidence: RunEvidence) -> JsonObject:
 def _kept(
     rows: list[JsonObject], numbers: list[int], cited: set[int]
 ) -> tuple[list[JsonObject], list[tuple[int, int]]]:
-    """As many rows as there is room for: what findings rest on first, then from both ends. What is left out of
-    the middle comes as ranges of sequences."""
+    """As many rows as there is room for: what findings rest on first, then from both ends. What is left out
+    comes as ranges of sequences."""
     sizes = [len(dumps(row)) for row in rows]
     room, chosen = LONGEST_TRACE, set[int]()
     if sum(sizes) <= room:

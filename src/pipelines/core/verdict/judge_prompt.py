@@ -1,5 +1,5 @@
-"""The question to a judge model. What others wrote is in it as data: one line of JSON between two lines with a
-word that nobody outside can foresee, and of which nothing in between can make a copy.
+"""The question to a judge model. What others wrote is in it as data: one line of JSON between two lines
+with a word that nobody outside can foresee, and of which nothing in between can make a copy.
 
 Outside those lines stands nothing but our own text and the numbered criteria: the same for a friendly run and
 for a hostile one.
@@ -38,7 +38,7 @@ class JudgeQuestion(NamedTuple):
 def judge_question(
     evidence: RunEvidence, verdict: Verdict, user_turns: Sequence[str], *, fence_key: bytes
 ) -> JudgeQuestion:
-    """What a judge is asked about a run that `verdict` leaves open. The same run and key, the same question."""
+    """What a judge is asked about a run that `verdict` leaves open: by the same key, always the same."""
     criteria = criteria_of(evidence, verdict)
     shown = shown_run(evidence, verdict, criteria, user_turns)
     text = data_text(shown.data)

@@ -13,7 +13,7 @@ JudgeName = Annotated[str, Query(min_length=1, max_length=600, description="`mod
 
 @router.get("/api/judges/calibration")
 async def get_calibration(platform: Ours, key: Viewer) -> Response:
-    """Every judge model against people's verdicts on the same runs: rates, and Cohen's kappa with its interval.
+    """Every judge model against people's verdicts on the same runs: rates, and kappa with its interval.
 
     `uncalibrated` under 30 runs that both decided: then there are no figures.
     """

@@ -160,7 +160,7 @@ REJUDGE: JsonObject = {
         "model": {
             "type": "string",
             "maxLength": 500,
-            "description": "the judge model, as provider:model; none: by evidence alone; default: the server's",
+            "description": "the judge, as provider:model; none: by evidence alone; default: the server's",
         },
         "rubric": {
             "type": "array",
