@@ -1,5 +1,6 @@
 """Judge models: what they said of runs, and how far they can be believed, as it is answered."""
 
+from pipelines.core.json_text import JsonObject
 from pipelines.core.verdict.model_verdict import Answered
 from pipelines.server.document.parts import (
     ID,
@@ -24,7 +25,7 @@ _JUDGE = {
     "model": TEXT,
     "prompt_version": TEXT,
 }
-_KAPPA = {
+_KAPPA: dict[str, JsonObject] = {
     "method": {"const": "cohen"},
     "items": WHOLE,
     "observed_agreement": NUMBER,

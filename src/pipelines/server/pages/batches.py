@@ -13,6 +13,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
 from pipelines.engine import open_batch, review_runs
 from pipelines.engine.batch_figures import batch_figures, took_ms
+from pipelines.engine.read_judges import read_batch_judges
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
 from pipelines.server.batch_watches import BatchWatches
@@ -88,6 +89,7 @@ async def batch_page(
     steadiness: Steadiness = None,
     task_after: OptionalPlace = None,
     judge_after: OptionalPlace = None,
+    judge_model: Annotated[str, Query(max_length=500)] = "",
     oracle: Annotated[Literal["own", "present"], Query()] = "own",
 ) -> Response:
     platform = platform_of(request)
@@ -120,6 +122,8 @@ async def batch_page(
         steadiness=steadiness,
         task_after=task_after,
         judge_after=judge_after,
+        judge_model=judge_model,
+        judges=(await read_batch_judges(platform_of(request), visitor.org_id, batch_id))["items"],
         oracle=oracle,
         batch=shown_figures(batch, platform.now()),
         **context,
@@ -190,7 +194,7 @@ async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
     said += f" The judge model gave nothing for {failed:,}: {done.failed[-1]}" if done.failed else ""
     if after_id is not None:
         oracle = "&oracle=present" if by.by_present_oracle else ""
-        model = f"&model={quote(by.model)}" if by.model is not None else ""
+        model = f"&judge_model={quote(by.model)}" if by.model is not None else ""
         return go(f"/batches/{batch_id}?judge_after={after_id}{oracle}{model}", said + " More are left.")
     return go(f"/batches/{batch_id}", said)
 

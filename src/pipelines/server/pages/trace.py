@@ -70,6 +70,7 @@ async def run_page(
         trail=trail,
         strip=strip_of(read),
         card=verdict_card(run),
+        judge=read.judge,
         people=people_of(read.review),
         review_id=review_of(run, read.review),
         earlier=read.earlier,
