@@ -57,7 +57,7 @@ def owner(judged: tuple[Api, int]) -> Iterator[httpx2.Client]:
 
 def run_of(judged: tuple[Api, int]) -> Any:
     api, batch_id = judged
-    return api.get(f"/api/runs?batch_id={batch_id}")["items"][0]
+    return api.get("/api/runs", batch_id=batch_id)["items"][0]
 
 
 def test_a_run_shows_its_criteria_its_judge_and_what_it_cost(
