@@ -146,7 +146,7 @@ class ProviderModel:
             settings["openai_store"] = False  # else the provider keeps a copy for a month
         if self._thinks:
             settings["thinking"] = "low"
-        if self._name.kind == "url":
+        elif self._name.kind == "url":  # models that think take none
             settings["temperature"] = 0.0
         return cast(ModelSettings, settings)  # with keys that only some providers know
 
