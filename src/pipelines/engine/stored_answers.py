@@ -2,6 +2,7 @@
 
 from pipelines.core.transcript import messages_from_stored
 from pipelines.storage.runs import Ending, Run
+from pipelines.wire.envelope import ErrorClass
 
 
 def ending_of(run: Run) -> Ending:
@@ -10,6 +11,7 @@ def ending_of(run: Run) -> Ending:
         final_response=run.final_response,
         error_class=run.error_class,
         error_json=run.error_json,
+        judge_error=run.judge_error if run.error_class == ErrorClass.SIMULATOR_FAULT else None,
     )
 
 
@@ -27,7 +29,7 @@ def responses_of(run: Run) -> tuple[str, ...]:
             said = ""
         elif message.role == "assistant":
             said = message.text() or said
-    return (*spoken, run.final_response)
+    return (*spoken, run.final_response) if said or not spoken else tuple(spoken)
 
 
 def user_turns_of(run: Run) -> tuple[str, ...]:

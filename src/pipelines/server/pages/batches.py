@@ -16,8 +16,8 @@ from pipelines.engine.batch_figures import batch_figures, took_ms
 from pipelines.engine.read_judges import read_batch_judges
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
-from pipelines.server.batch_watches import BatchWatches
-from pipelines.server.pages.batch_fragment import shown_figures, while_welcome
+from pipelines.server.batch_watches import BatchWatches, while_welcome
+from pipelines.server.pages.batch_fragment import shown_figures
 from pipelines.server.pages.form_fields import budget_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.rejudge_form import rejudge_in

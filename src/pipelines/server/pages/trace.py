@@ -22,6 +22,7 @@ from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.rejudge_form import rejudge_in
 from pipelines.server.pages.trace_lines import WINDOW, lines_of, window_at
+from pipelines.server.pages.trace_talk import talk_context
 from pipelines.server.pages.trace_view import (
     MOST_FAILURES,
     MOST_WARNINGS,
@@ -71,6 +72,7 @@ async def run_page(
         strip=strip_of(read),
         card=verdict_card(run),
         judge=read.judge,
+        talk=talk_context(run),
         people=people_of(read.review),
         review_id=review_of(run, read.review),
         earlier=read.earlier,
