@@ -122,6 +122,7 @@ def judges(api: Api, folder: Path) -> None:
     run_id = api.get("/api/runs", batch_id=batch_id)["items"][0]["id"]
     api.get(f"/api/runs/{run_id}")
     api.get(f"/api/runs/{run_id}/verdicts")
+    api.get(f"/api/runs/{run_id}/exchanges")
     api.get(f"/api/batches/{batch_id}/judges")
     first, second = (f"{name}@judge/1" for name in names)
     api.get(f"/api/batches/{batch_id}/judges/compare", first=first, second=second)
@@ -346,6 +347,7 @@ def keys_and_server(api: Api) -> None:
 MOST_SHOWN = 2  # items of a list
 LONGEST_SHOWN = 300
 _DIFFERENT = (  # in every run of the story, so that a new one changes little
+    (re.compile(r"scripted:/\S*/"), "scripted:"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), "2026-11-16T12:00:00.000000Z"),
     (re.compile(r"/\S+/python3[.\d]*"), "/usr/bin/python3"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "http://127.0.0.1:8420"),
