@@ -30,7 +30,7 @@ LONGEST = 400  # characters of one value; --full has all of it
 MOST_ROWS = 60  # of a trace
 MOST_CHANGES = 40
 WITHOUT_LIMIT = 10**9
-ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints")
+ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
 BATCH = "batch:"
 
 

@@ -18,6 +18,7 @@ from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.check_budget import BudgetEnds
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
+from pipelines.engine.judge_by_model import judge_wanted, take_wanted
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
@@ -52,6 +53,7 @@ from pipelines.server.api import (
     eval_reviews,
     eval_runs,
     eval_scenarios,
+    judges,
     keys,
     models,
     runs,
@@ -190,6 +192,11 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     platform.models.on_used_up = budget_ends.used_up
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
+    await platform.judge_tasks.open(
+        worker=worker,
+        judge=partial(judge_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
+        take=partial(take_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
+    )
     await reports.start()
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
@@ -223,6 +230,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await readiness.close()
         await budget_ends.close()
         await runner.stop()
+        await platform.judge_tasks.close()
         await reports.close()
         await answerer.close()
         await live_hops.close()
@@ -295,7 +303,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
         *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
-        *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
+        *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
         *(eval_drafts, telemetry, whoami, sign_in_links, models),
     ):
         api.include_router(module.router)

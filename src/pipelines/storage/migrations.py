@@ -751,6 +751,40 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE datasets ADD COLUMN models TEXT;
         """,
     ),
+    (
+        "0020_model_judge",
+        """
+        -- What judge models made of runs. One that is `wanted` was promised when its run ended; `claimed_by`
+        -- is the worker that asks. `body` is the verdict as JSON, `is_taken` whether it became the run's.
+        CREATE TABLE model_judgements (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            run_id INTEGER NOT NULL REFERENCES runs (id),
+            batch_id INTEGER REFERENCES batches (id),
+            status TEXT NOT NULL,
+            model TEXT NOT NULL,
+            prompt_version TEXT NOT NULL,
+            verdict TEXT,
+            failure_mode TEXT,
+            body TEXT,
+            failure TEXT,
+            problem TEXT,
+            exchange_id INTEGER REFERENCES model_exchanges (id),
+            tokens INTEGER,
+            cost_nanousd INTEGER,
+            is_taken INTEGER NOT NULL,
+            claimed_by TEXT,
+            created_at TEXT NOT NULL,
+            ended_at TEXT
+        );
+        CREATE INDEX model_judgements_of_run ON model_judgements (run_id, id);
+        CREATE INDEX model_judgements_of_batch ON model_judgements (batch_id, status);
+        CREATE INDEX model_judgements_of_org ON model_judgements (org_id, model, prompt_version);
+        CREATE INDEX model_judgements_wanted ON model_judgements (id) WHERE status = 'wanted';
+        -- What people decided is what judges are measured by.
+        CREATE INDEX runs_decided_by_people ON runs (org_id, id) WHERE human_verdict IS NOT NULL;
+        """,
+    ),
 )
 
 
