@@ -1,4 +1,5 @@
-"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first."""
+"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first. And
+who answers its simulated tools."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -6,6 +7,7 @@ from dataclasses import dataclass
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem
+from pipelines.core.simulator_choice import AUTO, CHOICES
 from pipelines.wire.actor import ACTOR_ID_RULE, is_actor_id
 
 
@@ -25,10 +27,14 @@ class SubAgent:
 class AgentConfig:
     sub_agents: tuple[SubAgent, ...] = ()
     entry: str | None = None  # the actor id that gets the user's words
+    simulator: str = (
+        AUTO  # who answers simulated tools: their plans, a model, or a model where plans fall short
+    )
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {}
         body |= {"sub_agents": [each.as_json() for each in self.sub_agents]} if self.sub_agents else {}
+        body |= {"simulator": self.simulator} if self.simulator != AUTO else {}
         return body | ({"topology": {"entry": self.entry}} if self.entry is not None else {})
 
     @classmethod
@@ -45,13 +51,15 @@ def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:
     if body is None:
         return AgentConfig()
     config = Fields(body, agent.at("config"), agent.problems)
-    config.refuse_unknown(("sub_agents", "topology"))
+    config.refuse_unknown(("sub_agents", "topology", "simulator"))
     entries = _sub_agent_fields(config)
     actors = {actor for entry in entries if isinstance(actor := entry.get("actor_id"), str)}
     seen: set[str] = set()
     sub_agents = [_read_sub_agent(entry, tools, actors, seen) for entry in entries]
     return AgentConfig(
-        sub_agents=tuple(each for each in sub_agents if each is not None), entry=_read_entry(config, actors)
+        sub_agents=tuple(each for each in sub_agents if each is not None),
+        entry=_read_entry(config, actors),
+        simulator=config.choice("simulator", CHOICES, AUTO) or AUTO,
     )
 
 

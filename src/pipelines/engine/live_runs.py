@@ -14,25 +14,32 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from pipelines.core.agent_config import AgentConfig
-from pipelines.core.called_run import VALUES_PER_TEXT, CalledRun
+from pipelines.core.called_run import RUN_BYTES, VALUES_PER_TEXT, CalledRun
 from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.model_question import Purpose
 from pipelines.core.run_moment import began_at, seed_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.added_text import with_added_text
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.by_model.calls_so_far import MOST_BYTES as CALLS_BYTES
+from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
+from pipelines.core.simulation.by_model.model_call import AskedFor
+from pipelines.core.simulation.by_model.simulator import ModelSimulator, left_to_model
 from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.simulation.guesses import guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
 from pipelines.core.simulation.simulator import Simulator
+from pipelines.core.simulator_choice import AUTO, MODEL
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
 from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.model_tallies import ModelTallies
+from pipelines.engine.models import Models
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.slowed_runs import SlowedRuns
 from pipelines.engine.time_limit import has_time
@@ -123,9 +130,10 @@ class LiveRuns:
         node: str = "local",
         plan_readers: PlanReaders | None = None,
         steady: Callable[[], float] = time.monotonic,
+        asked: Models | None = None,
     ) -> None:
         """`node` names this process among those that work on the same database. `steady` is the clock by
-        which runs end."""
+        which runs end. `asked` are the models that answer what no plan covers."""
         self._database = database
         self._plan_readers = plan_readers or PlanReaders()
         self._now = now
@@ -142,7 +150,7 @@ class LiveRuns:
         #: worked out once, however its row and the time of day compare later.
         self._deadlines: OrderedDict[int, float] = OrderedDict()
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
-        self._shared = _Shared()
+        self._shared = _Shared(asked or Models())
         self._bytes = 0
         self._runs_in: Counter[str | None] = Counter()  # by world
         database.on_lost = self.forget
@@ -277,7 +285,11 @@ class LiveRuns:
         if run.seed.behavior_instructions is None:
             return []
         simulator = self._shared.simulator(connection, run)
-        told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
+        toolbox, _ = self._shared.surroundings(connection, run)
+        if self._shared.has_model(toolbox):  # whatever such a sentence may be about is left to it
+            told = []
+        else:
+            told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
         return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
 
     def guessed(
@@ -289,6 +301,10 @@ class LiveRuns:
     ) -> list[str]:
         """Tools that the run called and that were answered, or refused, by a guess. For reader threads."""
         simulator = self._shared.simulator(connection, run)
+        toolbox, _ = self._shared.surroundings(connection, run)
+        by_model = self._shared.left_to_model(toolbox, simulator)
+        called = [name for name in called if name not in by_model]
+        refused = [one for one in refused if one[0] not in by_model]
         told = [f"{one.as_text()}; settled by {one.settled_by}" for one in guesses_of(simulator, called)]
         return told + refusal_warnings(simulator, refused)
 
@@ -350,9 +366,19 @@ class LiveRuns:
 class _Shared:
     """Worlds, toolboxes and simulators that many runs use. Reader threads make them: hence the lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Models) -> None:
+        self._asked = asked
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
+
+    def has_model(self, toolbox: Toolbox) -> bool:
+        """Whether a model answers what plans do not cover."""
+        is_there = self._asked.model_for(Purpose.SIMULATOR) is not None
+        return toolbox.config.simulator == MODEL or (toolbox.config.simulator == AUTO and is_there)
+
+    def left_to_model(self, toolbox: Toolbox, simulator: PlannedSimulator) -> Mapping[str, str]:
+        """The tools that a model answers, and why each."""
+        return left_to_model(simulator, toolbox.config.simulator) if self.has_model(toolbox) else {}
 
     def open(self, connection: Connection, run: Run, token_hash: str, loaded_at: LoadedAt) -> LiveRun:
         left = datetime.fromisoformat(run.expires_at) - loaded_at.shared
@@ -360,13 +386,26 @@ class _Shared:
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
         task = seed_name(run.odyssey_seed(), run.world_hash)
+        by_model = self.left_to_model(toolbox, simulator)
+        calls = CallsSoFar(run.seed.tool_result_addition) if by_model else None
+        answering: Simulator = simulator
+        if calls is not None:
+            answering = ModelSimulator(
+                simulator,
+                by_model,
+                ledger_schema=toolbox.ledger_schema,
+                asked_for=AskedFor(org_id=run.org_id, run_id=run.id, batch_id=run.batch_id),
+                calls=calls,
+            )
         return LiveRun(
             id=run.id,
             org_id=run.org_id,
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
-            simulator=_over_live_tools(connection, run, toolbox, simulator),
+            simulator=_over_live_tools(connection, run, toolbox, answering),
+            calls_so_far=calls,
+            weight=RUN_BYTES + (CALLS_BYTES if calls is not None else 0),
             ledger=ledger,
             progress=RuleProgress(
                 run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)
@@ -436,9 +475,7 @@ class _Found(NamedTuple):
     state: JsonObject | None
 
 
-def _over_live_tools(
-    connection: Connection, run: Run, toolbox: Toolbox, simulator: PlannedSimulator
-) -> Simulator:
+def _over_live_tools(connection: Connection, run: Run, toolbox: Toolbox, simulator: Simulator) -> Simulator:
     """What answers this one run: its passthrough tools by the endpoints they are bound to."""
     passing = Passing(
         org_id=run.org_id,

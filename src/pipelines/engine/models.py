@@ -43,6 +43,8 @@ LONGEST_ANSWER = 256 * 1024  # characters; an answer is a tool reply, a verdict 
 LONGEST_PROBLEM = 2_000
 CHARACTERS_A_TOKEN = 3  # for what is reserved: fewer than in any common text, so that it is too much
 NOT_AN_OBJECT = Problem(path="", message="is not a JSON object, or it was cut off")
+OVER_LONG = Problem(path="", message=f"is over {LONGEST_ANSWER // 1024} KiB")
+_REASONS = {NOT_AN_OBJECT: Failure.NOT_JSON, OVER_LONG: Failure.TOO_LARGE}
 
 Check = Callable[[JsonObject], Sequence[Problem]]
 
@@ -154,7 +156,7 @@ class Models:
         new = _new(asker, question, model, key, request=None)
         now = self._now()
         await self._store.write(lambda connection: add_replay(connection, new, kept.id, now=now))
-        return _from_kept(kept, attempts=1)
+        return _from_kept(kept, attempts=1 if kept.question_key == key else 2)
 
     async def _asked(
         self, asker: Asker, question: ModelQuestion, model: str, key: str, check: Check | None
@@ -166,7 +168,7 @@ class Models:
         second = await self._sent(asker, again, model, check)
         if isinstance(second, Asked):
             return await self._keep(asker, key, second, attempts=2)
-        reason = Failure.NOT_JSON if NOT_AN_OBJECT in second.problems else Failure.WRONG_SCHEMA
+        reason = _REASONS.get(second.problems[0], Failure.WRONG_SCHEMA)
         raise ModelFailed(
             f"The model's answer could not be used, nor the one after it: {second.problems[0].said()}.",
             reason=reason.value,
@@ -272,7 +274,7 @@ def _masked(question: ModelQuestion, redaction: Redaction) -> ModelQuestion:
 
 def _problems(question: ModelQuestion, answer: ModelAnswer, check: Check | None) -> Sequence[Problem]:
     if len(answer.text) > LONGEST_ANSWER:
-        return [Problem(path="", message=f"is over {LONGEST_ANSWER // 1024} KiB")]
+        return [OVER_LONG]
     if answer.data is None:
         return [NOT_AN_OBJECT]
     broken = CompiledSchema(question.schema).problems(answer.data)

@@ -12,6 +12,7 @@ from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
+from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.check_rules import check_rules
@@ -51,6 +52,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     agent = await find_agent(platform, org_id, asked.agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
+    refuse_without_model(platform.models, agent.definition.config)
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
     if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts

@@ -14,6 +14,7 @@ from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.world_time import read_now
+from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.check_rules import check_rules
 from pipelines.engine.judge_run import judge_and_end
@@ -41,6 +42,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     agent = await find_agent(platform, org_id, agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
+    refuse_without_model(platform.models, agent.definition.config)
     if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
         await refuse_drift(platform, agent)
     tasks = await platform.database.read(

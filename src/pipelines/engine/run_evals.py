@@ -26,6 +26,7 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.engine import open_batch, score_eval_run
+from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import add_runs
 from pipelines.engine.edit_scenarios import known_variations
@@ -197,6 +198,7 @@ async def _open(
     agent = checked.agent
     if agent.status == "draft":
         raise AgentIsDraft
+    refuse_without_model(platform.models, agent.definition.config)
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
     await refuse_drift(platform, agent)

@@ -11,7 +11,9 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.live_tools import LiveCall
+from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.ask_model_for_reply import ModelReplies
 from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
@@ -20,6 +22,7 @@ from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_gateway import ModelGateway, ModelLimits
+from pipelines.engine.models import Models
 from pipelines.engine.open_batch import read_batch
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
@@ -134,7 +137,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
-    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
+    models = Models(database, now=now)
+    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers, asked=models)
     recordings = Cassettes(database, now=now)
     platform = Platform(
         database=database,
@@ -154,19 +158,20 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             policy=policy, helpers=upload_helpers, code_mode=code_mode, commands=commands
         ),
         model_gateway=_model_gateway(settings),
+        models=models,
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
         database=database,
         live_runs=live_runs,
         now=now,
-        carry_out=CarryOut({LiveCall: live_hops.carry}),
+        carry_out=CarryOut({LiveCall: live_hops.carry, ModelCall: ModelReplies(models).carry}),
         node=worker,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
-    models = ModelDoor(ModelClient(GuardedBackend(policy)))
-    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models, helpers))
+    model_door = ModelDoor(ModelClient(GuardedBackend(policy)))
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, model_door, helpers))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     reports = MatrixReports(platform)
     runner = BatchRunner(

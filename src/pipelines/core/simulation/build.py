@@ -12,6 +12,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.rules import Failure, Require
+from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.trial import Tried, tried
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
@@ -29,6 +30,7 @@ GUESS_BELOW = 0.5
 LONGEST_READ = 2_000  # characters of a description in which amounts are looked for
 _BY_AMOUNT = re.compile(r"\bby \D?(\d{1,9})(?:\.\d{1,9})?(?: ?%| [a-z]{1,20}\b)?")
 _CHANGES = ("set", "add", "append", "remove")
+NOT_ENFORCED = "the behaviour text is not enforced"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,6 +142,47 @@ class PlannedSimulator:
             known = self._plans[name] = self._compiled(tool)
         return known
 
+    def why_not_covered(self, name: str) -> str | None:
+        """Why the plan of a tool is not all that there is to say of it. None: it covers the tool, and every
+        sentence of the behaviour text that may be about it.
+
+        What is not understood may be about any tool, unless it names some.
+        """
+        found = self.plan_of(name)
+        if found.plan is None:
+            return "no plan makes sense for it"
+        if found.is_guess:
+            return f"its plan would be a guess (confidence {found.confidence:.2f})"
+        if any(note.startswith(NOT_ENFORCED) for note in found.notes):
+            return NOT_ENFORCED
+        left = next((rule.sentence for rule in found.unwoven), None)
+        left = left or next((one for one in self.not_understood if self._may_be_about(one, name)), None)
+        return f"its plan does not enforce: {left}" if left is not None else None
+
+    def _may_be_about(self, sentence: str, name: str) -> bool:
+        named = [tool for tool in self.tools if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", sentence)]
+        return name in named or not named
+
+    def said_of(self, name: str) -> ToolWords:
+        """A tool as its name, description and the world tell of it."""
+        return self._lexicon.tools[name.lower()]
+
+    @property
+    def survey(self) -> Survey:
+        return self._survey
+
+    @property
+    def world(self) -> World:
+        return self._world
+
+    @property
+    def behavior_text(self) -> str:
+        return self._behavior_text or ""
+
+    def shaped_fields(self, name: str) -> frozenset[str]:
+        """Fields of its reply that the behaviour text lets differ from the ledger, as far as it is read."""
+        return self._tried.behavior.shaped_fields(name)
+
     def tool_names(self) -> list[str]:
         return list(self.tools)
 
@@ -199,7 +242,7 @@ class PlannedSimulator:
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
         if not self._may_read():
-            why = "the behaviour text is not enforced: reading it takes too long"
+            why = f"{NOT_ENFORCED}: reading it takes too long"
             return replace(plain, notes=(*plain.notes, why))
         woven = weave(
             steps,
@@ -216,7 +259,7 @@ class PlannedSimulator:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
             guessed = {**enforced.guessed_refusals, **dict(self._refusing(tool.name))}
             return replace(enforced, computed=computed, unwoven=woven.unwoven, guessed_refusals=guessed)
-        told = ["the behaviour text is not enforced", *enforced.notes]
+        told = [NOT_ENFORCED, *enforced.notes]
         return replace(plain, notes=(*plain.notes, *told), unwoven=rules)
 
     def _refusing(self, tool: str) -> Iterator[tuple[Refusal, str]]:
