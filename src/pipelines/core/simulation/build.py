@@ -22,6 +22,7 @@ from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
+from pipelines.core.simulation.translated.rule_forms import read_rules
 from pipelines.core.tools_schema import Tool
 
 # Reading gives less to tools whose effect is not clear, that nothing in the world answers to, or that make
@@ -62,6 +63,7 @@ class PlannedSimulator:
         behavior: str | None,
         may_read: Callable[[], bool],
         is_strict: bool,
+        translated: Mapping[str, Sequence[Json]],
     ) -> None:
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
         self._ledger_schema = ledger_schema
@@ -69,6 +71,7 @@ class PlannedSimulator:
         self._behavior_text = behavior
         self._may_read = may_read
         self._is_strict = is_strict
+        self._translated = translated
         self._plans: dict[str, ToolPlan] = {}
         self.plans: Mapping[str, ToolPlan] = _Plans(self)
 
@@ -167,6 +170,15 @@ class PlannedSimulator:
         """A tool as its name, description and the world tell of it."""
         return self._lexicon.tools[name.lower()]
 
+    def id_argument(self, name: str) -> str | None:
+        """The argument that says which record a tool is about."""
+        said = self.said_of(name)
+        return self._lexicon.id_argument(said, said.kind) if said.kind is not None else None
+
+    @property
+    def lexicon(self) -> Lexicon:
+        return self._lexicon
+
     @property
     def survey(self) -> Survey:
         return self._survey
@@ -202,7 +214,19 @@ class PlannedSimulator:
             ledger_schema=self._ledger_schema,
             may_read=self._may_read,
         )
-        return tried(found, self._lexicon, self._world)
+        return tried(self._with_translated(found), self._lexicon, self._world)
+
+    def _with_translated(self, found: Behavior) -> Behavior:
+        """With rules for sentences that were not understood, where somebody accepted some."""
+        rules, left = list(found.rules), []
+        for sentence in found.not_understood:
+            bodies = self._translated.get(sentence)
+            made, problems = read_rules(sentence, bodies, self._lexicon) if bodies else ((), [])
+            if made and not problems:
+                rules += made
+            else:
+                left.append(sentence)
+        return Behavior(rules=tuple(rules), not_understood=tuple(left))
 
     @cached_property
     def _unplaced(self) -> tuple[str, ...]:
@@ -277,10 +301,12 @@ def build_simulator(
     behavior: str | None = None,
     may_read: Callable[[], bool] = lambda: True,
     is_strict: bool = False,
+    translated: Mapping[str, Sequence[Json]] | None = None,
 ) -> PlannedSimulator:
     """Once `may_read` says no, what is left of the behaviour text is not read, and the plans say so.
 
-    A strict one answers no call whose plan is a guess.
+    A strict one answers no call whose plan is a guess. `translated` are rules for sentences that are not
+    understood here: a model wrote them, and somebody accepted them.
     """
     return PlannedSimulator(
         tools,
@@ -289,6 +315,7 @@ def build_simulator(
         behavior=behavior,
         may_read=may_read,
         is_strict=is_strict,
+        translated=translated or {},
     )
 
 
