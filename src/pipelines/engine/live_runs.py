@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from pipelines.core.agent_config import AgentConfig
 from pipelines.core.called_run import RUN_BYTES, VALUES_PER_TEXT, CalledRun
 from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.model_question import Purpose
@@ -44,10 +44,12 @@ from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.slowed_runs import SlowedRuns
 from pipelines.engine.time_limit import has_time
 from pipelines.storage.agents import Agent, agent_by_id
+from pipelines.storage.authored_rules import rules_in_force
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.datasets import world_by_hash, world_size
 from pipelines.storage.runs import NewRun, Run, run_by_token_hash
+from pipelines.storage.texts import named
 from pipelines.storage.tool_endpoints import endpoint_by_name
 from pipelines.storage.trace_rows import read_log
 from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailable
@@ -441,15 +443,17 @@ class _Shared:
         return _Found(
             None if has_tools else _agent(connection, run),
             None if has_world else world_by_hash(connection, run.world_hash),
+            _translated(connection, run) if run.rules_version else {},
         )
 
     def make(self, run: Run | NewRun, found: "_Found") -> PlannedSimulator:
         """Read it: long, and outside the lock, since making something twice only costs the time."""
         toolbox, world = self._surroundings(run, found)
-        return self._once(_simulator_key(run), lambda: _simulator(toolbox, world, run.seed))
+        rules = found.translated
+        return self._once(_simulator_key(run), lambda: _simulator(toolbox, world, run.seed, rules))
 
     def _surroundings(self, run: Run | NewRun, found: "_Found") -> tuple[Toolbox, World]:
-        agent, state = found
+        agent, state, _ = found
         toolbox = self._once(_tools_key(run), lambda: _toolbox(agent))
         return toolbox, self._once(_world_key(run), lambda: World.from_initial_state(state or {}))
 
@@ -473,6 +477,15 @@ class _Found(NamedTuple):
 
     agent: Agent | None
     state: JsonObject | None
+    translated: Mapping[str, list[Json]]  # rules that were accepted for sentences of its behaviour text
+
+
+def _translated(connection: Connection, run: Run | NewRun) -> Mapping[str, list[Json]]:
+    text = run.seed.behavior_instructions
+    if text is None:
+        return {}
+    hash = named(text.encode()).hash
+    return rules_in_force(connection, dataset_id=run.dataset_id, version=run.rules_version, text_hash=hash)
 
 
 def _over_live_tools(connection: Connection, run: Run, toolbox: Toolbox, simulator: Simulator) -> Simulator:
@@ -512,7 +525,8 @@ def _world_key(run: Run | NewRun) -> Hashable:
 
 
 def _simulator_key(run: Run | NewRun) -> Hashable:
-    read = (run.seed.behavior_instructions, run.seed.strict_simulation)
+    rules = (run.dataset_id, run.rules_version) if run.rules_version else None
+    read = (run.seed.behavior_instructions, run.seed.strict_simulation, rules)
     return ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, *read)
 
 
@@ -532,7 +546,9 @@ def _toolbox(agent: Agent | None) -> Toolbox:
     )
 
 
-def _simulator(toolbox: Toolbox, world: World, seed: Seed) -> PlannedSimulator:
+def _simulator(
+    toolbox: Toolbox, world: World, seed: Seed, rules: Mapping[str, list[Json]]
+) -> PlannedSimulator:
     """Every plan is read now, on the thread that loads the run, rather than on the loop at its first call."""
     simulator = build_simulator(
         tuple(toolbox.tools.values()),
@@ -541,6 +557,7 @@ def _simulator(toolbox: Toolbox, world: World, seed: Seed) -> PlannedSimulator:
         behavior=seed.behavior_instructions,
         may_read=has_time(MOST_READING_S),
         is_strict=seed.strict_simulation,
+        translated=rules,
     )
     plans = [plan for name in toolbox.tools if (plan := simulator.plan_of(name).plan) is not None]
     for plan in plans:

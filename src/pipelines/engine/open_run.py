@@ -21,7 +21,7 @@ from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
-from pipelines.storage import datasets, runs
+from pipelines.storage import authored_rules, datasets, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Ending, NewRun, Run
@@ -77,6 +77,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             cassette=asked.passthrough.cassette,
             created_at=created,
             expires_at=later(platform.database.time(connection, created), platform.manual_run_ttl_s),
+            rules_version=authored_rules.rules_version(connection, task.dataset_id),
         )
 
     new = await platform.database.read(prepare)

@@ -43,6 +43,7 @@ from pipelines.server.api import (
     batches,
     cassettes,
     credentials,
+    dataset_rules,
     datasets,
     eval_drafts,
     eval_matrix,
@@ -267,7 +268,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
+        *(agents, datasets, dataset_rules, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
         *(eval_drafts, telemetry, whoami, sign_in_links),
     ):

@@ -13,6 +13,7 @@ from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, we
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.rules import Failure, Require
 from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.tokens import sentences
 from pipelines.core.simulation.behavior.trial import Tried, tried
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
@@ -176,6 +177,12 @@ class PlannedSimulator:
         return self._lexicon.id_argument(said, said.kind) if said.kind is not None else None
 
     @property
+    def unread(self) -> tuple[str, ...]:
+        """Sentences of the behaviour text of which nothing came, as they stand there."""
+        told = self.not_understood
+        return tuple(one for one in dict.fromkeys(sentences(self.behavior_text)) if one in told)
+
+    @property
     def lexicon(self) -> Lexicon:
         return self._lexicon
 
@@ -218,10 +225,11 @@ class PlannedSimulator:
 
     def _with_translated(self, found: Behavior) -> Behavior:
         """With rules for sentences that were not understood, where somebody accepted some."""
-        rules, left = list(found.rules), []
+        rules: list[Rule] = list(found.rules)
+        left: list[str] = []
         for sentence in found.not_understood:
             bodies = self._translated.get(sentence)
-            made, problems = read_rules(sentence, bodies, self._lexicon) if bodies else ((), [])
+            made, problems = read_rules(sentence, [*bodies], self._lexicon) if bodies else ((), [])
             if made and not problems:
                 rules += made
             else:

@@ -284,6 +284,14 @@ ZIP: dict[str, Any] = {
         "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+PROPOSE_RULES: JsonObject = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "integer", "description": "only the text and the world of this task"},
+        "agent_id": {"type": "integer", "description": "whose tools it is about; else the dataset's agent"},
+    },
+    "additionalProperties": False,
+}
 PLANS_CHECK: JsonObject = {
     "type": "object",
     "properties": {

@@ -93,7 +93,7 @@ def read_rules(
 
 
 def _read(sentence: str, body: dict[str, Any], lexicon: Lexicon) -> Rule:
-    form = body.get("form")
+    form = str(body.get("form"))
     if form not in _TAKES:
         raise _Wrong("form", f"there is no form {form!r:.40}")
     needed, may = _TAKES[form]

@@ -78,7 +78,7 @@ def translation_question(text: str, sentences: Sequence[str], lexicon: Lexicon) 
     data: JsonObject = {
         "tools": [_tool(lexicon, name) for name in list(lexicon.tools)[:MOST_TOOLS]],
         "world": {kind.name: _fields(lexicon, kind.name) for kind in lexicon.kinds.values()},
-        "flags": sorted(lexicon.flags),
+        "flags": [*sorted(lexicon.flags)],
         "text": text,
         "sentences": {str(at + 1): each for at, each in enumerate(sentences[:MOST_SENTENCES])},
     }
@@ -137,5 +137,5 @@ def _fields(lexicon: Lexicon, kind: str) -> JsonObject:
     told: JsonObject = {}
     for path, field in list(lexicon.kinds[kind].fields.items())[:80]:
         values = [value for value in field.values if isinstance(value, (str, int, float))][:MOST_VALUES]
-        told[".".join(path)] = {"kinds": sorted(field.kinds), "values": [*values]}
+        told[".".join(path)] = {"kinds": [*sorted(field.kinds)], "values": [*values]}
     return told
