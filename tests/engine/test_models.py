@@ -94,6 +94,8 @@ async def test_a_wrong_answer_is_asked_for_once_more_with_what_is_wrong(database
     asking, model = models(database, *script)
     asked = await asking.ask(ASKER, QUESTION)
     assert (asked.data, asked.attempts) == ({"n": 3}, 2)
+    both = await database.read(lambda c: [exchange_by_id(c, org_id=1, exchange_id=each) for each in (1, 2)])
+    assert asked.cost_nanousd == sum(each.cost_nanousd or 0 for each in both if each is not None)
     assert "/n" in model.asked[1].messages[-1].content
     assert (await asking.ask(ASKER, QUESTION)).data == {"n": 3}
     assert len(model.asked) == 2, "what came of it in the end is what is kept"
@@ -105,8 +107,14 @@ async def test_a_wrong_answer_is_asked_for_once_more_with_what_is_wrong(database
         ({"n": "three"}, "wrong_schema"),
         ("n is three", "not_json"),
         ('{"n": 3', "not_json"),
+        ('{"n": \0 \ud800', "not_json"),
+        ("", "not_json"),
         (Failure.TIMEOUT, "timeout"),
         (Failure.AUTH, "auth"),
+        (Failure.UNKNOWN_MODEL, "unknown_model"),
+        (Failure.RATE_LIMITED, "rate_limited"),
+        (Failure.UNAVAILABLE, "unavailable"),
+        (Failure.REFUSED, "refused"),
     ],
 )
 async def test_nothing_usable_is_an_error_with_its_reason(
@@ -144,3 +152,30 @@ async def test_secrets_are_sent_to_nobody(database: Database) -> None:
     asked = ModelMessage(role="user", content="the key is orders? 12345678")
     await asking.ask(ASKER, replace(QUESTION, messages=(asked,)))
     assert model.asked[0].messages[0].content == "the key is [secret SHOP_KEY]"
+
+
+async def test_an_answer_that_is_too_large_is_not_asked_for_again(database: Database) -> None:
+    asking, model = models(database, Scripted(answer={"n": 3, "text": "x" * 1024 * 1024}))
+    with pytest.raises(ModelFailed, match="over 256 KiB") as raised:
+        await asking.ask(ASKER, QUESTION)
+    assert (raised.value.reason, len(model.asked)) == ("too_large", 1)
+    stored = await database.read(lambda c: exchange_by_id(c, org_id=1, exchange_id=1))
+    assert stored is not None
+    assert (stored.status, stored.failure, len(stored.answer or "")) == ("failed", "too_large", 256 * 1024)
+
+
+async def test_a_question_that_is_too_large_is_sent_to_nobody(database: Database) -> None:
+    asking, model = models(database, Scripted(answer={"n": 3}))
+    long = ModelMessage(role="user", content="x" * 1024 * 1024)
+    with pytest.raises(ModelFailed) as raised:
+        await asking.ask(ASKER, replace(QUESTION, messages=(long,)))
+    assert (raised.value.reason, model.asked) == ("too_large", [])
+
+
+async def test_a_price_below_nothing_is_none(database: Database) -> None:
+    model = ScriptedModel([Scripted(answer={"n": 3})], nanousd_a_token=-5)
+    asking = Models(database, OneModel(model), {Purpose.JUDGE: "scripted:x"}, now=lambda: NOW)
+    assert (await asking.ask(ASKER, QUESTION)).cost_nanousd is None
+    stored = await database.read(lambda c: exchange_by_id(c, org_id=1, exchange_id=1))
+    assert stored is not None
+    assert stored.cost_nanousd is None

@@ -88,15 +88,26 @@ class ModelAnswer:
 
 
 class ModelGaveNothing(Exception):
-    """A request that brought no answer. What it cost all the same, where that is known."""
+    """A request that brought no answer. `tokens` is what it used all the same; None: nobody knows."""
 
     def __init__(
-        self, failure: Failure, message: str, *, requests: int = 1, tokens: int | None = None
+        self,
+        failure: Failure,
+        message: str,
+        *,
+        requests: int = 1,
+        tokens: int | None = None,
+        cost_nanousd: int | None = None,
+        is_worth_retry: bool = False,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
         self.failure = failure
         self.requests = requests
         self.tokens = tokens
+        self.cost_nanousd = 0 if tokens == 0 else cost_nanousd
+        self.is_worth_retry = is_worth_retry  # the same request may be answered a little later
+        self.retry_after_s = retry_after_s  # what the provider asked to wait
 
 
 def cost_usd(nanousd: int | None) -> Json:

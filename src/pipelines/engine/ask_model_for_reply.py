@@ -3,22 +3,24 @@ so that the call is answered exactly: no run is lost by it, and none passes by i
 
 import asyncio
 
-from pipelines.core.agent_config import AgentConfig
 from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem
 from pipelines.core.simulation.by_model.model_call import ModelCall, ModelGaveUp, ModelReply
 from pipelines.core.simulator_choice import MODEL
 from pipelines.engine.models import Asker, Models
+from pipelines.engine.name_models import named_for
+from pipelines.engine.platform import Platform
+from pipelines.storage.agents import Agent
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured
 
 MARGIN_S = 5.0  # before the question itself is given up
 MOST_PROBLEMS = 20
 
 
-def refuse_without_model(models: Models, config: AgentConfig) -> None:
+async def refuse_without_model(platform: Platform, agent: Agent, dataset_id: int | None) -> None:
     """An agent whose tools a model must answer is not run where none is set: raises ModelNotConfigured."""
-    if config.simulator == MODEL:
-        models.needed(Purpose.SIMULATOR)
+    if agent.definition.config.simulator == MODEL:
+        platform.models.needed(Purpose.SIMULATOR, await named_for(platform, agent, dataset_id))
 
 
 class ModelReplies:

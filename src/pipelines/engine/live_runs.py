@@ -47,7 +47,7 @@ from pipelines.storage.agents import Agent, agent_by_id
 from pipelines.storage.authored_rules import rules_in_force
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
-from pipelines.storage.datasets import world_by_hash, world_size
+from pipelines.storage.datasets import models_of_dataset, world_by_hash, world_size
 from pipelines.storage.runs import NewRun, Run, run_by_token_hash
 from pipelines.storage.texts import named
 from pipelines.storage.tool_endpoints import endpoint_by_name
@@ -288,7 +288,9 @@ class LiveRuns:
             return []
         simulator = self._shared.simulator(connection, run)
         toolbox, _ = self._shared.surroundings(connection, run)
-        if self._shared.has_model(toolbox):  # whatever such a sentence may be about is left to it
+        if self._shared.has_model(
+            toolbox, _named_models(connection, run, toolbox)
+        ):  # whatever such a sentence may be about is left to it
             told = []
         else:
             told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
@@ -304,7 +306,8 @@ class LiveRuns:
         """Tools that the run called and that were answered, or refused, by a guess. For reader threads."""
         simulator = self._shared.simulator(connection, run)
         toolbox, _ = self._shared.surroundings(connection, run)
-        by_model = self._shared.left_to_model(toolbox, simulator)
+        named = _named_models(connection, run, toolbox)
+        by_model = self._shared.left_to_model(toolbox, simulator, named)
         called = [name for name in called if name not in by_model]
         refused = [one for one in refused if one[0] not in by_model]
         told = [f"{one.as_text()}; settled by {one.settled_by}" for one in guesses_of(simulator, called)]
@@ -373,14 +376,18 @@ class _Shared:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
 
-    def has_model(self, toolbox: Toolbox) -> bool:
+    def has_model(self, toolbox: Toolbox, named: Mapping[Purpose, str]) -> bool:
         """Whether a model answers what plans do not cover."""
-        is_there = self._asked.model_for(Purpose.SIMULATOR) is not None
+        is_there = self._asked.model_for(Purpose.SIMULATOR, named) is not None
         return toolbox.config.simulator == MODEL or (toolbox.config.simulator == AUTO and is_there)
 
-    def left_to_model(self, toolbox: Toolbox, simulator: PlannedSimulator) -> Mapping[str, str]:
+    def left_to_model(
+        self, toolbox: Toolbox, simulator: PlannedSimulator, named: Mapping[Purpose, str]
+    ) -> Mapping[str, str]:
         """The tools that a model answers, and why each."""
-        return left_to_model(simulator, toolbox.config.simulator) if self.has_model(toolbox) else {}
+        if not self.has_model(toolbox, named):
+            return {}
+        return left_to_model(simulator, toolbox.config.simulator)
 
     def open(self, connection: Connection, run: Run, token_hash: str, loaded_at: LoadedAt) -> LiveRun:
         left = datetime.fromisoformat(run.expires_at) - loaded_at.shared
@@ -388,7 +395,8 @@ class _Shared:
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
         task = seed_name(run.odyssey_seed(), run.world_hash)
-        by_model = self.left_to_model(toolbox, simulator)
+        named_models = _named_models(connection, run, toolbox)
+        by_model = self.left_to_model(toolbox, simulator, named_models)
         calls = CallsSoFar(run.seed.tool_result_addition) if by_model else None
         answering: Simulator = simulator
         if calls is not None:
@@ -396,7 +404,9 @@ class _Shared:
                 simulator,
                 by_model,
                 ledger_schema=toolbox.ledger_schema,
-                asked_for=AskedFor(org_id=run.org_id, run_id=run.id, batch_id=run.batch_id),
+                asked_for=AskedFor(
+                    org_id=run.org_id, run_id=run.id, batch_id=run.batch_id, named=named_models
+                ),
                 calls=calls,
             )
         return LiveRun(
@@ -478,6 +488,12 @@ class _Found(NamedTuple):
     agent: Agent | None
     state: JsonObject | None
     translated: Mapping[str, list[Json]]  # rules that were accepted for sentences of its behaviour text
+
+
+def _named_models(connection: Connection, run: Run | NewRun, toolbox: Toolbox) -> Mapping[Purpose, str]:
+    """What agent and dataset name in place of the server's; the dataset has the last word."""
+    own = models_of_dataset(connection, run.dataset_id)
+    return {**toolbox.config.models, **{Purpose(purpose): str(model) for purpose, model in own.items()}}
 
 
 def _translated(connection: Connection, run: Run | NewRun) -> Mapping[str, list[Json]]:

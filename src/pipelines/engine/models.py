@@ -8,8 +8,8 @@ same of the same model gets that one: so a run repeats without a request, and by
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, NoReturn, Protocol
 
 from pipelines.core.json_schema import CompiledSchema
 from pipelines.core.json_text import JsonObject, canonical, dumps, loads_own
@@ -24,6 +24,7 @@ from pipelines.core.model_question import (
 from pipelines.core.problems import Problem
 from pipelines.core.redaction import Redaction
 from pipelines.models.client import ModelClient
+from pipelines.processes.aside import aside
 from pipelines.storage.database import Database
 from pipelines.storage.model_exchanges import (
     ANSWERED,
@@ -40,17 +41,26 @@ from pipelines.storage.model_exchanges import (
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured
 
 LONGEST_ANSWER = 256 * 1024  # characters; an answer is a tool reply, a verdict or a plan
+LONGEST_QUESTION = 1024 * 1024
+SMALL = 16 * 1024  # characters that are looked through for secrets on the event loop
 LONGEST_PROBLEM = 2_000
 CHARACTERS_A_TOKEN = 3  # for what is reserved: fewer than in any common text, so that it is too much
 NOT_AN_OBJECT = Problem(path="", message="is not a JSON object, or it was cut off")
-OVER_LONG = Problem(path="", message=f"is over {LONGEST_ANSWER // 1024} KiB")
-_REASONS = {NOT_AN_OBJECT: Failure.NOT_JSON, OVER_LONG: Failure.TOO_LARGE}
 
 Check = Callable[[JsonObject], Sequence[Problem]]
 
 
 class ModelClients(Protocol):
     """Opens models by their names, and keeps them open."""
+
+    def complaint(self, model: str) -> str | None:
+        """Why an org may not name it here."""
+
+    async def is_priced(self, org_id: int, model: str) -> bool:
+        """Whether it is known what it costs."""
+
+    async def key_from(self, org_id: int, model: str) -> str | None:
+        """`credential`, `server`, or None; raises ModelFailed where it needs one."""
 
     def client_for(self, org_id: int, model: str) -> Awaitable[ModelClient]:
         """Raises ModelFailed where it cannot be had: no key, an unknown provider, the extra not installed."""
@@ -87,10 +97,16 @@ class _Unusable(NamedTuple):
     exchange_id: int
     text: str
     problems: Sequence[Problem]
+    tokens: int | None
+    cost_nanousd: int | None
 
 
 async def _no_secrets(org_id: int) -> Redaction:
     return Redaction({})
+
+
+def _nobody_hears(batch_id: int) -> None:
+    pass
 
 
 class Models:
@@ -104,12 +120,15 @@ class Models:
         *,
         now: Callable[[], str] = lambda: "",
         redaction_of: Callable[[int], Awaitable[Redaction]] = _no_secrets,
+        on_used_up: Callable[[int], None] = _nobody_hears,
     ) -> None:
+        """`on_used_up` hears of a batch whose budget keeps a question from being asked."""
         self._database = database
         self._clients = clients
         self.names: Mapping[Purpose, str] = names or {}
         self._now = now
         self._redaction_of = redaction_of
+        self.on_used_up = on_used_up
         self._under_way: dict[tuple[int, str], asyncio.Lock] = {}
 
     def model_for(self, purpose: Purpose, named: Mapping[Purpose, str] | None = None) -> str | None:
@@ -127,13 +146,32 @@ class Models:
             )
         return model
 
+    async def key_from(self, org_id: int, model: str) -> str | None:
+        """Where its key is from: the org's `credential`, the `server`, or None where it has none."""
+        return await self._clients.key_from(org_id, model) if self._clients is not None else None
+
+    async def is_priced(self, org_id: int, model: str) -> bool:
+        """Whether it is known what it costs; only then does a limit in dollars hold it."""
+        return self._clients is not None and await self._clients.is_priced(org_id, model)
+
+    def naming_problems(self, named: Mapping[Purpose, str], path: str) -> list[Problem]:
+        """What an agent or a dataset may not name on this server."""
+        if self._clients is None:
+            return []
+        found = [(purpose, self._clients.complaint(model)) for purpose, model in named.items()]
+        return [
+            Problem(path=f"{path}/{purpose.value}", message=complaint)
+            for purpose, complaint in found
+            if complaint is not None
+        ]
+
     async def ask(self, asker: Asker, question: ModelQuestion, *, check: Check | None = None) -> Asked:
         """The answer, or ModelFailed, ModelNotConfigured or BudgetExceeded.
 
         `check` finds what the schema cannot: references that do not exist, contradictions.
         """
         model = self.needed(question.purpose, asker.named)
-        question = _masked(question, await self._redaction_of(asker.org_id))
+        question = await self._without_secrets(asker.org_id, question)
         key = question.key(model)
         lock = self._under_way.setdefault((asker.org_id, key), asyncio.Lock())
         try:
@@ -148,6 +186,20 @@ class Models:
     async def close(self) -> None:
         if self._clients is not None:
             await self._clients.close()
+
+    async def _without_secrets(self, org_id: int, question: ModelQuestion) -> ModelQuestion:
+        size = len(question.system) + sum(len(message.content) for message in question.messages)
+        if size > LONGEST_QUESTION:
+            message = f"The question has {size:,} characters; at most {LONGEST_QUESTION:,} are sent."
+            raise ModelFailed(message, reason=Failure.TOO_LARGE.value)
+        redaction = await self._redaction_of(org_id)
+        if not redaction:
+            return question
+        return (
+            _masked(question, redaction)
+            if size <= SMALL
+            else await aside(org_id, _masked, question, redaction)
+        )
 
     async def _replayed(self, asker: Asker, question: ModelQuestion, model: str, key: str) -> Asked | None:
         kept = await self._read_kept(asker, key)
@@ -167,8 +219,14 @@ class Models:
         again = question.again(first.text, first.problems)
         second = await self._sent(asker, again, model, check)
         if isinstance(second, Asked):
-            return await self._keep(asker, key, second, attempts=2)
-        reason = _REASONS.get(second.problems[0], Failure.WRONG_SCHEMA)
+            both = replace(
+                second,
+                attempts=2,
+                tokens=_sum(first.tokens, second.tokens),
+                cost_nanousd=_sum(first.cost_nanousd, second.cost_nanousd),
+            )
+            return await self._keep(asker, key, both)
+        reason = Failure.NOT_JSON if NOT_AN_OBJECT in second.problems else Failure.WRONG_SCHEMA
         raise ModelFailed(
             f"The model's answer could not be used, nor the one after it: {second.problems[0].said()}.",
             reason=reason.value,
@@ -196,24 +254,38 @@ class Models:
             raise ModelFailed(
                 f"The model gave nothing: {nothing}.", reason=failure, details={"exchange_id": exchange_id}
             ) from None
+        answer = _believed(answer)
+        if len(answer.text) > LONGEST_ANSWER:
+            await self._give_up_on(exchange_id, new, started, answer)
         found = _problems(question, answer, check)
-        text = answer.text[:LONGEST_ANSWER]
+        text, tokens = answer.text, _sum(answer.input_tokens, answer.output_tokens)
         said = "; ".join(each.said() for each in found)[:LONGEST_PROBLEM] or None
         status = FAILED if found else ANSWERED
         await self._end(exchange_id, new, _ended(status, text, started, None, said, answer=answer))
         if found or answer.data is None:
-            return _Unusable(exchange_id, text, found)
+            return _Unusable(exchange_id, text, found, tokens, answer.cost_nanousd)
         return Asked(
             data=answer.data,
             model=model,
             exchange_id=exchange_id,
             is_replayed=False,
             attempts=1,
-            tokens=_tokens(answer.input_tokens, answer.output_tokens),
+            tokens=tokens,
             cost_nanousd=answer.cost_nanousd,
         )
 
-    async def _keep(self, asker: Asker, key: str, asked: Asked, *, attempts: int = 1) -> Asked:
+    async def _give_up_on(
+        self, exchange_id: int, new: NewExchange, started: float, answer: ModelAnswer
+    ) -> NoReturn:
+        """Of an answer so large the beginning is kept; asking for it again would cost as much again."""
+        failure, said = Failure.TOO_LARGE.value, f"its answer is over {LONGEST_ANSWER // 1024} KiB"
+        text = answer.text[:LONGEST_ANSWER]
+        await self._end(exchange_id, new, _ended(FAILED, text, started, failure, said, answer=answer))
+        raise ModelFailed(
+            f"The model gave nothing: {said}.", reason=failure, details={"exchange_id": exchange_id}
+        )
+
+    async def _keep(self, asker: Asker, key: str, asked: Asked) -> Asked:
         """Another node may have been first: then its answer is everybody's."""
         org_id, exchange_id = asker.org_id, asked.exchange_id
         first = await self._store.write(
@@ -221,24 +293,18 @@ class Models:
                 connection, org_id=org_id, question_key=key, exchange_id=exchange_id
             )
         )
-        if first != exchange_id:
-            kept = await self._read_kept(asker, key)
-            assert kept is not None
-            return _from_kept(kept, attempts=attempts)
-        return Asked(
-            data=asked.data,
-            model=asked.model,
-            exchange_id=exchange_id,
-            is_replayed=False,
-            attempts=attempts,
-            tokens=asked.tokens,
-            cost_nanousd=asked.cost_nanousd,
-        )
+        if first == exchange_id:
+            return asked
+        kept = await self._read_kept(asker, key)
+        assert kept is not None
+        return _from_kept(kept, attempts=asked.attempts)
 
     async def _begin(self, new: NewExchange) -> int:
         now = self._now()
         exchange_id = await self._store.write(lambda connection: add_exchange(connection, new, now=now))
         if exchange_id is None:
+            assert new.batch_id is not None
+            self.on_used_up(new.batch_id)
             raise BudgetExceeded
         return exchange_id
 
@@ -258,8 +324,6 @@ class Models:
 
 def _masked(question: ModelQuestion, redaction: Redaction) -> ModelQuestion:
     """Known secrets are not sent to anybody."""
-    if not redaction:
-        return question
     return ModelQuestion(
         purpose=question.purpose,
         prompt_version=question.prompt_version,
@@ -272,9 +336,23 @@ def _masked(question: ModelQuestion, redaction: Redaction) -> ModelQuestion:
     )
 
 
+def _believed(answer: ModelAnswer) -> ModelAnswer:
+    """A count or a price below nothing is none: it must not give a budget back. The text is one that any
+    database takes."""
+    return replace(
+        answer,
+        text=answer.text.replace("\0", "\ufffd").encode("utf-8", "replace").decode(),
+        input_tokens=_at_least_none(answer.input_tokens),
+        output_tokens=_at_least_none(answer.output_tokens),
+        cost_nanousd=_at_least_none(answer.cost_nanousd),
+    )
+
+
+def _at_least_none(count: int | None) -> int | None:
+    return count if count is not None and count >= 0 else None
+
+
 def _problems(question: ModelQuestion, answer: ModelAnswer, check: Check | None) -> Sequence[Problem]:
-    if len(answer.text) > LONGEST_ANSWER:
-        return [OVER_LONG]
     if answer.data is None:
         return [NOT_AN_OBJECT]
     broken = CompiledSchema(question.schema).problems(answer.data)
@@ -292,7 +370,7 @@ def _new(
 ) -> NewExchange:
     tokens_in = len(request or "") // CHARACTERS_A_TOKEN
     tokens_out = question.max_output_tokens if client is not None else 0
-    cost = client.cost_nanousd(tokens_in, tokens_out) if client is not None else 0
+    cost = _at_least_none(client.cost_nanousd(tokens_in, tokens_out)) if client is not None else 0
     return NewExchange(
         org_id=asker.org_id,
         run_id=asker.run_id,
@@ -322,16 +400,17 @@ def _ended(
     answer: ModelAnswer | None = None,
     nothing: ModelGaveNothing | None = None,
 ) -> Outcome:
-    requests = answer.requests if answer is not None else nothing.requests if nothing is not None else 1
+    """A request that brought nothing may have been paid for; its tokens are not told apart."""
+    said = answer or nothing
     return Outcome(
         status=status,
         answer=text,
         failure=failure,
         problem=problem,
-        requests=requests,
-        input_tokens=answer.input_tokens if answer is not None else None,
+        requests=said.requests if said is not None else 1,
+        input_tokens=answer.input_tokens if answer is not None else nothing.tokens if nothing else None,
         output_tokens=answer.output_tokens if answer is not None else None,
-        cost_nanousd=answer.cost_nanousd if answer is not None else None,
+        cost_nanousd=said.cost_nanousd if said is not None else None,
         latency_ms=round((time.monotonic() - started) * 1000),
     )
 
@@ -350,6 +429,7 @@ def _from_kept(kept: Exchange, *, attempts: int) -> Asked:
     )
 
 
-def _tokens(*counts: int | None) -> int | None:
+def _sum(*counts: int | None) -> int | None:
+    """Of what is known; None where nothing is."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None

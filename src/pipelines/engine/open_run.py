@@ -42,13 +42,13 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     agent = await find_agent(platform, org_id, agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
-    refuse_without_model(platform.models, agent.definition.config)
     if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
         await refuse_drift(platform, agent)
     tasks = await platform.database.read(
         partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=[task_id])
     )
     await check_rules(platform, agent, tasks, of_dataset=False)
+    await refuse_without_model(platform, agent, tasks[0].dataset_id if tasks else None)
     await check_cassette(platform, org_id, asked.passthrough, "the run")
     token, jti = secrets.token_urlsafe(32), secrets.token_hex(16)
     created, began = platform.now(), platform.live_runs.steady()

@@ -29,6 +29,7 @@ from pipelines.engine import open_batch, score_eval_run
 from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import add_runs
+from pipelines.engine.check_budget import check_budget
 from pipelines.engine.edit_scenarios import known_variations
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
@@ -140,10 +141,12 @@ async def cancel_matrix(platform: Platform, runner: BatchRunner, org_id: int, ma
     return await find_matrix(platform, org_id, matrix_id)
 
 
-async def resume_matrix(platform: Platform, runner: BatchRunner, org_id: int, matrix_id: str) -> Matrix:
+async def resume_matrix(
+    platform: Platform, runner: BatchRunner, org_id: int, matrix_id: str, body: JsonObject | None = None
+) -> Matrix:
     """Go on with what was not sent, and try again what was cancelled or cut off; what has ended stays."""
     matrix = await find_matrix(platform, org_id, matrix_id)
-    await open_batch.resume_batch(platform, runner, org_id, matrix.batch_id)
+    await open_batch.resume_batch(platform, runner, org_id, matrix.batch_id, body)
     return await find_matrix(platform, org_id, matrix_id)
 
 
@@ -198,10 +201,11 @@ async def _open(
     agent = checked.agent
     if agent.status == "draft":
         raise AgentIsDraft
-    refuse_without_model(platform.models, agent.definition.config)
+    await refuse_without_model(platform, agent, None)
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
     await refuse_drift(platform, agent)
+    await check_budget(platform, org_id, asked.budget, agent, None, what="the matrix")
     compared_with = await _baselines(platform, org_id, asked, checked)
     plan = _plan(asked, checked, has_baselines=bool(compared_with))
     concurrency = min(asked.concurrency, agent.definition.max_concurrency)
@@ -216,7 +220,13 @@ async def _open(
         created_at=platform.now(),
     )
     batch_id = await store_matrix(
-        platform, new, agent, plan, scenario_ids=asked.scenario_ids, concurrency=concurrency
+        platform,
+        new,
+        agent,
+        plan,
+        scenario_ids=asked.scenario_ids,
+        concurrency=concurrency,
+        budget=asked.budget,
     )
     run_ids: list[int] = []
     if asked.is_run:  # before any is sent

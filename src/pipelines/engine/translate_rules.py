@@ -23,6 +23,7 @@ from pipelines.core.simulation.translated.translation import (
 )
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.models import Asked, Asker
+from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.time_limit import has_time
@@ -54,14 +55,16 @@ async def propose_rules(
     platform: Platform, org_id: int, dataset_id: int, body: JsonObject
 ) -> list[AuthoredRule]:
     """What a model makes of the sentences that are not understood, each tried. Raises ModelNotConfigured."""
-    platform.models.needed(Purpose.AUTHOR)
     task_id, agent = await _asked_for(platform, org_id, dataset_id, body)
+    named_models = await named_for(platform, agent, dataset_id)
+    platform.models.needed(Purpose.AUTHOR, named_models)
+    asker = Asker(org_id=org_id, subject=f"dataset {dataset_id}", named=named_models)
     texts = await platform.database.read(
         partial(_texts, org_id=org_id, dataset_id=dataset_id, task_id=task_id)
     )
     new: list[NewRule] = []
     for text in texts:
-        new += await _proposed(platform, org_id, dataset_id, agent, text)
+        new += await _proposed(platform, asker, dataset_id, agent, text)
     now = platform.now()
     return await platform.database.write(
         lambda connection: authored_rules.rules_by_id(
@@ -151,13 +154,13 @@ def _texts(connection: Connection, *, org_id: int, dataset_id: int, task_id: int
 
 
 async def _proposed(
-    platform: Platform, org_id: int, dataset_id: int, agent: Agent, text: _Text
+    platform: Platform, asker: Asker, dataset_id: int, agent: Agent, text: _Text
 ) -> list[NewRule]:
+    org_id = asker.org_id
     simulator = await platform.plan_readers.run(partial(_simulator, agent, text, {}), owner=org_id)
     sentences = simulator.unread[:MOST_SENTENCES]
     if not sentences:
         return []
-    asker = Asker(org_id=org_id, subject=f"dataset {dataset_id}")
     asked = await platform.models.ask(
         asker,
         translation_question(text.text, sentences, simulator.lexicon),

@@ -13,5 +13,3 @@ class ModelClient(Protocol):
 
     def cost_nanousd(self, input_tokens: int, output_tokens: int) -> int | None:
         """What so many tokens cost. None: this model has no price."""
-
-    async def close(self) -> None: ...

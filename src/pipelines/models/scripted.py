@@ -5,6 +5,7 @@
 The first line whose words all stand in the question answers, as often as it is asked or `times` times.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ class Scripted:
     about: str | tuple[str, ...] = ()
     purpose: str | None = None
     times: int | None = None  # None: as often as asked
+    delay_s: float = 0.0  # before it answers
 
     def fits(self, question: ModelQuestion, text: str) -> bool:
         words = (self.about,) if isinstance(self.about, str) else self.about
@@ -44,6 +46,8 @@ class ScriptedModel:
         for number, line in enumerate(self._script):
             if line.fits(question, text) and (line.times is None or self._given[number] < line.times):
                 self._given[number] += 1
+                if line.delay_s:
+                    await asyncio.sleep(line.delay_s)
                 return self._answered(line, question, text)
         raise ModelGaveNothing(
             Failure.NOT_RECORDED, f"no line of the script answers this {question.purpose} question"
@@ -66,8 +70,6 @@ class ScriptedModel:
     def cost_nanousd(self, input_tokens: int, output_tokens: int) -> int | None:
         a_token = self._nanousd_a_token
         return None if a_token is None else a_token * (input_tokens + output_tokens)
-
-    async def close(self) -> None: ...
 
 
 def object_in(text: str) -> JsonObject | None:

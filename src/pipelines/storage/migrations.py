@@ -738,6 +738,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0018_model_names",
+        """
+        -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
+        ALTER TABLE datasets ADD COLUMN models TEXT;
+        """,
+    ),
+    (
         "0019_authored_rules",
         """
         -- Rules that a model made of a sentence which is not understood. In force from the version of its

@@ -55,7 +55,11 @@ class Spent(NamedTuple):
     @property
     def is_used_up(self) -> bool:
         by_tokens = self.max_tokens is not None and self.tokens >= self.max_tokens
-        return by_tokens or (self.max_nanousd is not None and self.nanousd >= self.max_nanousd)
+        return by_tokens or self.is_over_cost
+
+    @property
+    def is_over_cost(self) -> bool:
+        return self.max_nanousd is not None and self.nanousd >= self.max_nanousd
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,3 +210,58 @@ def exchanges_of_run(
 
 def _exchange(row: Row) -> Exchange:
     return Exchange(**{name: row[name] for name in Exchange.__slots__})
+
+
+class PurposeCost(NamedTuple):
+    """What was asked of models for one purpose. Counts are of what is known."""
+
+    purpose: str
+    questions: int  # that were sent, regenerations among them
+    replayed: int  # answered before, and not sent again
+    requests: int  # retries among them
+    tokens: int
+    nanousd: int
+    unpriced: int  # questions of which nobody knows what they cost
+
+
+def costs_of_run(connection: Connection, run_id: int) -> list[PurposeCost]:
+    return _costs(connection, "run_id", run_id)
+
+
+def costs_of_batch(connection: Connection, batch_id: int) -> list[PurposeCost]:
+    return _costs(connection, "batch_id", batch_id)
+
+
+def _costs(connection: Connection, column: str, id: int) -> list[PurposeCost]:
+    rows = connection.execute(
+        "SELECT purpose, SUM(CASE WHEN replay_of IS NULL THEN 1 ELSE 0 END),"
+        " SUM(CASE WHEN replay_of IS NULL THEN 0 ELSE 1 END), SUM(requests),"
+        " SUM(COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0)), SUM(COALESCE(cost_nanousd, 0)),"
+        " SUM(CASE WHEN replay_of IS NULL AND cost_nanousd IS NULL THEN 1 ELSE 0 END)"
+        f" FROM model_exchanges WHERE {column} = ? GROUP BY purpose ORDER BY purpose",
+        (id,),
+    )
+    return [PurposeCost(row[0], *map(int, tuple(row)[1:])) for row in rows]
+
+
+class RunSpent(NamedTuple):
+    """What models were asked for one run."""
+
+    tokens: int
+    nanousd: int
+    is_priced: bool
+
+
+def spent_before(connection: Connection, *, org_id: int, agent_id: int, most: int) -> list[RunSpent]:
+    """Of an agent's latest runs that were sent and ended; those that asked nothing among them."""
+    rows = connection.execute(
+        "SELECT COALESCE(SUM(COALESCE(e.input_tokens, 0) + COALESCE(e.output_tokens, 0)), 0),"
+        " COALESCE(SUM(COALESCE(e.cost_nanousd, 0)), 0),"
+        " COALESCE(SUM(CASE WHEN e.replay_of IS NULL AND e.cost_nanousd IS NULL AND e.id IS NOT NULL"
+        " THEN 1 ELSE 0 END), 0)"
+        " FROM (SELECT id FROM runs WHERE agent_id = ? AND org_id = ? AND status IN ('completed', 'failed')"
+        " AND dispatched_at IS NOT NULL ORDER BY id DESC LIMIT ?) AS r"
+        " LEFT JOIN model_exchanges e ON e.run_id = r.id GROUP BY r.id",
+        (agent_id, org_id, most),
+    )
+    return [RunSpent(int(row[0]), int(row[1]), not row[2]) for row in rows]

@@ -47,6 +47,7 @@ class ErrorClass(StrEnum):
     RESPONSE_CONTRACT_VIOLATION = "response_contract_violation"  # no gradeable transcript, though required
     TRANSPORT_ERROR = "transport_error"  # the connection broke after the dispatch began
     INTERRUPTED = "interrupted"  # the platform stopped while the agent had the dispatch
+    BUDGET_EXCEEDED = "budget_exceeded"  # its batch may ask models no more; it was cancelled
     INTERNAL_ERROR = "internal_error"  # our fault
 
 

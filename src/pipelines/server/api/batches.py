@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine import open_batch, report_batch, review_runs
 from pipelines.engine.compare_batches import compare_batches as compared_batches
+from pipelines.engine.model_costs import costs_of_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.report_batch import DEFAULT_MB, MOST_MB
 from pipelines.server.api import schemas
@@ -31,6 +32,8 @@ from pipelines.server.api.common import (
     answer_page,
     encode_cursor,
     id_cursor,
+    json_body,
+    read_optional_object,
 )
 from pipelines.server.api.eval_matrix import Reports
 from pipelines.server.batch_watches import BatchWatches
@@ -82,8 +85,9 @@ async def list_batches(
 
 @router.get("/{batch_id}")
 async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
-    """The batch, its counts by status and verdict, the pass rate with its interval, and pass^k."""
-    return answer(await open_batch.read_batch(platform, key.org_id, batch_id))
+    """The batch, its counts by status and verdict, the pass rate with its interval, pass^k, and its costs."""
+    batch = await open_batch.read_batch(platform, key.org_id, batch_id)
+    return answer(batch | {"costs": await costs_of_batch(platform, batch_id)})
 
 
 @router.get("/{batch_id}/events", responses=schemas.EVENTS)
@@ -104,10 +108,16 @@ async def cancel_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contri
     return answer(batch.as_json())
 
 
-@router.post("/{batch_id}/resume")
-async def resume_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contributor) -> Response:
-    """Go on: send what was not sent, and make a new attempt at what was cancelled or interrupted."""
-    batch = await open_batch.resume_batch(platform, runner, key.org_id, batch_id)
+@router.post("/{batch_id}/resume", openapi_extra=json_body(schemas.BUDGET, required=False))
+async def resume_batch(
+    batch_id: Id, request: Request, platform: Ours, runner: Runner, key: Contributor
+) -> Response:
+    """Go on: send what was not sent, and make a new attempt at what was cancelled or interrupted.
+
+    A budget in the body takes the place of the one before; a batch that has spent its own needs one.
+    """
+    body = await read_optional_object(request)
+    batch = await open_batch.resume_batch(platform, runner, key.org_id, batch_id, body)
     return answer(batch.as_json(), 202)
 
 

@@ -23,6 +23,7 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
     read_moment,
+    read_optional_object,
 )
 from pipelines.server.api.eval_runs import Moment
 from pipelines.server.api.eval_scenarios import TextId
@@ -65,7 +66,7 @@ async def list_matrices(
     platform: Ours,
     key: Viewer,
     kind: Literal["matrix", "run"] | None = None,
-    status: Literal["running", "completed", "cancelled"] | None = None,
+    status: Literal["running", "completed", "cancelled", "budget_exceeded"] | None = None,
     agent_id: OptionalId = None,
     since: Moment = None,
     until: Moment = None,
@@ -113,10 +114,16 @@ async def cancel_matrix(matrix_id: TextId, platform: Ours, runner: Runner, key: 
     return answer(await run_evals.read_progress(platform, matrix))
 
 
-@router.post("/{matrix_id}/resume", status_code=202)
-async def resume_matrix(matrix_id: TextId, platform: Ours, runner: Runner, key: Contributor) -> Response:
-    """Go on: send what was not sent, and try again what was cancelled or interrupted."""
-    matrix = await run_evals.resume_matrix(platform, runner, key.org_id, matrix_id)
+@router.post("/{matrix_id}/resume", status_code=202, openapi_extra=json_body(schemas.BUDGET, required=False))
+async def resume_matrix(
+    matrix_id: TextId, request: Request, platform: Ours, runner: Runner, key: Contributor
+) -> Response:
+    """Go on: send what was not sent, and try again what was cancelled or interrupted.
+
+    A budget in the body takes the place of the one before; a matrix that has spent its own needs one.
+    """
+    body = await read_optional_object(request)
+    matrix = await run_evals.resume_matrix(platform, runner, key.org_id, matrix_id, body)
     return answer(await run_evals.read_progress(platform, matrix), 202)
 
 
