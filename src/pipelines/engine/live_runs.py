@@ -288,11 +288,8 @@ class LiveRuns:
             return []
         simulator = self._shared.simulator(connection, run)
         toolbox, _ = self._shared.surroundings(connection, run)
-        if self._shared.has_model(
-            toolbox, _named_models(connection, run, toolbox)
-        ):  # whatever such a sentence may be about is left to it
-            told = []
-        else:
+        told: list[str] = []
+        if not self._shared.has_model(toolbox, _named_models(connection, run, toolbox)):
             told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
         return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
 
