@@ -36,9 +36,13 @@ async def read_plans(
     agent = await find_agent(platform, org_id, agent_id)
     seed = None
     if task_id is not None:
-        seed = await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
+        seed = await seed_of_task(platform, org_id, task_id)
     # Reading a thousand tools takes its time.
     return await platform.plan_readers.run(lambda: _shown(agent.definition, seed, only), owner=org_id)
+
+
+async def seed_of_task(platform: Platform, org_id: int, task_id: int) -> Seed:
+    return await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
 
 
 async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:

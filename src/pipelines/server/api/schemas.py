@@ -320,6 +320,24 @@ PROPOSE_RULES: JsonObject = {
     },
     "additionalProperties": False,
 }
+PROPOSE_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "integer", "description": "over this task's world and behaviour text"},
+        "tools": {"type": "array", "items": _TEXT, "description": "these; else all that are a guess"},
+        "recording": {
+            "type": "object",
+            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl), to measure plans by",
+        },
+    },
+    "additionalProperties": False,
+}
+ACCEPT_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {"plans": {"type": "object", "description": "steps by tool name"}},
+    "required": ["plans"],
+    "additionalProperties": False,
+}
 PLANS_CHECK: JsonObject = {
     "type": "object",
     "properties": {

@@ -37,7 +37,7 @@ def tried_rule(
         return TriedRule(problem=why)
     calls = differ = refused = 0
     for name in tools:
-        for arguments in _arguments(name, under):
+        for arguments in tried_arguments(name, under):
             before, after = _answered(without, name, arguments), _answered(under, name, arguments)
             calls += 1
             differ += not _alike(before, after)
@@ -72,7 +72,7 @@ def _tools(rules: Sequence[Json]) -> Iterator[str]:
         yield from (str(name) for name in names or ()) if isinstance(names, list) else ()
 
 
-def _arguments(name: str, simulator: PlannedSimulator) -> Iterator[JsonObject]:
+def tried_arguments(name: str, simulator: PlannedSimulator) -> Iterator[JsonObject]:
     """One call for each of some records that the tool may be about."""
     tool, said = simulator.tools[name], simulator.said_of(name)
     plain = example_arguments(
