@@ -1,4 +1,4 @@
-"""Plans that a model writes for tools without a good one: tried, measured, shown, applied only by a person."""
+"""Plans that a model writes for tools that lack one: tried, measured, shown; applied only by a person."""
 
 from typing import Any
 

@@ -11,6 +11,7 @@ from pipelines.core.ledger import World
 from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
+from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.proposed_plans.plan_question import plan_question
@@ -33,13 +34,14 @@ from pipelines.storage.agents import Agent
 
 MOST_ROUNDS = 5
 MOST_TOOLS = 10  # asked for at once
-FIELDS = ("task_id", "tools", "recording")
+FIELDS = ("task_id", "tools", "recording", "behavior")
 
 
 class _Asked(NamedTuple):
     task_id: int | None
     tools: tuple[str, ...]
     recording: Recording | None
+    behavior: str | None  # in place of the task's
 
 
 class _Written(NamedTuple):
@@ -57,7 +59,7 @@ async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: Js
     named = await named_for(platform, agent, None)
     platform.models.needed(Purpose.AUTHOR, named)
     seed = await seed_of_task(platform, org_id, asked.task_id) if asked.task_id is not None else None
-    around = _around(agent, seed, asked.recording)
+    around = _around(agent, seed, asked)
     simulator = await platform.plan_readers.run(partial(_ready, around), owner=org_id)
     wanted = _wanted(asked.tools, simulator)
     asker = Asker(org_id=org_id, subject=f"agent {agent_id}", named=named)
@@ -110,12 +112,14 @@ def _read(body: JsonObject) -> _Asked:
                 recording = read_recording(state, tasks)
             except Refused as refused:
                 problems += refused.problems
+    behavior = fields.text("behavior", longest=LONGEST_BEHAVIOR, may_be_blank=True)
     if problems:
         raise Refused(problems, "the request")
-    return _Asked(task_id, tuple(tools), recording)
+    return _Asked(task_id, tuple(tools), recording, behavior)
 
 
-def _around(agent: Agent, seed: Seed | None, recording: Recording | None) -> Around:
+def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> Around:
+    recording = asked.recording
     state: JsonObject = {}
     if seed is not None:
         state = seed.initial_state
@@ -126,7 +130,7 @@ def _around(agent: Agent, seed: Seed | None, recording: Recording | None) -> Aro
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         world=World.from_initial_state(state),
-        behavior=seed.behavior_instructions if seed is not None else None,
+        behavior=asked.behavior or (seed.behavior_instructions if seed is not None else None),
         may_read=has_time(MOST_READING_S),
         clock=time.perf_counter,
     )

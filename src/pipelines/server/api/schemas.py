@@ -325,6 +325,7 @@ PROPOSE_PLANS: JsonObject = {
     "properties": {
         "task_id": {"type": "integer", "description": "over this task's world and behaviour text"},
         "tools": {"type": "array", "items": _TEXT, "description": "these; else all that are a guess"},
+        "behavior": {"type": "string", "description": "behaviour text, in place of the task's"},
         "recording": {
             "type": "object",
             "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl), to measure plans by",
