@@ -84,7 +84,7 @@ class Expected:
         spoken = {word for sentence in self.not_understood for word in re.findall(r"\w+", sentence.lower())}
         numbers = {
             names[-1]
-            for kind in self.ledger.world.entities
+            for kind in sorted({kind for kind, _ in self.shown.entities})
             for names, seen in seen_fields(self.ledger.world, kind).items()
             if len(names) == 1 and seen.kinds == {"a number"}
         }

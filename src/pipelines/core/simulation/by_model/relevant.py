@@ -18,7 +18,8 @@ MOST_CHARACTERS = 24_000
 LONGEST_ENTITY = 4_000  # a longer one is shown cut, and what was cut cannot be changed
 MOST_ENTITIES = 200
 MOST_LINKED = 20  # over one field
-MOST_SEARCHED = 2_000  # records of a type that are looked through for words
+MOST_SEARCHED = 2_000  # records that are looked through for words
+LARGEST_INDEXED = 20_000  # records of a type that are indexed while a call waits: some tens of milliseconds
 MOST_VALUES = 50  # of the arguments
 MOST_FLAGS = 100
 MOST_TYPES = 100
@@ -83,8 +84,10 @@ def _chosen(
         changed = ledger.changed(each)
         yield from ((each, id) for id in [*changed][-MOST_LINKED:])
     words = list(dict.fromkeys(word for value in values for word in _WORD.findall(str(value).lower())))[:20]
+    left = MOST_SEARCHED
     for each in [kind] if kind in types else types:
-        yield from _with_words(words, each or "", ledger)
+        yield from _with_words(words, each or "", ledger, left)
+        left -= min(left, len(ledger.world.entities.get(each or "", ())))
     if kind is not None:
         yield from ((kind, id) for id, _ in islice(ledger.entities(kind), MOST_ENTITIES))
 
@@ -107,10 +110,14 @@ def _with_id(value: str | int, types: list[str], ledger: Ledger, kind: str | Non
     found = [(each, id) for each in types if ledger.get(each, id) is not None]
     if found or (kind is None and len(types) > 10):
         return found
-    spelled = [
-        (each, ledger.resolve_id(each, value)) for each in ([kind] if kind in types else types) if each
-    ]
+    wanted = [each for each in ([kind] if kind in types else types) if each and _is_indexed(each, ledger)]
+    spelled = [(each, ledger.resolve_id(each, value)) for each in wanted]
     return [(each, hit) for each, hit in spelled if hit is not None]
+
+
+def _is_indexed(kind: str, ledger: Ledger) -> bool:
+    """Whether looking a record up by anything but its id is quick, also the first time."""
+    return len(ledger.world.entities.get(kind, ())) <= LARGEST_INDEXED
 
 
 def _singles(types: list[str], ledger: Ledger) -> Iterator[Named]:
@@ -124,7 +131,7 @@ def _links(name: Named, ledger: Ledger, references: tuple[Reference, ...]) -> It
     yield from _pointed_at(name, ledger, references)
     kind, id = name
     for one in references:
-        if one.to == kind and len(one.path) == 1 and not one.in_list:
+        if one.to == kind and len(one.path) == 1 and not one.in_list and _is_indexed(one.entity_type, ledger):
             hits = ledger.find_by_value(one.entity_type, one.path[0], id)
             yield from ((one.entity_type, hit) for hit in hits[:MOST_LINKED])
 
@@ -150,13 +157,13 @@ def _at(value: Json, path: tuple[str, ...]) -> Iterator[Json]:
         yield from _at(value[path[0]], path[1:])
 
 
-def _with_words(words: list[str], kind: str, ledger: Ledger) -> Iterator[Named]:
+def _with_words(words: list[str], kind: str, ledger: Ledger, most: int) -> Iterator[Named]:
     """Records in which such words stand, those with most of them first."""
-    if not words:
+    if not words or not most:
         return
     counted = [
         (sum(word in text for word in words), place, id)
-        for place, (id, text) in enumerate(_searchable(ledger.world, kind))
+        for place, (id, text) in enumerate(_searchable(ledger.world, kind)[:most])
     ]
     hits = sorted((-count, place, id) for count, place, id in counted if count)
     yield from ((kind, id) for _, _, id in hits[:MOST_LINKED])

@@ -37,7 +37,7 @@ def left_to_model(plans: PlannedSimulator, choice: str) -> Mapping[str, str]:
 class ModelSimulator:
     """Implements `Simulator`, for one run."""
 
-    __slots__ = ("_asked_for", "_calls", "_ledger_schema", "_plans", "_why")
+    __slots__ = ("_asked_for", "_calls", "_ledger_schema", "_plans", "_references", "_said", "_why")
 
     def __init__(
         self,
@@ -53,6 +53,9 @@ class ModelSimulator:
         self._ledger_schema = ledger_schema
         self._asked_for = asked_for
         self._calls = calls
+        # Worked out now, by whoever loads the run, rather than on the loop at the first call.
+        self._references = plans.survey.references
+        self._said = {name: plans.said_of(name) for name in why}
 
     @property
     def latencies_ms(self) -> Mapping[str, int]:
@@ -68,8 +71,8 @@ class ModelSimulator:
         if why is None:
             return self._plans.answer(tool, arguments, ledger, moment)
         plans, declared = self._plans, self._plans.tools[tool]
-        said = plans.said_of(tool)
-        shown = shown_world(arguments, ledger, kind=said.kind, references=plans.survey.references)
+        said = self._said[tool]
+        shown = shown_world(arguments, ledger, kind=said.kind, references=self._references)
         word = word_for(moment.seed, self._calls.digest)
         expected = Expected(
             tool=declared,
