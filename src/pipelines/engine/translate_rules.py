@@ -142,13 +142,10 @@ def _texts(connection: Connection, *, org_id: int, dataset_id: int, task_id: int
             raise NotFound(f"Dataset {dataset_id} has no task {task_id}.")
         tasks = [task]
     found: dict[str, _Text] = {}
-    version = authored_rules.rules_version(connection, dataset_id)
     for task in tasks:
         text = task.seed.behavior_instructions
         if text is not None and text not in found and len(found) < MOST_TEXTS:
-            in_force = authored_rules.rules_in_force(
-                connection, dataset_id=dataset_id, version=version, text_hash=named(text.encode()).hash
-            )
+            in_force = authored_rules.rules_now(connection, dataset_id, text)
             found[text] = _Text(text, datasets.whole_seed(connection, task), in_force)
     return list(found.values())
 

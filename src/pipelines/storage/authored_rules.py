@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list, insert
+from pipelines.storage.texts import named
 
 PROPOSED = "proposed"
 REFUSED = "refused"  # by its check: it cannot be accepted
@@ -136,6 +137,17 @@ def rules_in_force(
         assert isinstance(read, list)
         found[sentence] = read
     return found
+
+
+def rules_now(connection: Connection, dataset_id: int, behavior: str | None) -> dict[str, list[Json]]:
+    """For a behaviour text, as a run that is made now has them."""
+    if behavior is None:
+        return {}
+    version = rules_version(connection, dataset_id)
+    if not version:
+        return {}
+    text_hash = named(behavior.encode()).hash
+    return rules_in_force(connection, dataset_id=dataset_id, version=version, text_hash=text_hash)
 
 
 def accept(connection: Connection, rule: AuthoredRule, *, by: str, now: str) -> bool:

@@ -246,11 +246,12 @@ async def _scratch(request: Request, platform: Platform, org_id: int, typed: dic
     """What stands in the field; the chosen task's own world where it was too large to stand there."""
     state, task = typed.get("state", "").strip(), typed.get("task", "")
     behavior = typed.get("behavior", "").strip() or None
-    if state:
-        return Scratch(await read_json_text(request, state, "/state"), behavior)
+    scratch = Scratch({})
     if task.isascii() and task.isdigit() and 0 < len(task) < 19:
-        return (await scratch_of_task(platform, org_id, int(task)))._replace(behavior=behavior)
-    return Scratch({}, behavior)
+        scratch = await scratch_of_task(platform, org_id, int(task))
+    if state:
+        scratch = scratch._replace(state=await read_json_text(request, state, "/state"), now=None)
+    return scratch._replace(behavior=behavior)
 
 
 def _filled(tool: Tool | None, task_id: int | None, scratch: Scratch) -> dict[str, str]:
