@@ -32,6 +32,7 @@ from pipelines.storage import authored_rules, datasets
 from pipelines.storage.agents import Agent
 from pipelines.storage.authored_rules import PROPOSED, REFUSED, AuthoredRule, NewRule
 from pipelines.storage.connection import Connection
+from pipelines.storage.datasets import Dataset
 from pipelines.storage.texts import named
 from pipelines.wire.errors import Conflict, NotFound
 
@@ -71,6 +72,12 @@ async def propose_rules(
             connection, authored_rules.add_proposals(connection, new, now=now)
         )
     )
+
+
+async def models_for(platform: Platform, dataset: Dataset) -> Mapping[Purpose, str]:
+    """What the dataset and its agent name."""
+    agent = await find_agent(platform, dataset.org_id, dataset.agent_id) if dataset.agent_id else None
+    return await named_for(platform, agent, dataset.id)
 
 
 async def read_rules(platform: Platform, org_id: int, dataset_id: int) -> list[AuthoredRule]:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.example_arguments import example_arguments
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.plan_words import plan_in_words
@@ -140,6 +141,9 @@ async def _tools(
         endpoints=await platform.database.read(lambda connection: _endpoints(connection, org_id)),
         typed={"endpoint": "", "tool_name": ""} | (typed or {}),
         problems=problems or [],
+        has_author=platform.models.model_for(Purpose.AUTHOR, agent.definition.config.models) is not None,
+        has_simulator=platform.models.model_for(Purpose.SIMULATOR, agent.definition.config.models)
+        is not None,
     )
 
 

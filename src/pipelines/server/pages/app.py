@@ -11,11 +11,13 @@ from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
     agent,
+    agent_proposal,
     agent_tools,
     agents,
     batches,
     compare_batches,
     compare_runs,
+    dataset_rules,
     datasets,
     eval_matrix,
     eval_scenarios,
@@ -47,8 +49,8 @@ log = logging.getLogger(__name__)
 #: In this order: what stands first takes a path that fits two, as /datasets/new does.
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
-    *(agents, agent, agent_tools),
-    *(new_dataset, datasets, tasks),
+    *(agents, agent, agent_tools, agent_proposal),
+    *(new_dataset, datasets, dataset_rules, tasks),
     *(runs, trace, new_batch, batches, compare_batches, compare_runs, report),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
