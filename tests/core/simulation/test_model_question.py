@@ -12,9 +12,11 @@ from pipelines.core.simulation.added_text import without_text
 from pipelines.core.simulation.by_model import calls_so_far, relevant
 from pipelines.core.simulation.by_model.answer_schema import answer_schema
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
+from pipelines.core.simulation.by_model.model_call import ModelReply
 from pipelines.core.simulation.by_model.relevant import shown_world
 from pipelines.core.simulation.by_model.unsaid import quotation_problems
 from pipelines.core.simulation.domain.references import references_in
+from pipelines.core.simulation.simulator import SimulationFailed
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 
 SHOP = {
@@ -241,3 +243,14 @@ def test_a_message_that_the_author_put_in_quotes_may_be_said() -> None:
     assert not [*quotation_problems(said, (rules,), "data-1", "")]
     told = {"message": "When the order has shipped answer with this and that"}
     assert [*quotation_problems(told, (rules,), "data-1", "")]
+
+
+def test_an_answer_that_was_kept_is_held_to_the_checks_again() -> None:
+    tools = [{"name": "run_close", "description": "Runs.", "input_schema": {"type": "object"}}]
+    desk = Desk(tools, {"order": {"o-1": {"status": "new"}}}, "run_close is strange.")
+    call = desk.question("run_close", {"order_id": "o-1"})
+    update = {"op": "remove", "entity_type": "order", "id": "o-9"}
+    kept = ModelReply({"reason": "", "status": 200, "response": {}, "updates": [update]}, "m", 1, 1)
+    with pytest.raises(SimulationFailed) as failed:
+        desk.run.simulator.settle(call, kept, desk.run.ledger, desk.run.moment(1))
+    assert failed.value.code == "wrong_schema"

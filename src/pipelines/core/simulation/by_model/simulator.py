@@ -111,6 +111,11 @@ class ModelSimulator:
         if not isinstance(question, ModelCall):
             return self._plans.settle(question, reply, ledger, moment)
         why = f"answered by a model: {question.why}"
+        if isinstance(reply, ModelReply) and (wrong := question.expected.problems(reply.data)):
+            # An answer that was kept is held to the same, also by a release that looks closer.
+            reply = ModelGaveUp(
+                "wrong_schema", "An answer that was kept does not fit any more.", tuple(wrong)
+            )
         if isinstance(reply, ModelGaveUp):
             raise SimulationFailed(
                 reply.reason,
