@@ -329,3 +329,42 @@ async def test_a_backend_that_failed_does_not_make_a_refusal_right(house: House,
     answered(await run.call("run_close", ORDER), 502)
     ended = answered(await run.finish(final_response="I cannot close order 7001."))
     assert ended["verdict"] != "PASS"
+
+
+# -- what it costs those who need none ------------------------------------------------------------------
+
+
+async def test_a_run_whose_plans_cover_everything_is_answered_as_before(house: House, org: Org) -> None:
+    from pipelines.core.simulation.build import PlannedSimulator
+    from pipelines.storage.keys import hash_of
+
+    model = let_answer(house, Scripted(answer=Failure.REFUSED))
+    run = await opened(org, CLEAR, behavior="get_order rejects shipped orders.")
+    answered(await run.call("get_order", ORDER), 200)
+    live = house.platform.live_runs.get(hash_of(run.token))
+    assert live is not None
+    assert isinstance(live.simulator, PlannedSimulator)
+    assert (live.calls_so_far, model.asked) == (None, [])
+
+
+async def test_a_run_taken_up_again_asks_what_it_would_have_asked(house: House, org: Org) -> None:
+    """What a model is told of earlier calls comes from the log as it came from memory."""
+    model = let_answer(house, Scripted(answer=saying({"order_id": "7001", "status": "pending"})))
+    agent = await org.agent(tools_schema=[UNCLEAR, CLEAR])
+    dataset = await org.dataset({"user": "Close it.", "state": STATE, "now": NOON}, agent_id=agent["id"])
+    for is_dropped in (False, True):
+        run = await org.open_run(agent["id"], dataset["task_ids"][0])
+        for name in ("get_order", "run_close", "get_order"):
+            answered(await run.call(name, ORDER), 200)
+        if is_dropped:
+            house.platform.live_runs.forget({run.id})
+        answered(await run.call("run_close", ORDER), 200)
+    assert len(model.asked) == 2
+
+
+async def test_an_argument_too_large_to_be_told_is_an_exact_error(house: House, org: Org) -> None:
+    let_answer(house, Scripted(answer=saying({"order_id": "7001", "status": "pending"})))
+    free = {"name": "run_close", "description": "Runs it.", "input_schema": {"type": "object"}}
+    run = await opened(org, free)
+    reply = answered(await run.call("run_close", {"order_id": "7001", "note": "x" * 1_000_000}), 502)
+    assert reply["error"]["details"] == {"reason": "too_large"}

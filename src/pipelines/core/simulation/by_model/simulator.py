@@ -6,7 +6,7 @@ every sentence of the behaviour text that may be about it is answered by its pla
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.ledger import Ledger
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
@@ -19,6 +19,7 @@ from pipelines.core.simulation.by_model.relevant import shown_world
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
 from pipelines.core.simulator_choice import EMBEDDED, MODEL
 
+LARGEST_ARGUMENTS = 64 * 1024  # as JSON; more would cost what nobody means to spend on a call
 WANTED = "the agent's config says `simulator: model`"
 
 
@@ -70,6 +71,11 @@ class ModelSimulator:
         why = self._why.get(tool)
         if why is None:
             return self._plans.answer(tool, arguments, ledger, moment)
+        if len(dumps(arguments)) > LARGEST_ARGUMENTS:
+            message = (
+                f"The arguments of {tool} are over {LARGEST_ARGUMENTS // 1024} KiB: no model is told them."
+            )
+            raise SimulationFailed("too_large", message, engine=ENGINE, notes=(why,))
         plans, declared = self._plans, self._plans.tools[tool]
         said = self._said[tool]
         shown = shown_world(arguments, ledger, kind=said.kind, references=self._references)
