@@ -10,6 +10,7 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import REPLAY
 from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
 from pipelines.core.model_budget import Budget, read_budget
+from pipelines.core.model_question import Purpose
 from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
@@ -19,6 +20,7 @@ from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.check_budget import check_budget, raise_budget
 from pipelines.engine.check_rules import check_rules
+from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
@@ -63,6 +65,8 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         await refuse_drift(platform, agent)
     tasks = await _tasks(platform, org_id, asked)
     _check(tasks, asked)
+    if any(task.needs_model for task in tasks):
+        platform.models.needed(Purpose.USER, await named_for(platform, agent, asked.dataset_id))
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
     await refuse_without_model(platform, agent, asked.dataset_id or tasks[0].dataset_id)
     await check_cassette(platform, org_id, asked.passthrough, "the batch")
@@ -174,17 +178,6 @@ def _check(tasks: list[TaskToRun], asked: _Asked) -> None:
     if len(tasks) * asked.repeats > MAX_RUNS:
         message = f"these are {len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
         raise Refused([Problem(path="/repeats", message=message)], "the batch")
-    problems = [
-        Problem(
-            path=f"task {task.id}",
-            message="plays the user by a persona, which needs a model; that is not there yet",
-            hint='set simulator_mode to "scripted" and give scripted_user_turns',
-        )
-        for task in tasks
-        if task.needs_model
-    ]
-    if problems:
-        raise Refused(problems, "the batch")
 
 
 def _read(body: JsonObject) -> _Asked:

@@ -23,6 +23,7 @@ from pipelines.core.evals.pair import JOINT, with_pairs
 from pipelines.core.evals.scenario import read_scenario
 from pipelines.core.evals.variation import Variation
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.model_question import Purpose
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.engine import open_batch, score_eval_run
@@ -337,6 +338,7 @@ async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) 
 async def _seed_problems(platform: Platform, org_id: int, asked: MatrixAsked, agent: Agent) -> list[Problem]:
     """Of scenarios with a world: whether this agent's tools can play in it."""
     problems: list[Problem] = []
+    has_user = platform.models.model_for(Purpose.USER) is not None
     for start in range(0, len(asked.scenario_ids), SCENARIOS_AT_ONCE):
         some = asked.scenario_ids[start : start + SCENARIOS_AT_ONCE]
         found = await platform.database.read(
@@ -344,11 +346,11 @@ async def _seed_problems(platform: Platform, org_id: int, asked: MatrixAsked, ag
         )
         with_world = [each for each in found.values() if '"odyssey_seed":' in each.body_text]
         if with_world:
-            problems += await asyncio.to_thread(_world_problems, with_world, agent)
+            problems += await asyncio.to_thread(_world_problems, with_world, agent, has_user)
     return problems
 
 
-def _world_problems(some: Sequence[StoredScenario], agent: Agent) -> list[Problem]:
+def _world_problems(some: Sequence[StoredScenario], agent: Agent, has_user: bool) -> list[Problem]:
     problems: list[Problem] = []
     for stored in some:
         definition = agent.definition
@@ -362,9 +364,9 @@ def _world_problems(some: Sequence[StoredScenario], agent: Agent) -> list[Proble
             ]
             continue
         seed = Seed.from_stored({"user_instruction": "", **(scenario.odyssey_seed or {})})
-        if seed.is_conversation and seed.simulator_mode != "scripted":
-            message = "plays the user by a persona, which needs a model; that is not there yet"
-            hint = 'set simulator_mode to "scripted" and give scripted_user_turns'
+        if seed.needs_model and not has_user:
+            message = "plays the user by a persona, which needs a model"
+            hint = "set PIPELINES_USER_MODEL or PIPELINES_MODEL, or play it by a script"
             problems.append(Problem(path=f"{stored.scenario_id}: /odyssey_seed", message=message, hint=hint))
     return problems
 

@@ -283,8 +283,10 @@ def batch_for_work(connection: Connection, batch_id: int) -> Batch:
     return _batch(connection.execute("SELECT * FROM batches WHERE id = ?", (batch_id,)).fetchone())
 
 
-def unfinished_batches(connection: Connection) -> list[int]:
-    rows = connection.execute("SELECT id FROM batches WHERE status = 'running' ORDER BY id")
+def unfinished_batches(connection: Connection, org_id: int | None = None) -> list[int]:
+    """Of all orgs, or of one."""
+    of_org, values = ("", ()) if org_id is None else (" AND org_id = ?", (org_id,))
+    rows = connection.execute(f"SELECT id FROM batches WHERE status = 'running'{of_org} ORDER BY id", values)
     return [row[0] for row in rows]
 
 

@@ -738,6 +738,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0021_conversations",
+        """
+        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
+        ALTER TABLE runs ADD COLUMN conversation TEXT;
+        """,
+    ),
+    (
         "0018_model_names",
         """
         -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.

@@ -49,7 +49,7 @@ _HEADING = {
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'])")
 _ONLY_ASKED = re.compile(
-    r"\b(?:only|not|n't|never)\b[^.]{0,80}\b(?:if|when|unless|until|once|before)\b[^.]{0,30}\bask",
+    r"(?:\b(?:only|not|never)|n't)\b[^.]{0,80}\b(?:if|when|unless|until|once|before)\b[^.]{0,30}\bask",
     re.IGNORECASE,
 )
 _NOT_KNOWN = re.compile(

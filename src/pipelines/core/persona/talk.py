@@ -57,9 +57,10 @@ class UserWords:
     @classmethod
     def from_answer(cls, data: JsonObject) -> "UserWords":
         """Of an answer that fits the schema."""
+        used = data["facts_used"]
         return cls(
             message=str(data["message"]).strip(),
             stop=data["stop"] is True,
             reason=str(data["reason"]),
-            facts_used=tuple(map(str, data["facts_used"])),
+            facts_used=tuple(map(str, used)) if isinstance(used, list) else (),
         )

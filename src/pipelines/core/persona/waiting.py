@@ -31,7 +31,8 @@ _ASKS = re.compile(
 _ABOUT_TO_ACT = re.compile(
     r"\b(?:i(?:'ll| will)|i(?:'m| am) going to|we(?:'ll| will)) (?:now |just |go ahead and |first )*"
     r"(?:process|cancel|refund|check|look|issue|submit|start|book|update|transfer|verify|do|create|place|"
-    r"make|send|change|reset|restart|delete|close|apply|reschedule)\b(?![^.?!]{0,80}\b(?:once|if|after|when) you\b)"
+    r"make|send|change|reset|restart|delete|close|apply|reschedule)\b"
+    r"(?![^.?!]{0,80}\b(?:once|if|after|when) you\b)"
     r"|\b(?:one|just a|give me a) (?:moment|second|minute)\b|\bplease (?:hold|wait|bear with)\b",
     re.IGNORECASE,
 )

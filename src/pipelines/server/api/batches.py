@@ -32,11 +32,12 @@ from pipelines.server.api.common import (
     answer_page,
     encode_cursor,
     id_cursor,
+    is_still_known,
     json_body,
     read_optional_object,
 )
 from pipelines.server.api.eval_matrix import Reports
-from pipelines.server.batch_watches import BatchWatches
+from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.batches import batches_of_org
 from pipelines.storage.connection import Connection
 from pipelines.storage.paging import Filter
@@ -91,11 +92,13 @@ async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
 
 
 @router.get("/{batch_id}/events", responses=schemas.EVENTS)
-async def get_events(batch_id: Id, platform: Ours, watches: Watches, key: Viewer) -> Response:
+async def get_events(
+    batch_id: Id, request: Request, platform: Ours, watches: Watches, key: Viewer
+) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
     await open_batch.find_batch(platform, key.org_id, batch_id)
     return StreamingResponse(
-        watches.events(key.org_id, batch_id),
+        while_welcome(watches.events(key.org_id, batch_id), partial(is_still_known, request)),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )

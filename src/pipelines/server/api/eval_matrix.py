@@ -1,6 +1,7 @@
 """The test matrix, every scenario under every variation: started, watched, stopped, resumed, reported."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -20,6 +21,7 @@ from pipelines.server.api.common import (
     answer,
     answer_page,
     id_cursor,
+    is_still_known,
     json_body,
     read_json_object,
     read_moment,
@@ -27,7 +29,7 @@ from pipelines.server.api.common import (
 )
 from pipelines.server.api.eval_runs import Moment
 from pipelines.server.api.eval_scenarios import TextId
-from pipelines.server.batch_watches import BatchWatches
+from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.evals import matrices_of_org
 from pipelines.storage.paging import Filter
 
@@ -97,11 +99,13 @@ async def get_matrix(matrix_id: TextId, reports: Reports, key: Viewer) -> Respon
 
 
 @router.get("/{matrix_id}/events", responses=schemas.EVENTS)
-async def get_events(matrix_id: TextId, platform: Ours, watches: Watches, key: Viewer) -> Response:
+async def get_events(
+    matrix_id: TextId, request: Request, platform: Ours, watches: Watches, key: Viewer
+) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
     matrix = await run_evals.find_matrix(platform, key.org_id, matrix_id)
     return StreamingResponse(
-        watches.events(key.org_id, matrix.batch_id),
+        while_welcome(watches.events(key.org_id, matrix.batch_id), partial(is_still_known, request)),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )
