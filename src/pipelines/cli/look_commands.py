@@ -1,4 +1,4 @@
-"""`pipelines ls`, `show`, `logs`, `review`, `open`, `rejudge`, `report`: looking at runs, and deciding."""
+"""`pipelines ls`, `show`, `exchanges`, `logs`, `review`, `open`, `rejudge`, `report`: looking, deciding."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -54,6 +54,25 @@ def show_command(
 
     with Server(url, api_key) as server:
         print_one(server, run, full=full, as_json=as_json)
+
+
+@app.command(name="exchanges")
+def exchanges_command(
+    run: Annotated[int, typer.Argument(min=1, help="A run's number.")],
+    full: Annotated[bool, typer.Option("--full", help="With all the words.")] = False,
+    cassette: Annotated[
+        Path | None, typer.Option(help="Write them here, to be played again: recorded:FILE.")
+    ] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print what models were asked for a run, what they answered and what it cost."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.exchanges import print_exchanges
+
+    with Server(url, api_key) as server:
+        print_exchanges(server, run, full=full, cassette=cassette, as_json=as_json)
 
 
 @app.command(name="logs")

@@ -19,6 +19,7 @@ from pipelines.cli.blocks import (
 )
 from pipelines.cli.client import Server
 from pipelines.cli.eval.words import plural
+from pipelines.cli.exchanges import cost_lines
 from pipelines.cli.files import stop
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.run import is_number, standing
@@ -103,7 +104,7 @@ def _print_head(console: Console, run: Any) -> None:
     if run["cassette"] is not None:
         said = f"passthrough tools: {run['passthrough']}, cassette {run['cassette']}"
         print_block(console, "", said, indent=0, rest="dim")
-    for line in usage_lines([run])[1:]:
+    for line in (*usage_lines([run])[1:], *cost_lines(run["costs"])):
         print_block(console, "", line, indent=0, rest="dim")
 
 

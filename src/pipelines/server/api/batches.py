@@ -85,10 +85,16 @@ async def list_batches(
 
 
 @router.get("/{batch_id}")
-async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
+async def get_batch(
+    batch_id: Id,
+    platform: Ours,
+    key: Viewer,
+    costs: Annotated[bool, Query(description="false: without them, for those who ask often")] = True,
+) -> Response:
     """The batch, its counts by status and verdict, the pass rate with its interval, pass^k, and its costs."""
     batch = await open_batch.read_batch(platform, key.org_id, batch_id)
-    return answer(batch | {"costs": await costs_of_batch(platform, batch_id)})
+    told = await costs_of_batch(platform, batch_id) if costs else None
+    return answer(batch | {"costs": told})
 
 
 @router.get("/{batch_id}/events", responses=schemas.EVENTS)

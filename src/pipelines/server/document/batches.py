@@ -53,7 +53,7 @@ SCHEMAS: Schemas = {
             **_BATCH,
             "counts": ref("BatchCounts"),
             "summary": ref("BatchSummary"),
-            "costs": ref("Costs"),
+            "costs": told(or_null(ref("Costs")), "null where they were not asked for"),
         },
     ),
     "BatchBudget": record(

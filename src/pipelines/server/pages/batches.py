@@ -16,11 +16,12 @@ from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
 from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.server.pages.batch_fragment import shown_figures
+from pipelines.server.pages.form_fields import budget_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.run_query import read_id, read_run_query
 from pipelines.server.pages.runs import Offered, offered_filters, shown_runs
 from pipelines.server.pages.visitor import Reader, Writer, form_texts, who_signed_in
-from pipelines.storage import batch_outcomes
+from pipelines.storage import batch_outcomes, model_exchanges
 from pipelines.storage.batches import Batch, batches_of_org
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import matrix_of_batch
@@ -146,7 +147,10 @@ async def cancel(batch_id: Id, request: Request, visitor: Writer) -> Response:
 
 @router.post("/batches/{batch_id}/resume")
 async def resume(batch_id: Id, request: Request, visitor: Writer) -> Response:
-    batch = await open_batch.resume_batch(platform_of(request), runner_of(request), visitor.org_id, batch_id)
+    body = budget_in(await form_texts(request))
+    batch = await open_batch.resume_batch(
+        platform_of(request), runner_of(request), visitor.org_id, batch_id, body
+    )
     said = "It goes on." if batch.status == "running" else "There was nothing left to send."
     return go(f"/batches/{batch_id}", said)
 
@@ -235,6 +239,7 @@ def _about(connection: Connection, batch: JsonObject, org_id: int) -> dict[str, 
         "matrix_id": matrix.matrix_id if matrix is not None else None,
         "earlier_id": earlier[0].id if earlier else None,
         "cost": batch_outcomes.cost_of_batch(connection, batch_id),
+        "asked_models": model_exchanges.costs_of_batch(connection, batch_id),
     }
 
 
