@@ -106,6 +106,7 @@ def _ids(api: Api, agent_url: str) -> dict[str, str]:
         "draft_id": "draft_1",
         "endpoint_id": "ep_1",
         "name": "1",
+        "rule_id": "1",
         "format": "html",
         "version": "1",
     }

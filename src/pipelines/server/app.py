@@ -11,7 +11,9 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.live_tools import LiveCall
+from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.ask_model_for_reply import ModelReplies
 from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
@@ -46,6 +48,7 @@ from pipelines.server.api import (
     batches,
     cassettes,
     credentials,
+    dataset_rules,
     datasets,
     eval_drafts,
     eval_matrix,
@@ -143,7 +146,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     secrets = SecretBox(secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
-    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
+    asking = _models(settings, database, secrets, policy, now)
+    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers, asked=asking)
     recordings = Cassettes(database, now=now)
     platform = Platform(
         database=database,
@@ -163,14 +167,14 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             policy=policy, helpers=upload_helpers, code_mode=code_mode, commands=commands
         ),
         model_gateway=_model_gateway(settings),
-        models=_models(settings, database, secrets, policy, now),
+        models=asking,
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
         database=database,
         live_runs=live_runs,
         now=now,
-        carry_out=CarryOut({LiveCall: live_hops.carry}),
+        carry_out=CarryOut({LiveCall: live_hops.carry, ModelCall: ModelReplies(asking).carry}),
         node=worker,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
@@ -302,7 +306,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
+        *(agents, datasets, dataset_rules, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
         *(eval_drafts, telemetry, whoami, sign_in_links, models),
     ):

@@ -785,6 +785,35 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX runs_decided_by_people ON runs (org_id, id) WHERE human_verdict IS NOT NULL;
         """,
     ),
+    (
+        "0019_authored_rules",
+        """
+        -- Rules that a model made of a sentence which is not understood. In force from the version of its
+        -- dataset's rules at which it was accepted until that at which it was taken back.
+        CREATE TABLE authored_rules (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            dataset_id INTEGER NOT NULL REFERENCES datasets (id),
+            text_hash TEXT NOT NULL,
+            sentence TEXT NOT NULL,
+            rules TEXT NOT NULL,
+            left_out TEXT,
+            tried TEXT NOT NULL,
+            status TEXT NOT NULL,
+            model TEXT NOT NULL,
+            exchange_id INTEGER REFERENCES model_exchanges (id),
+            from_version INTEGER,
+            until_version INTEGER,
+            decided_by TEXT,
+            decided_at TEXT,
+            created_at TEXT NOT NULL
+        );
+        CREATE INDEX authored_rules_of_dataset ON authored_rules (dataset_id, id);
+        -- Counts the decisions on its rules; a run keeps the rules that were in force when it was made.
+        ALTER TABLE datasets ADD COLUMN rules_version INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE runs ADD COLUMN rules_version INTEGER NOT NULL DEFAULT 0;
+        """,
+    ),
 )
 
 

@@ -11,12 +11,14 @@ from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
     agent,
+    agent_proposal,
     agent_tools,
     agents,
     batch_judges,
     batches,
     compare_batches,
     compare_runs,
+    dataset_rules,
     datasets,
     eval_matrix,
     eval_scenarios,
@@ -49,8 +51,8 @@ log = logging.getLogger(__name__)
 #: In this order: what stands first takes a path that fits two, as /datasets/new does.
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
-    *(agents, agent, agent_tools),
-    *(new_dataset, datasets, tasks),
+    *(agents, agent, agent_tools, agent_proposal),
+    *(new_dataset, datasets, dataset_rules, tasks),
     *(models, runs, trace, new_batch, batches, batch_judges, compare_batches, compare_runs, report),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
