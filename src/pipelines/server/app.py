@@ -11,16 +11,19 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.live_tools import LiveCall
+from pipelines.core.seed_session import ROWS_GENERATING
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
+from pipelines.engine.generate_rows import RowGenerator
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_gateway import ModelGateway, ModelLimits
 from pipelines.engine.open_batch import read_batch
+from pipelines.engine.open_session import read_session
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.run_batch import BatchRunner
@@ -49,6 +52,7 @@ from pipelines.server.api import (
     eval_scenarios,
     keys,
     runs,
+    seed_sessions,
     sign_in_links,
     telemetry,
     tool_endpoints,
@@ -181,6 +185,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     await reports.start()
+    row_generator = RowGenerator(platform)
+    await row_generator.start()
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
     review_watch = ReviewWatch(platform, runner)
@@ -202,6 +208,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
                 partial(batch_figures, platform), LOOKED_EVERY_S, BatchFragment(platform.now)
             ),
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
+            "row_generator": row_generator,
+            "session_watches": BatchWatches(partial(read_session, platform), goes_on=ROWS_GENERATING),
             "matrix_reports": reports,
             "matrix_views": MatrixViews(platform, reports),
         }
@@ -212,6 +220,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await task_naming.close()
         await readiness.close()
         await runner.stop()
+        await row_generator.close()
         await reports.close()
         await answerer.close()
         await live_hops.close()
@@ -262,7 +271,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
+        *(agents, datasets, seed_sessions, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
         *(eval_drafts, telemetry, whoami, sign_in_links),
     ):

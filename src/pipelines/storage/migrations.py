@@ -735,8 +735,9 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             PRIMARY KEY (session_id, number)
         );
         CREATE INDEX world_revisions_by_text ON world_revisions (world_hash);
-        -- `wanted` rows of a theme. Drafts are numbered; `drafted` of this round have been looked at, and what
-        -- became of each is a row below. `problem` says why it ended before it had enough.
+        -- `wanted` rows of a theme. Drafts are numbered; `drafted` of this round have been looked at, and
+        -- what became of each is a row below. `problem` says why it ended before it had enough, `notes` (a
+        -- JSON list) how its author understood the theme.
         CREATE TABLE seed_buckets (
             session_id INTEGER NOT NULL REFERENCES seed_sessions (id),
             number INTEGER NOT NULL,
@@ -748,6 +749,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             drafted INTEGER NOT NULL,
             is_done INTEGER NOT NULL,
             problem TEXT,
+            notes TEXT,
             PRIMARY KEY (session_id, number)
         );
         -- A draft that was proved is kept, and may be dropped; one that was not is rejected, with the reason.

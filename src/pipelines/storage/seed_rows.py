@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.stored import stored_list
 from pipelines.storage.connection import Connection, Row, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 
@@ -23,6 +24,7 @@ class SeedBucket:
     drafted: int  # in this round
     is_done: bool
     problem: str | None  # why it has fewer rows than wanted
+    notes: tuple[str, ...]  # how its theme was understood
     kept: int
     rejected: int
     dropped: int
@@ -39,6 +41,7 @@ class SeedBucket:
             "dropped": self.dropped,
             "done": self.is_done,
             "problem": self.problem,
+            "notes": [*self.notes],
         }
 
 
@@ -114,13 +117,17 @@ def store_drafts(
     drafted: int,
     is_done: bool,
     problem: str | None,
+    notes: Sequence[str],
     now: str,
 ) -> bool:
     """What became of some drafts, and how far the bucket is; False where somebody else went on from there."""
     done = connection.execute(
-        "UPDATE seed_buckets SET drafted = ?, is_done = ?, problem = ?"
+        "UPDATE seed_buckets SET drafted = ?, is_done = ?, problem = ?, notes = ?"
         " WHERE session_id = ? AND number = ? AND round = ? AND drafted = ? AND is_done = 0",
-        (drafted, int(is_done), problem, bucket.session_id, bucket.number, bucket.round, bucket.drafted),
+        (
+            *(drafted, int(is_done), problem, dumps([*notes]).decode()),
+            *(bucket.session_id, bucket.number, bucket.round, bucket.drafted),
+        ),
     )
     if done.rowcount != 1:
         return False
@@ -154,12 +161,21 @@ def rows_of_session(
     return Page([_row(row) for row in rows.items], rows.last_id)
 
 
-def kept_rows(connection: Connection, session_id: int) -> list[SeedRow]:
-    """Those that a dataset is made of: bucket by bucket, each in the order they were made."""
+def kept_seeds(connection: Connection, session_id: int) -> list[tuple[int, str]]:
+    """What a dataset is made of: id and seed of each, bucket by bucket, in the order they were made."""
     rows = connection.execute(
-        "SELECT * FROM seed_rows WHERE session_id = ? AND status = 'kept' ORDER BY bucket, id", (session_id,)
-    ).fetchall()
-    return [_row(row) for row in rows]
+        "SELECT id, seed FROM seed_rows WHERE session_id = ? AND status = 'kept' ORDER BY bucket, id",
+        (session_id,),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def proof_texts(connection: Connection, session_id: int) -> list[str]:
+    """Of the rows that are kept, as JSON."""
+    rows = connection.execute(
+        "SELECT proof FROM seed_rows WHERE session_id = ? AND status = 'kept' ORDER BY id", (session_id,)
+    )
+    return [row[0] for row in rows]
 
 
 def texts_so_far(connection: Connection, bucket: SeedBucket) -> list[str]:
@@ -218,6 +234,7 @@ def _bucket(row: Row, counted: dict[tuple[int, str], int]) -> SeedBucket:
         drafted=row["drafted"],
         is_done=bool(row["is_done"]),
         problem=row["problem"],
+        notes=tuple(stored_list(loads_own(row["notes"]) if row["notes"] is not None else None)),
         kept=counted.get((row["number"], KEPT), 0),
         rejected=counted.get((row["number"], REJECTED), 0),
         dropped=counted.get((row["number"], DROPPED), 0),
