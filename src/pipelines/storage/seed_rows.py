@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own
 from pipelines.core.stored import stored_list
@@ -69,8 +69,9 @@ class SeedRow:
     created_at: str
 
     def as_json(self) -> JsonObject:
-        seed = loads_own(self.seed_text) if self.seed_text is not None else {}
-        assert isinstance(seed, dict)
+        seed = _object(self.seed_text)
+        proof = _object(self.proof_text)
+        draft: Any = proof.get("draft") or {}
         return {
             "id": self.id,
             "bucket": self.bucket,
@@ -80,7 +81,9 @@ class SeedRow:
             "expected_outcome": seed.get("expected_outcome"),
             "expected_state": seed.get("expected_state"),
             "expected_calls": seed.get("expected_calls"),
-            "proof": loads_own(self.proof_text) if self.proof_text is not None else None,
+            "tool": draft.get("tool"),
+            "outcome": draft.get("outcome"),
+            "proof": {"said": proof["said"], "calls": proof["calls"]} if proof else None,
             "reason_code": self.reason_code,
             "reason": self.reason,
             "created_at": self.created_at,
@@ -220,6 +223,12 @@ def drop_bucket(connection: Connection, *, session_id: int, number: int, is_repl
         f"UPDATE seed_buckets SET {change}, problem = NULL WHERE session_id = ? AND number = ?",
         (session_id, number),
     )
+
+
+def _object(text: str | None) -> JsonObject:
+    read = loads_own(text) if text is not None else {}
+    assert isinstance(read, dict)
+    return read
 
 
 def _bucket(row: Row, counted: dict[tuple[int, str], int]) -> SeedBucket:

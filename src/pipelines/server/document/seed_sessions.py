@@ -169,6 +169,8 @@ SCHEMAS: Schemas = {
             "expected_outcome": or_null(TEXT),
             "expected_state": ANY,
             "expected_calls": ANY,
+            "tool": told(or_null(TEXT), "that is asked for"),
+            "outcome": told(or_null(TEXT), "what becomes of it, as coverage counts it"),
             "proof": or_null(_PROOF),
             "reason_code": told(or_null(TEXT), "of a rejected one"),
             "reason": or_null(TEXT),
