@@ -40,7 +40,7 @@ def print_sessions(server: Server, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(items))
         return
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             *(str(each["id"]), each["status"], each["size"], f"revision {each['revision']}"),
             *(f"agent {each['agent_id']}", one_line(each["name"], 60)),
@@ -124,7 +124,7 @@ def print_buckets(console: Console, session: Any) -> None:
     for each in session["buckets"]:
         wanted = plural(each["wanted"], "row")
         told = f"{each['kept']} of {wanted}" if has_rows else wanted
-        rejected = f", {each['rejected']} drafts rejected" if each["rejected"] else ""
+        rejected = f", {plural(each['rejected'], 'draft')} rejected" if each["rejected"] else ""
         theme = f": {each['theme']}" if each["theme"] != each["name"] else ""
         label = f"{each['number']:>3}  {each['name']}"
         print_block(console, label, f"{told}{rejected}{theme}", indent=max(24, len(label) + 2))
@@ -187,7 +187,7 @@ def print_revisions(server: Server, session_id: int, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(items))
         return
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for each in items:
         changes = each["changes"]
         told = f"+{changes['added']} ~{changes['changed']} -{changes['removed']}"

@@ -44,8 +44,22 @@ def print_rows_of(
             if row["bucket"] == place:
                 _print_row(console, row, full=full)
     if not rejected:
+        _print_coverage(console, server.get(f"{path_of(session_id)}/coverage"))
         print_buckets(console, session)
         print_next(console, session)
+
+
+def _print_coverage(console: Console, coverage: Any) -> None:
+    if not coverage["rows"]:
+        return
+    for name, label in (("by_tool", "tools"), ("by_outcome", "outcomes"), ("by_trigger", "failures")):
+        told = ", ".join(f"{what} {often}" for what, often in coverage[name].items())
+        if told:
+            print_block(console, label, told, indent=10)
+    if coverage["missing_tools"]:
+        print_block(
+            console, "no row", f"for {', '.join(coverage['missing_tools'])}", indent=10, rest="yellow"
+        )
 
 
 def _none(session: Any, rejected: bool) -> str:
@@ -83,7 +97,8 @@ def _print_proof(console: Console, row: Any) -> None:
         print_block(
             console, "", f"{status.strip()} {value_text(call['response'], LONGEST)}{injected}", indent=14
         )
-    for name in ("expected_state", "expected_calls", "failure_rules"):
+    labels = {"expected_state": "state", "expected_calls": "calls", "failure_rules": "faults"}
+    for name, label in labels.items():
         if row[name]:
-            print_block(console, f"       {name}", value_text(row[name], WITHOUT_LIMIT), indent=14)
+            print_block(console, f"       {label}", value_text(row[name], WITHOUT_LIMIT), indent=14)
     print_block(console, "       proof", row["proof"]["said"], indent=14, rest="green")

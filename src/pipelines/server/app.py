@@ -70,6 +70,7 @@ from pipelines.server.oidc import oidc_of
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.pages.app import build_pages, is_page
 from pipelines.server.pages.batch_fragment import LOOKED_EVERY_S, BatchFragment
+from pipelines.server.pages.session_fragment import session_fragment
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
 from pipelines.server.review_watch import ReviewWatch
@@ -210,6 +211,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
             "row_generator": row_generator,
             "session_watches": BatchWatches(partial(read_session, platform), goes_on=ROWS_GENERATING),
+            "session_page_watches": BatchWatches(
+                partial(read_session, platform), LOOKED_EVERY_S, session_fragment, goes_on=ROWS_GENERATING
+            ),
             "matrix_reports": reports,
             "matrix_views": MatrixViews(platform, reports),
         }

@@ -23,6 +23,7 @@ from pipelines.server.pages import (
     home,
     new_batch,
     new_dataset,
+    new_world,
     oidc_sign_in,
     report,
     review,
@@ -37,6 +38,8 @@ from pipelines.server.pages import (
     style,
     tasks,
     trace,
+    world_forms,
+    worlds,
 )
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
@@ -49,6 +52,7 @@ MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools),
     *(new_dataset, datasets, tasks),
+    *(new_world, worlds, world_forms),
     *(runs, trace, new_batch, batches, compare_batches, compare_runs, report),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
@@ -57,7 +61,18 @@ MODULES = (
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
-        *("agents", "datasets", "tasks", "runs", "batches", "compare", "evals", "review", "settings"),
+        *(
+            "agents",
+            "datasets",
+            "worlds",
+            "tasks",
+            "runs",
+            "batches",
+            "compare",
+            "evals",
+            "review",
+            "settings",
+        ),
         *("search", "report", "ui", "sign-in", "sign-out"),
     )
 )
