@@ -239,7 +239,7 @@ def _seed_of(draft: "DraftRow", toolset: "Toolset", now: str) -> JsonObject:
 
     row: JsonObject = {
         "user_instruction": draft.user_instruction,
-        "behavior_instructions": draft.behavior,
+        "behavior_instructions": draft.behavior or toolset.behavior,
         "failure_rules": [rule.as_json() for rule in draft.failure_rules],
         "expected_outcome": draft.expected_outcome,
         "expected_state": draft.expected_state,
