@@ -58,6 +58,7 @@ class Builder:
                 attributes[one.name] = self._value(one, place)
         for name in given or {}:
             attributes.setdefault(name, (given or {})[name])
+        self._agree(own, attributes, given or {})
         self._without_aftermath(own, attributes)
         self._with_moments(own, place, id, attributes, given or {})
         return attributes
@@ -164,6 +165,37 @@ class Builder:
 
     # -- what depends on the rest of the record
 
+    def _agree(self, own: TypeOutline, attributes: JsonObject, given: Mapping[str, Json]) -> None:
+        """An invoice's owner is the owner of the pet whose visit it is for."""
+        links = own.references
+        for one in links:
+            if one.name in given or one.refers_to == own.name:
+                continue
+            for other in links:
+                if other.name == one.name or other.refers_to in (one.refers_to, own.name):
+                    continue
+                known = self._followed(
+                    other.refers_to or "", str(attributes[other.name]), one.refers_to or "", 2
+                )
+                if known is not None:
+                    attributes[one.name] = _as_kept(one, known)
+                    break
+
+    def _followed(self, kind: str, id: str, wanted: str, steps: int) -> str | None:
+        """The id of the wanted type that a record leads to."""
+        record = self._made.get(kind, {}).get(id)
+        if record is None or steps == 0:
+            return None
+        for one in self.outline.types[kind].references:
+            value = record.get(one.name)
+            if value is not None and one.refers_to == wanted:
+                return str(value)
+            if value is not None and one.refers_to is not None and one.refers_to != kind:
+                further = self._followed(one.refers_to, str(value), wanted, steps - 1)
+                if further is not None:
+                    return further
+        return None
+
     def _without_aftermath(self, own: TypeOutline, attributes: JsonObject) -> None:
         """`cancel_reason` of an order that is not cancelled says nothing."""
         status = own.status
@@ -171,14 +203,9 @@ class Builder:
             return
         state = "".join(tokens(str(attributes.get(status.name))))
         for one in own.fields:
-            if (
-                len(one.words) > 1
-                and one.words[0] in _AFTERMATH
-                and one.kind != "boolean"
-                and one.refers_to is None
-            ):
-                if not state.startswith(one.words[0][:6]):
-                    attributes[one.name] = None
+            is_of_it = len(one.words) > 1 and one.words[0] in _AFTERMATH and one.kind != "boolean"
+            if is_of_it and one.refers_to is None and not state.startswith(one.words[0][:6]):
+                attributes[one.name] = None
 
     def _with_moments(
         self, own: TypeOutline, place: Place, id: str, attributes: JsonObject, given: Mapping[str, Json]

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipelines.core.english.words import tokens
-from pipelines.core.json_text import Json
 from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.examples import example_of
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
+from pipelines.core.worlds.values import Place, person_at
 
 LONGEST_PATTERN = 200
 LONGEST_ID = 64
-_EXAMPLE = re.compile(
-    r"(?:such as|e\.?\s?g\.?,?|for example|for instance|example:?|like|format:?)[\s:,]*[`'\"“‘(]*"
-    r"(#?[A-Za-z0-9][A-Za-z0-9_#./-]{0,40})"
-)
 
 
 def ids_of(own: TypeOutline, count: int, draw: Draw) -> list[str]:
@@ -47,6 +44,8 @@ def _candidates(own: TypeOutline, field: FieldOutline, count: int, draw: Draw, p
     if field.said("format") == "uuid":
         yield from (_uuid(draw, f"{place}/{at}") for at in range(count))
     example = example_of(field)
+    if example is not None and own.is_person and re.fullmatch(r"[a-z]+[._][a-z]+[._]?\d+", example):
+        yield from (_by_name(own, at, example, draw) for at in range(count * 2))
     if example is not None and any(map(str.isdigit, example)):
         yield from _numbered(example, count, draw, place)
     if field.words[-1] in ("symbol", "ticker"):
@@ -61,20 +60,6 @@ def _prefix(name: str) -> str:
     return ("".join(word[0] for word in words[:-1]) + words[-1][: 3 if len(words) == 1 else 4]).upper()
 
 
-def example_of(field: FieldOutline) -> str | None:
-    """A value that a schema or a description gives as an example."""
-    stated: Json = field.said("examples")
-    listed = stated if isinstance(stated, list) else [field.said("example")]
-    for one in listed:
-        if isinstance(one, str | int) and not isinstance(one, bool):
-            return str(one)[:LONGEST_ID]
-    for text in (field.description, field.said("description"), field.said("told")):
-        found = _EXAMPLE.search(text[:500]) if isinstance(text, str) else None
-        if found is not None:
-            return found[1].rstrip(".,-)")
-    return None
-
-
 def _numbered(example: str, count: int, draw: Draw, place: str) -> Iterator[str]:
     """Ids like the example: its last run of digits counts up in steps from somewhere."""
     runs = list(re.finditer(r"\d+", example))
@@ -87,6 +72,15 @@ def _numbered(example: str, count: int, draw: Draw, place: str) -> Iterator[str]
     first = least + draw.below(3 * least, f"{place}/first")
     for at in range(count):
         yield f"{example[: last.start()]}{first + at * step:0{width}d}{example[last.end() :]}"
+
+
+def _by_name(own: TypeOutline, number: int, example: str, draw: Draw) -> str:
+    """`sara_doe_496`: made of somebody's name."""
+    first, last = person_at(draw, Place(own, number, f"{own.name}/{number}"))
+    digits = re.sub(r"\D", "", example)
+    tail = draw.between(10 ** (len(digits) - 1), 10 ** len(digits) - 1, f"id/{own.name}/{number}")
+    mark = "." if "." in example else "_"
+    return f"{first}{mark}{last}{mark}{tail}".lower().replace(" ", "").replace("'", "")
 
 
 def _uuid(draw: Draw, place: str) -> str:

@@ -187,7 +187,8 @@ def _person(word: str, types: Mapping[str, TypeOutline]) -> str | None:
         return people[0]
     same = [group for group in SAME_NOUNS if word in group]
     near = [name for name in people if any(singular(tokens(name)[-1]) in group for group in same)]
-    return near[0] if len(near) == 1 else None
+    usual = [name for name in near or people if singular(tokens(name)[-1]) in ("user", "customer", "member")]
+    return near[0] if len(near) == 1 else usual[0] if len(usual) == 1 else None
 
 
 def is_person(name: str) -> bool:

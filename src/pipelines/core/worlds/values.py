@@ -7,7 +7,7 @@ from pipelines.core.english.numbers import quantities
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.ids import example_of
+from pipelines.core.worlds.examples import example_of
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.phrases import ADJECTIVES, COLOURS, NAMES_OF, NOTES, PET_NAMES, REASONS, TITLES
 from pipelines.core.worlds.pools import pool
@@ -228,7 +228,7 @@ def _name(place: Place, here: str, draw: Draw) -> str:
         at = draw.below(len(named), f"{place.own.name}/names") + place.number
         again = at // len(named) - draw.below(len(named), f"{place.own.name}/names") // len(named)
         return named[at % len(named)] + (f" {again + 1}" if place.number >= len(named) else "")
-    if last in ("company", "organization", "vendor", "supplier", "merchant", "client"):
+    if last in ("company", "organization", "vendor", "supplier", "merchant", "stock"):
         return _company(place, here, draw)
     adjective = ADJECTIVES[(place.number + draw.below(len(ADJECTIVES), place.own.name)) % len(ADJECTIVES)]
     return f"{adjective.capitalize()} {last}"
