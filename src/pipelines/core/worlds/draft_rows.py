@@ -148,16 +148,25 @@ class _Author:
         self._bucket = bucket
         self._draw = draw
         self._plan = plan
+        self._able = 0  # requests so far that a backend could have failed at
 
     def rows(self) -> Iterator[DraftRow]:
         """Groups in turn, so that each tool and each end comes before any comes twice."""
-        groups = self._groups()
+        everything = self._groups()
+        late = [group for group in everything if group[0].outcome == "not_found"]
+        if set(self._plan.outcomes) <= set(_REFUSALS) and len(late) < len(everything):
+            # Whoever asks for what is not allowed does not mean a slip of the pen: those fill up only.
+            yield from self._in_turns([group for group in everything if group not in late])
+            yield from self._in_turns(late)
+        else:
+            yield from self._in_turns(everything)
+
+    def _in_turns(self, groups: Sequence[Sequence[Trial]]) -> Iterator[DraftRow]:
         turns = max((len(group) for group in groups), default=0)
         found = {
             trial.candidate.about: who
             for trial in self._plan.trials
-            if trial.outcome == "changed"
-            and (who := found_by(self._ground, trial)) is not None
+            if trial.outcome == "changed" and (who := found_by(self._ground, trial)) is not None
         }
         for turn in range(turns):
             row_of_turn = [group[turn] for group in groups if turn < len(group)]
@@ -189,7 +198,8 @@ class _Author:
             if row is not None:
                 yield row
         is_due = "recovered" in outcomes and trial.outcome in ("changed", "answered")
-        if is_due and (len(outcomes) < 3 or self._draw.below(4, f"trouble/{place}") == 0):
+        self._able += is_due
+        if is_due and (len(outcomes) < 3 or self._able % 6 == 3):
             yield from self._troubled(text, trial, place)
 
     def _place(self, trial: Trial) -> str:

@@ -6,6 +6,9 @@ from pipelines.core.json_text import Json
 from pipelines.core.worlds.outline import FieldOutline
 
 LONGEST = 64
+_QUOTED = re.compile(
+    r"(?:such as|e\.?\s?g\.?,?|for example|example:?)\s*:?\s*[`'\"“‘]([^`'\"”’]{1,40})[`'\"”’]"
+)
 _EXAMPLE = re.compile(
     r"(?:such as|e\.?\s?g\.?,?|for example|for instance|example:?|like|format:?)[\s:,]*[`'\"“‘(]*"
     r"(#?[A-Za-z0-9][A-Za-z0-9_#./-]{0,40})"
@@ -20,7 +23,10 @@ def example_of(field: FieldOutline) -> str | None:
         if isinstance(one, str | int) and not isinstance(one, bool):
             return str(one)[:LONGEST]
     for text in (field.description, field.said("description"), field.said("told")):
-        found = _EXAMPLE.search(text[:500]) if isinstance(text, str) else None
+        if not isinstance(text, str):
+            continue
+        quoted = _QUOTED.search(text[:500])
+        found = quoted or _EXAMPLE.search(text[:500])
         if found is not None:
-            return found[1].rstrip(".,-)")
+            return found[1] if quoted else found[1].rstrip(".,-)")
     return None

@@ -23,7 +23,12 @@ def found_by(ground: Ground, trial: Trial) -> Found | None:
         asked = asked_of(ground, tool.name)
         keys = asked.keys
         needed = [one for one in asked.fact.arguments if one.is_required]
-        if asked.own is None or asked.own.name != about[0] or not needed or not all(one in keys for one in needed):
+        if (
+            asked.own is None
+            or asked.own.name != about[0]
+            or not needed
+            or not all(one in keys for one in needed)
+        ):
             continue
         record = ground.world.entities.get(about[0], {}).get(about[1], {})
         arguments = {

@@ -32,6 +32,7 @@ class FieldOutline:
     name: str
     kind: FieldKind
     values: tuple[Json, ...] = ()  # of an enum, or all that the texts speak of
+    is_closed: bool = True  # no others are allowed; False: these are only what texts speak of
     schema: Mapping[str, Json] | None = None  # pattern, format, bounds, examples
     description: str = ""
     refers_to: str | None = None  # the type whose ids it holds: one, or a list of them

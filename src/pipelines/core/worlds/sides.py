@@ -73,7 +73,7 @@ def _placed(rule: Rule, kind: str, test: Tester, around: Placing, state: JsonObj
         if field is None or field.refers_to is not None or field.name == own.id_field:
             continue
         sides: dict[bool, int] = {True: 0, False: 0}
-        for value in dict.fromkeys(_border(field, rule, around.now)):
+        for value in dict.fromkeys(border_values(field, rule, around.now)):
             if not free:
                 break
             changed = with_value(own, around.outline, records[free[0]], field, value)
@@ -95,7 +95,7 @@ def _has_side(test: Tester, around: Placing, kind: str, outcome: bool) -> bool:
     return any(test(id, ledger) is outcome for id in around.ground.world.entities[kind])
 
 
-def _border(field: FieldOutline, rule: Rule, now: str) -> Iterator[Json]:
+def border_values(field: FieldOutline, rule: Rule, now: str) -> Iterator[Json]:
     """Values at the border and next to it, nearest first."""
     constants = list(constants_of(rule))
     numbers = [one for one in constants if isinstance(one, int | float)]

@@ -50,7 +50,9 @@ def _with_states(
     found = dict.fromkeys(_found(own, types, about, behavior))
     first = _first_state(own, list(found), about)
     states = tuple(dict.fromkeys((first, *found)))
-    fields = tuple(replace(one, values=states) if one.name == status.name else one for one in own.fields)
+    fields = tuple(
+        replace(one, values=states, is_closed=False) if one.name == status.name else one for one in own.fields
+    )
     return replace(own, fields=fields)
 
 

@@ -16,13 +16,12 @@ _OPENINGS = (
     "Please {}.",
     "Could you {}?",
     "I need you to {}.",
-    "Hi, can you {} for me?",
+    "Hi, can you {}?",
     "Hello! I would like you to {}.",
     "Would you {}, please?",
-    "Good morning. Please {} today.",
-    "Can you help me {}?",
-    "One thing: {}, please.",
-    "It is about time to {}. Please do.",
+    "Good morning. Please {}.",
+    "I have one request: {}, please.",
+    "Is it possible for you to {}? Then please do.",
 )
 _GETS = ("look up {}", "show me {}", "tell me what you have on {}", "check {} and tell me what it says")
 _MORE = ("Also, {}.", "And please {}.", "After that, {}.", "While you are at it, {}.")
@@ -53,8 +52,7 @@ def with_context(text: str, draw: Draw, place: str) -> str:
     """Half of all people say a little more than they have to."""
     if draw.below(2, f"context/{place}"):
         return text
-    said_more = draw.pick(_CONTEXTS, f"which/{place}")
-    return f"{said_more} {text}" if draw.below(2, f"where/{place}") else f"{text} {said_more}"
+    return f"{text} {draw.pick(_CONTEXTS, f'which/{place}')}"
 
 
 def two_requests(first: str, second: str, draw: Draw, place: str) -> str:
@@ -122,7 +120,8 @@ def _listed(asked: Asked, given: Given, draw: Draw, place: str) -> str:
     own = asked.own
     noun = own.noun if own is not None else " ".join(asked.fact.thing) or "records"
     many = " ".join((*noun.split()[:-1], plural(noun.split()[-1])))
-    if asked.keys and not any(asked.id_type(one) for one, _ in given) and len(given) > 0:
+    is_picked = bool(given) and all(one.is_required and asked.id_type(one) is None for one, _ in given)
+    if asked.keys and is_picked and asked.fact.name.op != "list":
         keys = " and ".join(f"{_name(one)} {said(value)}" for one, value in given)
         return draw.pick(
             (f"find the {noun} with {keys}", f"look for the {noun} whose record says {keys}"), place
@@ -143,10 +142,17 @@ def _changed(asked: Asked, thing: str, rest: Given) -> str:
     ]
     if not flat:
         return f"{_verb(asked)} {thing}"
+    if len(flat) == 1 and flat[0][0].split()[-1] in _WHENS:
+        *first, last = flat[0][0].split()
+        return f"change the {' '.join((*first, _WHENS[last]))} of {thing} to {said(flat[0][1])}"
     if len(flat) == 1:
         return f"change the {_bare(flat[0][0], thing)} of {thing} to {said(flat[0][1])}"
     told = ", ".join(f"{name} {said(value)}" for name, value in flat)
     return f"change these details of {thing}: {told}"
+
+
+#: `scheduled_for`, `due_on`, `starts_at`, as people say them.
+_WHENS = {"for": "time", "on": "date", "at": "time"}
 
 
 def _bare(name: str, thing: str) -> str:
