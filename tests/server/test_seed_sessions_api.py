@@ -72,7 +72,8 @@ async def test_the_same_seed_gives_the_same_world_and_rows(org):
 async def test_buckets_that_nobody_named_are_chosen_and_said_to_be(org):
     session = await opened(org, buckets=None)
     assert session["buckets_chosen"]
-    assert [bucket["name"] for bucket in session["buckets"]] == ["requests", "not allowed", "backend trouble"]
+    names = [bucket["name"] for bucket in session["buckets"]]
+    assert names == ["everyday requests", "not allowed", "backend trouble"]
 
 
 async def test_a_pasted_world_takes_the_place_of_the_present_one_and_undo_brings_that_back(org):

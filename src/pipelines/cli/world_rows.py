@@ -52,14 +52,13 @@ def print_rows_of(
 def _print_coverage(console: Console, coverage: Any) -> None:
     if not coverage["rows"]:
         return
+    print_title(console, "\nCovered")
     for name, label in (("by_tool", "tools"), ("by_outcome", "outcomes"), ("by_trigger", "failures")):
-        told = ", ".join(f"{what} {often}" for what, often in coverage[name].items())
+        told = ", ".join(f"{what} {often}" for what, often in coverage[name].items() if often)
         if told:
             print_block(console, label, told, indent=10)
-    if coverage["missing_tools"]:
-        print_block(
-            console, "no row", f"for {', '.join(coverage['missing_tools'])}", indent=10, rest="yellow"
-        )
+    for note in coverage["notes"]:
+        print_block(console, "", note, indent=10, rest="dim")
 
 
 def _none(session: Any, rejected: bool) -> str:

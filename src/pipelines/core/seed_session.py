@@ -52,10 +52,9 @@ class BucketRequest:
 
 
 #: Where nobody names any: what can be done, what must be refused, and what goes wrong on the way.
-DEFAULT_BUCKETS = (
-    BucketRequest(name="requests", theme="everyday requests that the tools can carry out", rows=10),
-    BucketRequest(name="not allowed", theme="requests that must be refused", rows=6),
-    BucketRequest(name="backend trouble", theme="the backend fails on the way", rows=4),
+DEFAULT_BUCKETS = tuple(
+    BucketRequest(name=name, theme=name, rows=rows)
+    for name, rows in (("everyday requests", 10), ("not allowed", 6), ("backend trouble", 4))
 )
 
 
