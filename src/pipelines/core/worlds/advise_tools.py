@@ -17,8 +17,13 @@ from pipelines.core.worlds.trials import Trial, trials, tried, untried
 from pipelines.core.worlds.world_outline import types_in
 
 
+def touched_types(ground: Ground) -> set[str]:
+    """Types that plans find, add or look through."""
+    return {kind for tool in ground.toolset.tools for kind in _kinds_in(_body(ground, tool.name))}
+
+
 def untouched_type(ground: Ground, now: str) -> Iterator[Advisory]:
-    spoken = {kind for tool in ground.toolset.tools for kind in _kinds_in(_body(ground, tool.name))}
+    spoken = touched_types(ground)
     linked = {one.refers_to for kind in spoken for one in _references(ground, kind)}
     for name, records in types_in(ground.state).items():
         if name not in spoken and name not in linked:

@@ -232,7 +232,7 @@ class _Author:
             behavior=self._ground.toolset.behavior,
             bucket=self._bucket.name,
             tool=last.tool,
-            outcome=outcome or last.outcome,
+            outcome=outcome or ("changed" if changing else last.outcome),
             about=tuple("/".join(one.candidate.about) for one in asked if one.candidate.about is not None),
             sentences=tuple(dict.fromkeys(one.sentence for one in asked if one.sentence is not None)),
         )

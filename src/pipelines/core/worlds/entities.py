@@ -31,6 +31,10 @@ class Builder:
         self._born: dict[tuple[str, str], datetime] = {}
         self._made: dict[str, dict[str, JsonObject]] = {}
 
+    def know(self, state: Mapping[str, dict[str, JsonObject]]) -> None:
+        """Records that are there already, for new ones that refer to them."""
+        self._made = {name: dict(records) for name, records in state.items()}
+
     def state(self) -> JsonObject:
         """Every record of every type, in the outline's order."""
         made: dict[str, dict[str, JsonObject]] = {}
