@@ -92,7 +92,9 @@ def bucket(connection: Connection, number: int = 1) -> SeedBucket:
 
 
 def kept(draft: int, text: str | None = None) -> NewRow:
-    return NewRow(draft, "kept", text or f"ask {draft}", '{"user_instruction":"x"}', '{"said":""}', None, None)
+    return NewRow(
+        draft, "kept", text or f"ask {draft}", '{"user_instruction":"x"}', '{"said":""}', None, None
+    )
 
 
 def rejected(draft: int) -> NewRow:
