@@ -339,15 +339,11 @@ async def test_an_agent_without_tools_has_nothing_to_make_a_world_for(org):
     assert await every_item(org.client, SESSIONS) == []
 
 
-@pytest.mark.parametrize(
-    "state",
-    [[], {"order": []}, {"order": {"1": 3}}, {"initial_state": {"order": {}}}, "order"],
-    ids=["array", "no entities", "no attributes", "wrapped", "text"],
-)
-async def test_a_pasted_world_of_the_wrong_shape_is_refused_whole(org, state):
+async def test_a_pasted_world_of_the_wrong_shape_is_refused_whole(org):
     session = await opened(org)
-    answer = await org.client.put(f"{SESSIONS}/{session['id']}/world", json={"state": state})
-    refused(answer, 422, "invalid_request")
+    for state in ([], {"order": []}, {"order": {"1": 3}}, {"initial_state": {"order": {}}}, "order"):
+        answer = await org.client.put(f"{SESSIONS}/{session['id']}/world", json={"state": state})
+        refused(answer, 422, "invalid_request")
     assert (await world_of(org, session))["revision"] == 1
 
 
@@ -429,3 +425,93 @@ async def test_sessions_are_one_orgs_and_a_viewer_only_looks(org, house):
     answered(await viewer.client.get(f"{path}/world"))
     for place in ("/continue", "/abandon", "/world/undo", "/finalize"):
         refused(await viewer.client.post(path + place), 403, "forbidden")
+
+
+async def test_a_refinement_changes_what_it_names_and_nothing_else(org):
+    session = await opened(org)
+    path = f"{SESSIONS}/{session['id']}/world"
+    before = (await world_of(org, session))["state"]
+    revised = answered(await org.client.post(f"{path}/refine", json={"prompt": "add 3 cancelled orders"}))
+    assert (revised["number"], revised["kind"], revised["undo_to"]) == (2, "refined", 1)
+    assert revised["prompt"] == "add 3 cancelled orders"
+    assert revised["said"]
+    assert (revised["changes"]["added"], revised["changes"]["changed"]) == (3, 0)
+    after = (await world_of(org, session))["state"]
+    new = {id: order for id, order in after["order"].items() if id not in before["order"]}
+    assert [order["status"] for order in new.values()] == ["cancelled"] * 3
+    assert {id: order for id, order in after["order"].items() if id not in new} == before["order"]
+    assert {kind: after[kind] for kind in before if kind != "order"} == {
+        kind: before[kind] for kind in before if kind != "order"
+    }
+
+
+async def test_every_fix_of_an_advisory_is_a_refinement_that_is_understood(org):
+    session = await opened(org)
+    path = f"{SESSIONS}/{session['id']}/world"
+    orders = {f"o-{at}": {"status": "pending", "created_at": "2026-04-30"} for at in range(5)}
+    pasted = answered(await org.client.put(path, json={"state": {"order": orders}}))
+    fixes = [each["fix"] for each in pasted["advisories"] if each["fix"]]
+    assert fixes
+    for fix in fixes:
+        answered(await org.client.post(f"{path}/refine", json={"prompt": fix}))
+        answered(await org.client.post(f"{path}/undo"))
+
+
+async def test_a_refinement_that_cannot_be_followed_changes_nothing_and_says_why(org):
+    session = await opened(org)
+    before = await world_of(org, session)
+    for prompt in (
+        "frobnicate the widgets",
+        "add 3 orders and remove all orders",
+        "add 0 orders",
+        "add -5 orders",
+        "add 99999999 orders",
+        "set status of order NOWHERE-1 to cancelled",
+        "🙈",
+    ):
+        answer = await org.client.post(f"{SESSIONS}/{session['id']}/world/refine", json={"prompt": prompt})
+        (problem, *_) = refused(answer, 422, "invalid_request")["details"]
+        assert problem["message"]
+    assert await world_of(org, session) == before
+
+
+def tool_of(name: str, **properties: Any) -> Row:
+    schema = {"type": "object", "properties": properties, "required": [*properties]}
+    return {"name": name, "description": f"{name}.", "input_schema": schema}
+
+
+async def test_tools_that_speak_of_nothing_are_refused_and_no_session_is_left(org):
+    agent = await org.agent(tools_schema=[tool_of("ping"), tool_of("do_it")])
+    answer = await org.client.post(SESSIONS, json={"agent_id": agent["id"], "name": "x"})
+    assert refused(answer, 422, "invalid_request")["details"]
+    assert await every_item(org.client, SESSIONS) == []
+
+
+TEXT: Row = {"type": "string"}
+
+
+def ledger(*entities: tuple[str, Row]) -> Row:
+    return {
+        "entities": [
+            {"type": name, "id_field": f"{name}_id", "fields": [{"name": k, **v} for k, v in fields.items()]}
+            for name, fields in entities
+        ]
+    }
+
+
+HARD = {
+    "a cycle": ledger(("order", {"parcel_id": TEXT}), ("parcel", {"order_id": TEXT})),
+    "its own parent": ledger(("order", {"order_id": TEXT, "parent_order_id": TEXT})),
+    "a hundred types": ledger(*((f"thing{at}", {"name": TEXT}) for at in range(99)), ("order", {})),
+    "an enum of 500": ledger(("order", {"status": TEXT | {"enum": [f"state {at}" for at in range(500)]}})),
+}
+
+
+async def test_a_ledger_schema_that_is_hard_to_fill_gets_a_world(org):
+    for what, schema in HARD.items():
+        agent = await org.agent(ledger_schema=schema)
+        session = await opened(org, agent_id=agent["id"])
+        world = await world_of(org, session)
+        assert {each["type"] for each in world["types"]} == {e["type"] for e in schema["entities"]}, what
+        pasted = await org.client.put(f"{SESSIONS}/{session['id']}/world", json={"state": world["state"]})
+        answered(pasted, 200)
