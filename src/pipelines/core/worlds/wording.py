@@ -158,6 +158,7 @@ _WHENS = {"for": "time", "on": "date", "at": "time"}
 def _bare(name: str, thing: str) -> str:
     """`new address` is said as the address, `card limit` of a card as its limit."""
     words = [word for word in name.split() if word not in ("new", "updated", *_PRONOUNS)]
+    words = words[:-1] if len(words) > 1 and words[-1] == "id" else words
     first = thing.split()[0]
     return " ".join(words[1:] if len(words) > 1 and words[0] == first else words) or name
 
