@@ -56,7 +56,8 @@ def unused_enum_value(ground: Ground, now: str) -> Iterator[Advisory]:
             )
             yield Advisory(
                 name="unused_enum_value",
-                message=f"No {own.noun} has {one.name} {shown}: {len(unused)} of {len(one.values)} values are unused.",
+                message=f"No {own.noun} has {one.name} {shown}: "
+                f"{len(unused)} of {len(one.values)} values are unused.",
                 places=(pointer([own.name]),),
                 fix=fix,
             )
@@ -177,7 +178,8 @@ def doubled_key(ground: Ground, now: str) -> Iterator[Advisory]:
             )
             yield Advisory(
                 name="doubled_key",
-                message=f"{len(doubled)} values of {one.name} belong to more than one {own.noun}, such as {spare[0][1]}.",
+                message=f"{len(doubled)} values of {one.name} belong to more than one {own.noun}, "
+                f"such as {spare[0][1]}.",
                 places=_places(own, [id for ids in doubled.values() for id in ids], one.name),
                 fix=fix,
             )
@@ -209,8 +211,8 @@ def total_mismatch(ground: Ground, now: str) -> Iterator[Advisory]:
             )
             yield Advisory(
                 name="total_mismatch",
-                message=f"{rule.total} of {len(wrong)} {many(own)} is not the sum of {rule.lines}: {wrong[0][0]} "
-                f"should be {wrong[0][1]:g}.",
+                message=f"{rule.total} of {len(wrong)} {many(own)} is not the sum of {rule.lines}: "
+                f"{wrong[0][0]} should be {wrong[0][1]:g}.",
                 places=_places(own, [id for id, _ in wrong], rule.total),
                 fix=fix,
             )
@@ -234,7 +236,8 @@ def state_contradicts_times(ground: Ground, now: str) -> Iterator[Advisory]:
         )
         yield Advisory(
             name="state_contradicts_times",
-            message=f"Times of {len(found)} {many(own)} contradict their state or each other: {found[0][0]} {found[0][3]}.",
+            message=f"Times of {len(found)} {many(own)} contradict their state or each other: "
+            f"{found[0][0]} {found[0][3]}.",
             places=tuple(pointer([own.name, id, one.name]) for id, one, _, _ in found[:SHOWN]),
             fix=fix,
         )
@@ -287,9 +290,10 @@ def _moment(value: Json) -> datetime | None:
 # -- texts
 
 _GIVES_AWAY = re.compile(
-    r"\b(?:(?:the )?(?:agent|assistant|model|bot) (?:should|must|shall|has to|will)|(?:correct|expected|right) (?:answer|outcome|action|"
-    r"behaviou?r|result)|ground truth|(?:should|must|has to) (?:not )?be (?:refused|denied|rejected|refunded|cancelled|approved)|"
-    r"test case|this is a test|do not (?:refund|cancel|approve)|oracle|answer key)\b",
+    r"\b(?:(?:the )?(?:agent|assistant|model|bot) (?:should|must|shall|has to|will)"
+    r"|(?:correct|expected|right) (?:answer|outcome|action|behaviou?r|result)|ground truth|oracle|answer key"
+    r"|(?:should|must|has to) (?:not )?be (?:refused|denied|rejected|refunded|cancelled|approved)"
+    r"|test case|this is a test|do not (?:refund|cancel|approve))\b",
     re.IGNORECASE,
 )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.json_text import Json, pointer
 from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.behavior.rules import Rule
 from pipelines.core.worlds.advise_records import many
@@ -81,8 +81,12 @@ def tool_cannot_succeed(ground: Ground, now: str) -> Iterator[Advisory]:
         records = types_in(ground.state).get(own.name, {})
         target = asked_of(ground, name).target
         if not records and target is not None and own.name in _kinds_in(_body(ground, name)):
-            says, fix = f"{name} cannot succeed: there is no {own.noun}.", f"add 3 {many(own)}"
-            yield Advisory(name="tool_cannot_succeed", message=says, places=(pointer([own.name]),), fix=fix)
+            yield Advisory(
+                name="tool_cannot_succeed",
+                message=f"{name} cannot succeed: there is no {own.noun}.",
+                places=(pointer([own.name]),),
+                fix=f"add 3 {many(own)}",
+            )
         elif any(one.outcome in ("refused", "forbidden") for one in found):
             state = _state_that(ground, name, own, found, now, ("changed", "answered"))
             fix = f'add 2 {many(own)} with {own.status.name} "{state}"' if state and own.status else None
@@ -124,13 +128,11 @@ def _state_that(
     if status is None or picked is None or picked.candidate.about is None:
         return None
     id = picked.candidate.about[1]
-    record = types_in(ground.state)[own.name].get(id)
-    for state in status.values if record is not None else ():
-        changed: JsonObject = {
-            **ground.state,
-            own.name: {**ground.state[own.name], id: {**record, status.name: state}},
-        }  # type: ignore[dict-item]
-        ended = tried(Ground(ground.toolset, changed), picked.candidate, now)
+    records = types_in(ground.state)[own.name]
+    for state in status.values if id in records else ():
+        other = {**records, id: {**records[id], status.name: state}}
+        changed = Ground(ground.toolset, {**ground.state, own.name: other})  # type: ignore[dict-item]
+        ended = tried(changed, picked.candidate, now)
         if ended is not None and ended.outcome in wanted and isinstance(state, str):
             return state
     return None

@@ -1,6 +1,7 @@
 """Calls worth trying on a world: for each tool, arguments with ids that exist and values that make sense."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -243,7 +244,8 @@ class _Writer:
 
     def _list(self, one: Argument, record: JsonObject, place: str) -> Json:
         noun = part_noun(one)
-        kept = next((record[name] for name in record if isinstance(record[name], list) and noun and singular(tokens(name)[-1]) == noun), None)  # fmt: skip
+        lists = (name for name in record if noun and singular(tokens(name)[-1]) == noun)
+        kept = next((record[name] for name in lists if isinstance(record[name], list)), None)
         if isinstance(kept, list) and kept and isinstance(kept[0], dict) and one.words[-1] == "ids":
             named = [key for key in kept[0] if tokens(key)[-1] == "id" and noun in singulars(tokens(key))]
             return [kept[0][named[0]]] if named else None
@@ -302,8 +304,8 @@ class _Writer:
         if one.kind == "number":
             return self._amount(field, record, place)
         if own is not None and own.kind == field.kind and not self._asked.fact.name.reads():
-            merged = FieldOutline(name=own.name, kind=own.kind, values=own.values, schema={**(own.schema or {}), **(field.schema or {})}, description=own.description)  # fmt: skip
-            return self._other(merged, record.get(own.name), place)
+            both = replace(own, schema={**(own.schema or {}), **(field.schema or {})})
+            return self._other(both, record.get(own.name), place)
         return self._other(field, None, place)
 
     def _other(self, field: FieldOutline, current: Json, place: str) -> Json:

@@ -1,9 +1,11 @@
-"""Changes of a world that keep it whole: new records with ids like the others, references that hold, sums and times
-that follow. Whatever is not named stays as it is, to the byte."""
+"""Changes of a world that keep it whole: new records with ids like the others, references that hold, sums and
+times that follow. Whatever is not named stays as it is, to the byte."""
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from pipelines.core.english.words import plural
 from pipelines.core.json_text import Json, JsonObject
@@ -16,6 +18,7 @@ from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
 from pipelines.core.worlds.prompt_clauses import Constraint
 from pipelines.core.worlds.prompt_words import refused
 from pipelines.core.worlds.sides import with_value
+from pipelines.core.worlds.sums import sums_of
 from pipelines.core.worlds.times import has_happened, is_moment, rank_of, said_state, write_moment
 from pipelines.core.worlds.world_outline import types_in
 
@@ -46,8 +49,6 @@ def add_records(
 
 
 def _totals(outline: Outline, own: TypeOutline) -> set[str]:
-    from pipelines.core.worlds.sums import sums_of
-
     return {rule.total for rule in sums_of(own, outline.types)}
 
 
@@ -65,25 +66,25 @@ def next_ids(own: TypeOutline, known: Sequence[str], count: int, draw: Draw) -> 
         (int(found[-1]), id) for id in known if (found := re.findall(r"\d+", id)) and len(found[-1]) < 16
     ]
     if not numbered:
-        return [f"{known[0]}-{number}" for number in range(2, 2 + 2 * count + len(known)) if f"{known[0]}-{number}" not in taken][:count]  # fmt: skip
+        numbers = range(2, 2 + count + len(known))
+        return [id for number in numbers if (id := f"{known[0]}-{number}") not in taken][:count]
     highest, like = max(numbered)
-    step = max(1, min(abs(one[0] - other[0]) for one, other in zip(numbered, numbered[1:], strict=False)) if len(numbered) > 1 else 1)  # fmt: skip
+    steps = [abs(one[0] - other[0]) for one, other in pairwise(numbered)]
+    step = max(1, min(steps, default=1))
     step = step if step <= 20 else 7
-    found: list[str] = []
+    new: list[str] = []
     number = highest
-    while len(found) < count:
+    while len(new) < count:
         number += step
-        at = [match for match in re.finditer(r"\d+", like)][-1]
+        at = list(re.finditer(r"\d+", like))[-1]
         id = f"{like[: at.start()]}{number:0{len(at[0])}d}{like[at.end() :]}"
         if id not in taken:
-            found.append(id)
-    return found
+            new.append(id)
+    return new
 
 
 def _with_seen_values(outline: Outline, state: State) -> Outline:
     """Fields of few different texts keep to those: a new record is like the others."""
-    from dataclasses import replace
-
     types = {}
     for name, own in outline.types.items():
         records = list(state.get(name, {}).values())
@@ -116,7 +117,7 @@ def _with_back_links(
             owner = str(record.get(link.name))
             if owner in records:
                 kept = records[owner].get(backs[0].name)
-                listed = [*kept, id] if isinstance(kept, list) else [id]
+                listed: list[Json] = [*kept, id] if isinstance(kept, list) else [id]
                 records[owner] = {**records[owner], backs[0].name: listed}
         state = {**state, other.name: records}  # type: ignore[dict-item]
     return state
@@ -125,10 +126,22 @@ def _with_back_links(
 # -- removing
 
 
+def referred_to(ground: Ground, own: TypeOutline) -> set[str]:
+    """Ids of the type that some record refers to, lists of who refers to whom aside."""
+    state = types_in(ground.state)
+    return {
+        str(record.get(link.name))
+        for other in ground.outline.types.values()
+        for link in other.references
+        if link.refers_to == own.name
+        for record in state.get(other.name, {}).values()
+    }
+
+
 def remove_records(
     ground: Ground, own: TypeOutline, ids: Sequence[str], *, cascade: bool
 ) -> tuple[JsonObject, int]:
-    """Without them, and how many others went with them. Records that would refer to nothing stand against it."""
+    """Without them, and how many others went with them. What would refer to nothing stands against it."""
     state = dict(types_in(ground.state))
     gone: dict[str, set[str]] = {own.name: set(ids)}
     waiting = [own.name]
@@ -156,7 +169,7 @@ def remove_records(
                     waiting.append(other.name)
     left: JsonObject = dict(ground.state)
     for kind, removed in gone.items():
-        left[kind] = {id: record for id, record in state[kind].items() if id not in removed}  # type: ignore[assignment]
+        left[kind] = {id: record for id, record in state[kind].items() if id not in removed}
     return _without_listed(left, ground.outline, gone), sum(map(len, gone.values())) - len(ids)
 
 

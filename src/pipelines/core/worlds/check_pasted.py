@@ -15,8 +15,8 @@ PATH = "/state"
 
 
 def check_pasted(toolset: Toolset, state: Json) -> list[Problem]:
-    """Everything that keeps it from being a session's world: its size, its shape, what the schema does not allow, and
-    ids that no tool could be called with."""
+    """Everything that keeps it from being a session's world: its size, its shape, what the schema does not
+    allow, and types that no tool speaks of."""
     too_large = size_problems({"initial_state": state}, "")
     if too_large:
         return [Problem(path=PATH, message=each.message, hint=each.hint) for each in too_large.values()]

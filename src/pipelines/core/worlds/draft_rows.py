@@ -124,7 +124,8 @@ def _chosen(found: Iterable[Trial], meant: Steering, outcomes: Sequence[Outcome]
 
 def _nothing_said(meant: Steering, outcomes: Sequence[Outcome]) -> str:
     tools = ", ".join(meant.tools[:5])
-    return f"No call of {tools} on this world ends in {' or '.join(outcomes) or 'anything that may be asked'}: other rows are made instead."
+    ends = " or ".join(outcomes) or "anything that may be asked"
+    return f"No call of {tools} on this world ends in {ends}: other rows are made instead."
 
 
 def _widened(
@@ -291,7 +292,9 @@ class _Author:
         other = clause(asked_of(self._ground, second.tool), second.candidate, self._draw, place)
         return two_requests(one, other, self._draw, place)
 
-    def _looked_up(self, turn: Sequence[Trial], found: Mapping[object, Found]) -> Iterator[DraftRow]:
+    def _looked_up(
+        self, turn: Sequence[Trial], found: Mapping[tuple[str, str] | None, Found]
+    ) -> Iterator[DraftRow]:
         """The user says who is meant, not under which id."""
         if "changed" not in self._plan.outcomes:
             return

@@ -1,7 +1,6 @@
 """Ids as the tools show them: by pattern or format, like an example in a description, else `ORD-4821`."""
 
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,11 +105,9 @@ def _fits(pattern: str, text: str) -> bool:
 
 
 def _from_pattern(pattern: str, draw: Draw, place: str) -> str | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its module is not for everybody to import, and will stay
-        import re._parser as parser
     try:
-        parsed = parser.parse(pattern)
+        # The parser of the standard library: it has no public name, and has been where it is since 3.11.
+        parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]
     except (re.error, RecursionError, OverflowError):
         return None
     written = "".join(_written(parsed, draw, place))[:LONGEST_ID]

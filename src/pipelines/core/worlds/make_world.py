@@ -11,7 +11,7 @@ from pipelines.core.worlds.shapes import ENTITIES, MadeWorld, Toolset, WorldSize
 from pipelines.core.worlds.sides import with_both_sides
 from pipelines.core.worlds.toolset_outline import outline_of
 
-#: A type grows beyond its size for an enum of so many values; of a longer one some stay unused, and that is said.
+#: A type grows for an enum of so many values; of a longer one some stay unused, and that is said.
 LONGEST_ENUM = 40
 
 
@@ -41,4 +41,5 @@ def _long_enums(outline: Outline, counts: dict[str, int]) -> Iterator[str]:
     for name, own in outline.types.items():
         for one in own.fields:
             if len(one.values) > counts[name]:
-                yield f"`{name}.{one.name}` may be one of {len(one.values)} values; {counts[name]} of them are used."
+                used = counts[name]
+                yield f"`{name}.{one.name}` may be one of {len(one.values)} values; {used} of them are used."

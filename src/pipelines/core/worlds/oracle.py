@@ -1,5 +1,5 @@
-"""The oracle of a row, from what its reference calls changed: what an agent decides is asserted, what only the
-backend's clock and chance decide is left open."""
+"""The oracle of a row, from what its reference calls changed: what an agent decides is asserted, what only
+the backend's clock and chance decide is left open."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Words of our own for what no library has: why somebody cancels, what a ticket is called, names of things."""
+"""Words of our own for what no library has: why somebody cancels, what a ticket is called, names of goods."""
 
 from collections.abc import Mapping
 

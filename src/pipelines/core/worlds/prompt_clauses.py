@@ -1,4 +1,4 @@
-"""What a prompt says of things: `cancelled`, `with total over 200`, `owned by a non-buyer`, `older than 90 days`."""
+"""What a prompt says of things: `cancelled`, `total over 200`, `of a non-buyer`, `older than a year`."""
 
 import re
 from collections.abc import Sequence
@@ -11,12 +11,13 @@ from pipelines.core.english.words import tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.prompt_words import Reader, bare, number_of, refused, span_days
+from pipelines.core.worlds.prompt_words import Reader, a_, bare, number_of, refused, span_days
 from pipelines.core.worlds.times import is_moment, rank_of, write_moment
 
 Op = Literal["=", "!=", ">", "<", ">=", "<=", "in"]
 _OPS: dict[str, Op] = {
-    "over": ">", "above": ">", "exceeding": ">", "greater than": ">", "more than": ">", "larger than": ">", "after": ">",
+    "over": ">", "above": ">", "exceeding": ">", "greater than": ">", "more than": ">", "larger than": ">",
+    "after": ">",
     "under": "<", "below": "<", "less than": "<", "smaller than": "<", "fewer than": "<", "before": "<",
     "at least": ">=", "from": ">=", "at most": "<=", "up to": "<=", "not": "!=", "other than": "!=",
     "exactly": "=", "equal to": "=", "of": "=", "=": "=", "set to": "=", "to": "=",
@@ -138,9 +139,7 @@ def read_adjectives(reader: Reader, own: TypeOutline, words: Sequence[str]) -> l
         )
         state = reader.state_at(own, rest)
         if state is None:
-            raise refused(
-                f"nothing says whether a {own.noun} is “{bare(words[at])}”", _states_hint(reader, own)
-            )
+            raise refused(f"nothing says whether {a_(own)} is “{bare(words[at])}”", _states_hint(reader, own))
         length, field, value = state
         found.append(Constraint(field=field, op="!=" if negated else "=", value=value))
         at += length + (negated and not word.startswith("non-"))
@@ -149,7 +148,7 @@ def read_adjectives(reader: Reader, own: TypeOutline, words: Sequence[str]) -> l
 
 def _states_hint(reader: Reader, own: TypeOutline) -> str | None:
     known = [str(value) for one in own.fields for value in one.values][:12]
-    return f"known of a {own.noun}: {', '.join(known)}" if known else None
+    return f"known of {a_(own)}: {', '.join(known)}" if known else None
 
 
 def _consistent(own: TypeOutline, found: list[Constraint]) -> list[Constraint]:
@@ -159,7 +158,7 @@ def _consistent(own: TypeOutline, found: list[Constraint]) -> list[Constraint]:
             same = one.field.name == other.field.name and one.op == other.op == "="
             if same and _plain(one.value) != _plain(other.value):
                 raise refused(
-                    f"{one.field.name} of a {own.noun} cannot be both “{one.value}” and “{other.value}”"
+                    f"{one.field.name} of {a_(own)} cannot be both “{one.value}” and “{other.value}”"
                 )
     return found
 
@@ -212,11 +211,11 @@ def _clause(
             length, one = _compared(reader, own, field[1], words[skip + field[0] :])
             return skip + field[0] + length, one
     said_of = " ".join(words)
-    raise refused(f"“{said_of}” says nothing that is known of a {own.noun}", _fields_hint(own))
+    raise refused(f"“{said_of}” says nothing that is known of {a_(own)}", _fields_hint(own))
 
 
 def _fields_hint(own: TypeOutline) -> str:
-    return f"fields of a {own.noun}: {', '.join(one.name for one in own.fields[:15])}"
+    return f"fields of {a_(own)}: {', '.join(one.name for one in own.fields[:15])}"
 
 
 def _said_to_be(
@@ -265,7 +264,7 @@ def _compared(
             break
     end = next((each for each in range(at, len(low)) if low[each] in _LINKS and each > at), len(low))
     if end == at:
-        raise refused(f"what {field.name} of a {own.noun} should be is not said")
+        raise refused(f"what {field.name} of {a_(own)} should be is not said")
     said_value = " ".join(words[at:end])
     if is_moment(field) and op in (">", "<") and low[end - 1] == "ago":
         op = "<" if op == ">" else ">"  # more than 30 days ago is before that day
@@ -292,22 +291,19 @@ def _owned(reader: Reader, own: TypeOutline, words: Sequence[str]) -> tuple[int,
             ):
                 return length, Constraint(field=link, op="=", value=_kept(link, bare(words[length - 1])))
     skip = 1 if low[0] in ("a", "an", "some", "any", "the", "one") else 0
-    noun = reader.find_type(words[skip : skip + 4])
-    if noun is not None:
-        at, length, target = noun
-        link = next((one for one in links if one.refers_to == target.name), None)
-        if link is not None:
-            wanted = read_adjectives(reader, target, words[skip : skip + at])
-            ids = [
-                id
-                for id, record in reader.records(target).items()
-                if all(one.holds(record) for one in wanted)
-            ]
-            return skip + at + length, _one_of(link, target, ids, " ".join(words[: skip + at + length]))
     role = low[skip] if skip < len(low) else ""
     if role.startswith("non-"):
         return skip + 1, _without_role(reader, own, role.removeprefix("non-"), " ".join(words[: skip + 1]))
-    return None
+    noun = reader.find_type(words[skip : skip + 4])
+    if noun is None:
+        return None
+    at, length, target = noun
+    found = next((one for one in links if one.refers_to == target.name), None)
+    if found is None:
+        return None
+    wanted = read_adjectives(reader, target, words[skip : skip + at])
+    ids = [id for id, record in reader.records(target).items() if all(one.holds(record) for one in wanted)]
+    return skip + at + length, _one_of(found, target, ids, " ".join(words[: skip + at + length]))
 
 
 def _without_role(reader: Reader, own: TypeOutline, role: str, said: str) -> Constraint:

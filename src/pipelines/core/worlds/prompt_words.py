@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.dates import dates
 from pipelines.core.english.numbers import SMALL, readings
-from pipelines.core.english.words import joined, singular, tokens
+from pipelines.core.english.words import article, joined, singular, tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger_schema import is_of_type
 from pipelines.core.problems import Problem
@@ -42,6 +42,11 @@ LONGEST_PROMPT = 4_000
 
 def refused(message: str, hint: str | None = None) -> NotUnderstood:
     return NotUnderstood([Problem(path="/prompt", message=message, hint=hint)])
+
+
+def a_(own: TypeOutline) -> str:
+    """`an order`."""
+    return f"{article(own.noun).lower()} {own.noun}"
 
 
 def sentences(prompt: str) -> list[str]:
@@ -85,7 +90,7 @@ class Reader:
     # -- nouns
 
     def type_at(self, words: Sequence[str]) -> tuple[int, TypeOutline] | None:
-        """The type that the first words name: `support tickets`, `orders`, `customers` where there are users."""
+        """The type that the first words name: `support tickets`, `customers` where there are users."""
         types = self.ground.outline.types
         for length in (3, 2, 1):
             said = [bare(word).lower() for word in words[:length]]
@@ -95,8 +100,8 @@ class Reader:
             for own in types.values():
                 if run == joined(tokens(own.name)) or run in own.nouns:
                     return length, own
-        said_of = self.ground.lexicon.kind_of(bare(words[0])) if words else None
-        return (1, types[said_of]) if said_of in types else None
+        meant = self.ground.lexicon.kind_of(bare(words[0])) if words else None
+        return (1, types[meant]) if meant is not None and meant in types else None
 
     def find_type(self, words: Sequence[str]) -> tuple[int, int, TypeOutline] | None:
         """Where the first noun stands, how many words it has, and its type."""
@@ -169,14 +174,14 @@ class Reader:
             known = next((each for each in one.values if loose(str(each)) == loose(plain)), None)
             if known is None:
                 allowed = ", ".join(map(str, one.values[:12]))
-                raise refused(f"{one.name} of a {own.noun} cannot be “{plain}”", f"it may be {allowed}")
+                raise refused(f"{one.name} of {a_(own)} cannot be “{plain}”", f"it may be {allowed}")
             return known
         known = next(
             (each for each in (*one.values, *self.seen(own, one)) if loose(str(each)) == loose(plain)), None
         )
         value = known if isinstance(known, str) else self._typed(own, one, plain)
         if not is_of_type(value, _TYPES[one.kind]):
-            raise refused(f"{one.name} of a {own.noun} must be of type {_TYPES[one.kind]}, not “{plain}”")
+            raise refused(f"{one.name} of {a_(own)} must be of type {_TYPES[one.kind]}, not “{plain}”")
         return value
 
     def _reference(self, one: FieldOutline, said: str) -> Json:

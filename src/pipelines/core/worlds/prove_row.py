@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.json_text import Json, JsonObject, same
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.matching import is_matcher
 from pipelines.core.problems import Problem
-from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
@@ -21,7 +20,7 @@ from pipelines.core.worlds.shapes import (
     RejectionCode,
     Toolset,
 )
-from pipelines.core.worlds.trials import untried
+from pipelines.core.worlds.trials import leaves_as_it_was, untried
 from pipelines.core.worlds.world_outline import types_in
 from pipelines.wire.errors import InvalidArguments
 from pipelines.wire.names import Source
@@ -29,7 +28,8 @@ from pipelines.wire.names import Source
 REFUSAL = "refusal"
 ALIKE = 0.9  # of the words of two texts: above that the second teaches nothing new
 _POLITE = word_set(
-    "please could would can you i a an the me for to of hi hello thanks thank need like want good morning today help"
+    "please could would can you i a an the me for to of hi hello thanks thank need like want good morning "
+    "today help"
 )
 _WORD = re.compile(r"[#\w][\w.@#-]*\w|\w")
 
@@ -209,7 +209,7 @@ def _refusal(draft: DraftRow, ground: Ground, made: list[Answer]) -> str:
         why = f" ({guess})" if guess is not None and not draft.sentences else ""
         return f"{tool} is refused with {answer.status} {answer.error}{why}"
     kept = any(
-        rule.covers(tool) and isinstance(rule.body, r.Require) and isinstance(rule.body.answer, r.AsItWas)
+        rule.covers(tool) and leaves_as_it_was(rule)
         for rule in ground.rules
         if rule.sentence in draft.sentences
     )
@@ -234,6 +234,3 @@ def _evidence(draft: DraftRow, ground: Ground, made: list[Answer], now: str) -> 
 
 def _broken(oracles: Oracles, evidence: RunEvidence) -> Finding | None:
     return next((one for one in oracles.findings(evidence) if one.status is Status.BROKEN), None)
-
-
-__all__ = ["given_away", "nearly_same", "prove_row", "same"]

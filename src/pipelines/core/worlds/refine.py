@@ -4,7 +4,7 @@
     remove 2 customers without orders                 spread created_at of the orders over the last 12 months
     set status of order O-1 to shipped                spread the orders over all customers
 
-Sentences may follow each other (`;`, a full stop, `then`). One that cannot be followed says why, and then none is.
+Sentences may follow each other (`;`, a full stop, `then`). One that cannot be followed says why, and none is.
 """
 
 import re
@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pipelines.core.english.words import plural, tokens
+from pipelines.core.english.words import plural, singular
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger_schema import state_problems
 from pipelines.core.problems import Problem
 from pipelines.core.worlds.changes import (
     add_records,
+    referred_to,
     remove_records,
     set_values,
     spread_owners,
@@ -26,11 +27,12 @@ from pipelines.core.worlds.changes import (
 )
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
-from pipelines.core.worlds.outline import TypeOutline
+from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.prompt_clauses import Constraint, read_adjectives, read_clauses
 from pipelines.core.worlds.prompt_words import (
     LONGEST_PROMPT,
     Reader,
+    a_,
     bare,
     number_of,
     refused,
@@ -43,8 +45,9 @@ from pipelines.core.worlds.times import is_moment, rank_of
 
 MOST_ADDED = 1_000  # by one sentence
 _FORMS = (
-    "understood are sentences such as “add 3 cancelled orders”, “make half of the orders cancelled”, “spread the orders "
-    "over all customers”, “remove 2 closed tickets” and “set status of order O-1 to shipped”; others need a model author"
+    "understood are sentences such as “add 3 cancelled orders”, “make half of the orders cancelled”, “spread "
+    "the orders over all customers”, “remove 2 closed tickets” and “set status of order O-1 to shipped”; others "
+    "need a model author"
 )
 _ALL = ("all", "every", "each", "the", "any")
 
@@ -126,6 +129,10 @@ def _many(own: TypeOutline, count: int) -> str:
     return own.noun if count == 1 else " ".join((*words[:-1], plural(words[-1])))
 
 
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:5]) + (" and others" if len(ids) > 5 else "")
+
+
 # -- add
 
 
@@ -144,8 +151,7 @@ def _add(said: _Sentence) -> Followed:
     wanted = [*read_adjectives(said.reader, own, before), *read_clauses(said.reader, own, behind)]
     _refuse_contradiction(own, wanted)
     state, ids = add_records(said.reader.ground, own, int(count), wanted, said.draw, said.now)
-    shown = ", ".join(ids[:5]) + (" and others" if len(ids) > 5 else "")
-    return state, f"Added {len(ids)} {_many(own, len(ids))}: {shown}."
+    return state, f"Added {len(ids)} {_many(own, len(ids))}: {_some(ids)}."
 
 
 def _refuse_contradiction(own: TypeOutline, wanted: Sequence[Constraint]) -> None:
@@ -161,7 +167,7 @@ def _refuse_contradiction(own: TypeOutline, wanted: Sequence[Constraint]) -> Non
                 and not other.holds({one.field.name: one.value})
             ):
                 raise refused(
-                    f"{one.field.name} of a {own.noun} cannot be {one.value} and {other.op} {other.value}"
+                    f"{one.field.name} of {a_(own)} cannot be {one.value} and {other.op} {other.value}"
                 )
 
 
@@ -189,12 +195,16 @@ def _remove(said: _Sentence) -> Followed:
         raise refused(f"no {own.noun} of this world is meant by “{said.text}”")
     if count is not None and count > len(ids):
         raise refused(f"there are only {len(ids)} such {_many(own, 2)}, fewer than {count:g}")
-    gone = said.draw.shuffled(ids, "removed")[: int(count)] if count is not None else ids
+    gone = ids
+    if count is not None:
+        # Those first that nothing refers to: they can go without anything else.
+        used = referred_to(said.reader.ground, own)
+        gone = sorted(said.draw.shuffled(ids, "removed"), key=lambda id: id in used)[: int(count)]
     state, others = remove_records(said.reader.ground, own, gone, cascade=cascade is not None)
     beside = f", and {others} that referred to them" if others else ""
     return (
         state,
-        f"Removed {len(gone)} {_many(own, len(gone))}{beside}: {', '.join(gone[:5])}{' and others' if len(gone) > 5 else ''}.",
+        f"Removed {len(gone)} {_many(own, len(gone))}{beside}: {_some(gone)}.",
     )
 
 
@@ -244,7 +254,7 @@ def _make(said: _Sentence) -> Followed:
     state = set_values(said.reader.ground, own, ids, wanted, said.now)
     return (
         state,
-        f"Changed {_told(wanted)} of {len(ids)} {_many(own, len(ids))}: {', '.join(ids[:5])}{' and others' if len(ids) > 5 else ''}.",
+        f"Changed {_told(wanted)} of {len(ids)} {_many(own, len(ids))}: {_some(ids)}.",
     )
 
 
@@ -285,7 +295,7 @@ def _told(wanted: Sequence[Constraint]) -> str:
 
 
 def _set(said: _Sentence) -> Followed:
-    """`status of order O-1 to shipped`, `the tier of all customers to gold`, `notes of 2 tickets to nothing`."""
+    """`status of order O-1 to shipped`, `the tier of all customers to gold`, `notes of 2 tickets to null`."""
     low = [word.lower() for word in said.words]
     of = next((at for at, word in enumerate(low) if word in ("of", "for", "on")), None)
     to = next((at for at in range(len(low) - 1, 0, -1) if low[at] in ("to", "=", "as")), None)
@@ -312,11 +322,11 @@ def _set_field(said: _Sentence, name: Sequence[str], things: Sequence[str], valu
     field = said.reader.field_at(own, [word for word in name if word.lower() != "the"])
     if field is None:
         raise refused(
-            f"a {own.noun} has no “{' '.join(name)}”",
+            f"{a_(own)} has no “{' '.join(name)}”",
             f"it has {', '.join(one.name for one in own.fields[:15])}",
         )
     if field[1].name == own.id_field:
-        raise refused(f"{own.id_field} is the id of a {own.noun}: others refer to it, so it stays")
+        raise refused(f"{own.id_field} is the id of {a_(own)}: others refer to it, so it stays")
     records = said.reader.records(own)
     named = [bare(word) for word in behind if bare(word) in records]
     if named and all(bare(word) in named or word in ("and", ",") for word in behind):
@@ -336,7 +346,8 @@ def _set_field(said: _Sentence, name: Sequence[str], things: Sequence[str], valu
     state = set_values(said.reader.ground, own, ids, [one], said.now)
     return (
         state,
-        f"Set {field[1].name} of {len(ids)} {_many(own, len(ids))} to {one.value if one.value is not None else 'nothing'}.",
+        f"Set {field[1].name} of {len(ids)} {_many(own, len(ids))} to "
+        f"{one.value if one.value is not None else 'nothing'}.",
     )
 
 
@@ -369,7 +380,7 @@ def _spread(said: _Sentence) -> Followed:
     one = field[1] if field is not None else None
     if of is not None and one is None:
         raise refused(
-            f"a {own.noun} has no “{' '.join(what[:of])}”",
+            f"{a_(own)} has no “{' '.join(what[:of])}”",
             f"it has {', '.join(f.name for f in own.fields[:15])}",
         )
     return _spread_over(said, own, ids, one, target)
@@ -380,43 +391,57 @@ def _is_field(said: _Sentence, own: TypeOutline, before: Sequence[str]) -> bool:
 
 
 def _spread_over(
-    said: _Sentence, own: TypeOutline, ids: Sequence[str], one: object, target: Sequence[str]
+    said: _Sentence, own: TypeOutline, ids: Sequence[str], one: FieldOutline | None, target: Sequence[str]
 ) -> Followed:
-    from pipelines.core.worlds.outline import FieldOutline
-
-    field = one if isinstance(one, FieldOutline) else None
-    ground = said.reader.ground
+    over = " ".join(target)
     noun = said.reader.type_at(target) if target else None
-    span = span_days([word for word in target if word.lower() not in ("last", "past", "next")])
-    if span is None and len(target) >= 1 and tokens(target[-1])[-1] in ("year", "month", "quarter", "week"):
-        span = span_days(["1", target[-1]])
-    if span is not None and isinstance(span.value, float):
-        moment = field if field is not None and is_moment(field) else next((f for f in own.fields if is_moment(f) and rank_of(f.name) == 1), next((f for f in own.fields if is_moment(f)), None))  # fmt: skip
-        if moment is None:
-            raise refused(f"a {own.noun} has no date that could be spread")
-        state = spread_times(ground, own, ids, moment, span.value, said.now)
-        return state, f"Spread {moment.name} of {len(ids)} {_many(own, len(ids))} over {span.value:g} days."
+    days = _span(target)
+    what = f"{len(ids)} {_many(own, len(ids))}"
+    if days is not None:
+        moment = _moment_field(own, one)
+        state = spread_times(said.reader.ground, own, ids, moment, days, said.now)
+        return state, f"Spread {moment.name} of {what} over {over}."
     if noun is not None:
-        link = field if field is not None and field.refers_to == noun[1].name else next((f for f in own.references if f.refers_to == noun[1].name), None)  # fmt: skip
+        links = [each for each in own.references if each.refers_to == noun[1].name]
+        link = one if one in links else links[0] if links else None
         if link is None:
-            raise refused(f"a {own.noun} does not refer to a {noun[1].noun}")
-        state = spread_owners(ground, own, ids, link, said.draw)
-        return (
-            state,
-            f"Spread {len(ids)} {_many(own, len(ids))} over {len(said.reader.records(noun[1]))} {_many(noun[1], 2)}.",
-        )
-    named = said.reader.field_at(own, [tokens(target[-1])[0]]) if target and field is None else None
-    meant = field or (named[1] if named is not None else None)
+            raise refused(f"{a_(own)} does not refer to {a_(noun[1])}")
+        state = spread_owners(said.reader.ground, own, ids, link, said.draw)
+        return state, f"Spread {what} over {len(said.reader.records(noun[1]))} {_many(noun[1], 2)}."
+    meant = _valued_field(said, own, one, target)
+    state = spread_values(said.reader.ground, own, ids, meant, said.draw, said.now)
+    return state, f"Spread {meant.name} of {what} over its values."
+
+
+def _span(target: Sequence[str]) -> float | None:
+    """`last 12 months`, `year`."""
+    words = [word for word in target if word.lower() not in ("last", "past", "next")]
+    span = span_days(words) or (span_days(["1", *words]) if len(words) == 1 else None)
+    return span.value if span is not None and isinstance(span.value, float) else None
+
+
+def _moment_field(own: TypeOutline, one: FieldOutline | None) -> FieldOutline:
+    if one is not None and is_moment(one):
+        return one
+    moments = [each for each in own.fields if is_moment(each)]
+    first = [each for each in moments if rank_of(each.name) == 1] or moments
+    if not first:
+        raise refused(f"{a_(own)} has no date that could be spread")
+    return first[0]
+
+
+def _valued_field(
+    said: _Sentence, own: TypeOutline, one: FieldOutline | None, target: Sequence[str]
+) -> FieldOutline:
+    """The field whose values are meant: `status … over all values`, `… across statuses`."""
+    over = " ".join(target)
+    named = said.reader.field_at(own, [singular(target[-1].lower())]) if target and one is None else None
+    meant = one or (named[1] if named is not None else None)
     if meant is None or not (meant.values or meant.kind == "boolean"):
-        raise refused(
-            f"“{' '.join(target)}” is neither a type, a span of time nor the values of a field of a {own.noun}"
-        )
-    if target and target[-1].lower() not in ("values", "value", "options", "states") and named is None:
-        raise refused(
-            f"{meant.name} of a {own.noun} cannot be spread over “{' '.join(target)}”", "say: over all values"
-        )
-    state = spread_values(ground, own, ids, meant, said.draw, said.now)
-    return state, f"Spread {meant.name} of {len(ids)} {_many(own, len(ids))} over its values."
+        raise refused(f"“{over}” is neither a type, a span of time nor the values of a field of {a_(own)}")
+    if named is None and (not target or target[-1].lower() not in ("values", "value", "options", "states")):
+        raise refused(f"{meant.name} of {a_(own)} cannot be spread over “{over}”", "say: over all values")
+    return meant
 
 
 _VERBS: dict[str, Callable[[_Sentence], Followed]] = {

@@ -1,5 +1,5 @@
-"""Both sides of every rule in the behaviour text: a record that it lets through, and one that it does not, as near
-to the border as the values allow."""
+"""Both sides of every rule in the behaviour text: a record that it lets through, and one that it does not, as
+near to the border as the values allow."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -127,7 +127,7 @@ def _rounded(value: float) -> int | float:
 def with_value(
     own: TypeOutline, outline: Outline, record: JsonObject, field: FieldOutline, value: Json
 ) -> JsonObject:
-    """The record with another value, and what follows from it: lines that add up, other moments moved along."""
+    """The record with another value and what follows: lines that add up, other moments moved along."""
     changed: JsonObject = {**record, field.name: value}
     rule = next((each for each in sums_of(own, outline.types) if each.total == field.name), None)
     if rule is not None and rule.link is None and isinstance(value, int | float):

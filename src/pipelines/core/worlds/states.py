@@ -70,8 +70,8 @@ def _found(
             if at > 0 and singular(words[at + 1]) == singular(tokens(own.name)[-1]) and _is_state(word):
                 yield word
         yield from said.forbidden_states
-        yield from _adjectives(own, fact.tool.description)
-        yield from _stated(fact.tool.description)
+        yield from _adjectives(own, fact.tool.description or "")
+        yield from _stated(fact.tool.description or "")
         if fact.name.op == "transition":
             yield said.becomes or participle(fact.name.verb)
     text = " ".join(_sentences_about(own, types, about, behavior))

@@ -1,4 +1,4 @@
-"""Which amounts of a record are sums of others: of the lines that it keeps, or of records that refer to it."""
+"""Which amounts of a record are sums: of the lines that it keeps, or of records that refer to it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal

@@ -1,7 +1,7 @@
 """What a bucket's theme asks for: tools and outcomes that its words speak of."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pipelines.core.english.stems import stem
@@ -13,44 +13,37 @@ from pipelines.core.worlds.shapes import OUTCOMES, Bucket, Outcome
 from pipelines.core.worlds.spoken import about_type
 
 #: Words and phrases of a theme, and the outcomes that they ask for. Longer ones are looked for first.
-_OUTCOMES: Mapping[str, tuple[Outcome, ...]] = {
-    "not found": ("not_found",),
-    "no such": ("not_found",),
-    "wrong id": ("not_found",),
-    **dict.fromkeys(("unknown", "missing", "nonexistent", "typo", "typos"), ("not_found",)),
-    **dict.fromkeys(
-        (
-            "not allowed", "should be refused", "must be refused", "against the rules", "not permitted", "not eligible",
-            "forbidden", "refuse", "refused", "refusal", "refusals", "denied", "deny", "policy", "policies", "ineligible",
-            "unauthorized", "unauthorised", "reject", "rejected", "violation", "violations", "disallowed", "prohibited",
-            "guardrails", "unsafe", "limits", "rules", "cannot",
-        ),
+_SPOKEN: tuple[tuple[str, tuple[Outcome, ...]], ...] = (
+    ("not found, no such, wrong id, unknown, missing, nonexistent, typo, typos", ("not_found",)),
+    (
+        "not allowed, should be refused, must be refused, against the rules, not permitted, "
+        "not eligible, "
+        "forbidden, refuse, refused, refusal, refusals, denied, deny, policy, policies, ineligible, "
+        "unauthorized, unauthorised, reject, rejected, violation, violations, disallowed, prohibited, "
+        "guardrails, unsafe, limits, rules, cannot",
         ("forbidden", "refused", "not_found"),
     ),
-    **dict.fromkeys(
-        (
-            "trouble", "outage", "outages", "failure", "failures", "error", "errors", "flaky", "timeout", "timeouts",
-            "unavailable", "retry", "retries", "downtime", "unstable", "incident", "incidents", "resilience", "recovery",
-            "injected",
-        ),
+    (
+        "trouble, outage, outages, failure, failures, error, errors, flaky, timeout, timeouts, "
+        "unavailable, retry, retries, downtime, unstable, incident, incidents, resilience, recovery, injected",
         ("recovered",),
     ),
-    **dict.fromkeys(
-        ("lookup", "lookups", "question", "questions", "read", "reads", "reading", "information", "enquiry",
-         "enquiries", "inquiry", "inquiries", "searches", "queries"),
+    (
+        "lookup, lookups, question, questions, read, reads, reading, information, enquiry, enquiries, "
+        "inquiry, inquiries, searches, queries",
         ("answered",),
     ),
-    **dict.fromkeys(
-        ("happy", "normal", "success", "successful", "simple", "routine", "everyday", "ordinary", "basic",
-         "straightforward"),
+    (
+        "happy, normal, success, successful, simple, routine, everyday, ordinary, basic, straightforward",
         ("changed", "answered"),
     ),
-    **dict.fromkeys(("changes", "writes", "actions"), ("changed",)),
-}  # fmt: skip
+    ("changes, writes, actions", ("changed",)),
+)
+_OUTCOMES = {phrase.strip(): outcomes for phrases, outcomes in _SPOKEN for phrase in phrases.split(",")}
 _SEVERAL = word_set("several multiple multi two combined batch steps step complex chained")
 _STOP = word_set(
-    "the a an of and or with for to in on by all any some about path paths case cases request requests row rows task "
-    "tasks things user users backend test tests that which is are be it not no id ids happy wrong such"
+    "the a an of and or with for to in on by all any some about path paths case cases request requests row "
+    "rows task tasks things user users backend test tests that which is are be it not no id ids happy wrong such"
 )
 
 
@@ -63,7 +56,7 @@ class Steering:
 
 
 def steering(ground: Ground, bucket: Bucket, usable: Collection[str]) -> Steering:
-    """How a bucket's theme is understood. One that speaks of nothing gets rows of all kinds, and is told so."""
+    """How a bucket's theme is understood. One that speaks of nothing gets rows of all kinds, openly."""
     text = " ".join(re.findall(r"[a-z']+", f"{bucket.theme or bucket.name}".lower()))
     outcomes: list[Outcome] = []
     for phrase in sorted(_OUTCOMES, key=len, reverse=True):
@@ -77,8 +70,8 @@ def steering(ground: Ground, bucket: Bucket, usable: Collection[str]) -> Steerin
     notes = []
     if not tools and not outcomes and not several:
         notes.append(
-            f"The theme “{bucket.theme or bucket.name}” speaks of no tool, thing or outcome of this agent: rows of all "
-            "kinds are made instead."
+            f"The theme “{bucket.theme or bucket.name}” speaks of no tool, thing or outcome of this agent: "
+            "rows of all kinds are made instead."
         )
     elif words and not tools:
         notes.append(
@@ -102,7 +95,7 @@ def _tools(ground: Ground, words: Collection[str], usable: Collection[str]) -> t
         kind = about_type(fact, ground.outline.types)
         own = {stem(singular(word)) for word in (*tokens(name), fact.name.verb)}
         thing = {stem(singular(word)) for word in tokens(kind)} if kind is not None else set()
-        told = {stem(singular(word)) for word in tokens(first_sentence(fact.tool.description))}
+        told = {stem(singular(word)) for word in tokens(first_sentence(fact.tool.description or ""))}
         exact = {stem(singular(word)) for word in words}
         scores[name] = sum(
             (each & own != set()) * 2

@@ -40,7 +40,7 @@ _PROGRESS = {
     for rank, words in (
         (
             1,
-            "new draft pending open created placed requested submitted booked scheduled active available queued",
+            "new draft pending open created placed requested submitted booked scheduled active queued",
         ),
         (2, "approved confirmed accepted assigned paid processed verified processing in_progress checked_in"),
         (3, "shipped dispatched sent in_transit started out_for_delivery overdue"),

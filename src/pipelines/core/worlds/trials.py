@@ -75,21 +75,26 @@ def tried(ground: Ground, candidate: Candidate, now: str) -> Trial | None:
     if candidate.variant == "unknown":
         return None
     if not changes(answer.updates, Ledger(ground.world)):
-        kept = next((one for one in _rules(ground, candidate.tool) if isinstance(one.body, r.Require) and isinstance(one.body.answer, r.AsItWas)), None)  # fmt: skip
         if reads:
             return (
                 None
                 if _is_empty(answer.response)
                 else Trial(candidate=candidate, answer=answer, outcome="answered")
             )
-        if kept is not None:
-            return Trial(candidate=candidate, answer=answer, outcome="forbidden", sentence=kept.sentence)
-        return None
+        kept = next((one.sentence for one in _rules(ground, candidate.tool) if leaves_as_it_was(one)), None)
+        if kept is None:
+            return None
+        return Trial(candidate=candidate, answer=answer, outcome="forbidden", sentence=kept)
     if reads:
         return None
     later = (datetime.fromisoformat(now) + timedelta(minutes=97, seconds=13)).isoformat()
     again = called(ground.opened(now=later, name="another trial"), candidate.tool, candidate.arguments)
     return Trial(candidate=candidate, answer=answer, outcome="changed", again=again.updates)
+
+
+def leaves_as_it_was(rule: Rule) -> bool:
+    """It answers what it does not allow with the record unchanged, not with an error."""
+    return isinstance(rule.body, r.Require) and isinstance(rule.body.answer, r.AsItWas)
 
 
 def _rules(ground: Ground, tool: str) -> Iterator[Rule]:

@@ -13,12 +13,10 @@ from pipelines.core.worlds.phrases import ADJECTIVES, COLOURS, NAMES_OF, NOTES, 
 from pipelines.core.worlds.pools import pool
 
 MONEY = word_set(
-    "price amount total subtotal fee cost balance rate charge deposit salary fare rent budget limit premium tax "
-    "discount refund paid payment tip value wage bill penalty fine revenue"
+    "price amount total subtotal fee cost balance rate charge deposit salary fare rent budget limit premium "
+    "tax discount refund paid payment tip value wage bill penalty fine revenue"
 )
-COUNTS = word_set(
-    "quantity qty stock count units seats copies guests items capacity hours nights points stops pages"
-)
+COUNTS = word_set("quantity qty stock count units seats copies guests items capacity hours nights points")
 DECIMALS = word_set("weight kg km distance height width length temperature lat lng latitude longitude score")
 
 
@@ -82,35 +80,23 @@ def number(field: FieldOutline, here: str, draw: Draw) -> int | float:
 def bounds(field: FieldOutline) -> tuple[float, float]:
     """From its schema, from `from 1 to 5` in its description, else by its name."""
     usual = _usual_bounds(field)
-    told = quantities(field.description[:300]) if "from" in field.description.lower() else []
-    if len(told) >= 2 and field.said("minimum") is None:
-        low, high = (float(min(one.values)) for one in told[:2])
-        if low < high:
-            return low, high
-    low, high = field.said("minimum"), field.said("maximum")
-    above, below = field.said("exclusiveMinimum"), field.said("exclusiveMaximum")
     step = 1 if field.kind == "whole" else 0.01
-    least = (
-        _or_none(low)
-        if _or_none(low) is not None
-        else (_or_none(above) or 0) + step
-        if _or_none(above) is not None
-        else None
-    )
-    most = (
-        _or_none(high)
-        if _or_none(high) is not None
-        else _or_none(below) - step
-        if _or_none(below) is not None
-        else None
-    )
-    if least is not None and most is not None:
-        return least, most
-    if least is not None:
-        return least, max(usual[1], least + (usual[1] - usual[0]))
-    if most is not None:
-        return min(usual[0], most), most
-    return usual
+    least, most = _or_none(field.said("minimum")), _or_none(field.said("maximum"))
+    above, below = _or_none(field.said("exclusiveMinimum")), _or_none(field.said("exclusiveMaximum"))
+    least = above + step if least is None and above is not None else least
+    most = below - step if most is None and below is not None else most
+    if least is None and most is None:
+        return _told_bounds(field) or usual
+    if least is None:
+        return min(usual[0], most or 0), most or 0
+    return least, most if most is not None else max(usual[1], least + usual[1] - usual[0])
+
+
+def _told_bounds(field: FieldOutline) -> tuple[float, float] | None:
+    if "from" not in field.description.lower():
+        return None
+    told = [float(min(one.values)) for one in quantities(field.description[:300])[:2]]
+    return (told[0], told[1]) if len(told) == 2 and told[0] < told[1] else None
 
 
 def _or_none(value: Json) -> float | None:
@@ -251,7 +237,10 @@ def _phone(place: Place, here: str, draw: Draw) -> str:
 
 def _company(place: Place, here: str, draw: Draw) -> str:
     name = pool("last_name")[draw.below(len(pool("last_name")), here)]
-    return f"{name} {draw.pick(('Supplies', 'Logistics', 'Partners', 'Works', 'Studio', 'Trading', 'Labs'), here + '/kind')}"
+    return f"{name} {draw.pick(_KINDS_OF_COMPANY, here + '/kind')}"
+
+
+_KINDS_OF_COMPANY = ("Supplies", "Logistics", "Partners", "Works", "Studio", "Trading", "Labs")
 
 
 _Written = Callable[[Place, str, Draw], str]

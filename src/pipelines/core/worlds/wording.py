@@ -133,7 +133,7 @@ def _listed(asked: Asked, given: Given, draw: Draw, place: str) -> str:
 
 
 def _changed(asked: Asked, thing: str, rest: Given) -> str:
-    flat = [(_name(one), value) for one, value in rest if not isinstance(value, dict)]
+    flat: list[tuple[str, Json]] = [(_name(one), value) for one, value in rest if not isinstance(value, dict)]
     flat += [
         (" ".join(tokens(key)), inner)
         for _, value in rest
@@ -158,6 +158,7 @@ _WHENS = {"for": "time", "on": "date", "at": "time"}
 def _bare(name: str, thing: str) -> str:
     """`new address` is said as the address, `card limit` of a card as its limit."""
     words = [word for word in name.split() if word not in ("new", "updated", *_PRONOUNS)]
+    words = words[:-1] if len(words) > 1 and words[-1] == "id" else words
     first = thing.split()[0]
     return " ".join(words[1:] if len(words) > 1 and words[0] == first else words) or name
 
@@ -197,7 +198,7 @@ def _with(asked: Asked, rest: Given) -> str:
 
 def _described(asked: Asked, given: Given) -> str:
     """As its description has it, with what is given behind: no better words are known."""
-    sentence = first_sentence(re.sub(r"\s+", " ", asked.fact.tool.description)).rstrip(".").strip()
+    sentence = first_sentence(re.sub(r"\s+", " ", asked.fact.tool.description or "")).rstrip(".").strip()
     words = sentence if 0 < len(sentence) <= 120 else " ".join(tokens(asked.fact.tool.name))
     head = words[:1].lower() + words[1:]
     first, _, rest = head.partition(" ")
