@@ -96,7 +96,7 @@ def test_the_reference_calls_pass_every_row_and_doing_nothing_passes_none(tmp_pa
         api = house.open()
         agent_id = api.post("/api/agents", AGENT, 201)["id"]
         session_id = opened(
-            api, agent_id, behavior="cancel_order only succeeds when the order's status is pending."
+            api, agent_id, behavior="refund_order only succeeds when the order's status is pending."
         )
         eventually(lambda: is_made(api, session_id), "all rows are made")
         rows |= {row["user_instruction"]: row for row in rows_of(api, session_id, "kept")}
