@@ -443,6 +443,9 @@ async def test_a_refinement_changes_what_it_names_and_nothing_else(org):
     assert {kind: after[kind] for kind in before if kind != "order"} == {
         kind: before[kind] for kind in before if kind != "order"
     }
+    answered(await org.client.post(f"{path}/refine", json={"prompt": "add 1 order"}))
+    undone = answered(await org.client.post(f"{path}/undo"))
+    assert (undone["world_hash"], undone["said"]) == (revised["world_hash"], None)
 
 
 async def test_every_fix_of_an_advisory_is_a_refinement_that_is_understood(org):

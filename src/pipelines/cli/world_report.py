@@ -192,5 +192,5 @@ def print_revisions(server: Server, session_id: int, *, as_json: bool) -> None:
         changes = each["changes"]
         told = f"+{changes['added']} ~{changes['changed']} -{changes['removed']}"
         said = one_line(each["prompt"], 80) if each["prompt"] else "–"
-        rows.append((str(each["number"]), each["kind"], told, each["by"], each["created_at"][:19], said))
-    print_rows(["revision", "what", "entities", "by", "at", "prompt"], rows, empty="There are none.")
+        rows.append((str(each["number"]), each["kind"], told, one_line(each["by"], 20), said))
+    print_rows(["revision", "what", "entities", "by", "prompt"], rows, empty="There are none.")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import IO, NamedTuple
 
 from pipelines.core.authored import Fields
-from pipelines.core.json_text import Json, JsonObject, loads_own, written
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own, written
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed_session import WORLD_REVIEW, read_prompt, read_revision, read_rng_seed
 from pipelines.engine.authors import AuthoredWorld, Brief
@@ -108,7 +108,8 @@ async def undo_world(
     job = Job("worlds_compared", {}, WORLD_S, MOST_RESULT, MEMORY)
     both = f"{present.world}\n{world}".encode()
     (changes,) = await platform.upload_helpers.run(job, both, owner=org_id)
-    made = AuthoredWorld(Text(target.world_hash, world), target.told_text, changes.decode())
+    told: JsonObject = target.told | {"said": None}  # what was done then was not done now
+    made = AuthoredWorld(Text(target.world_hash, world), dumps(told).decode(), changes.decode())
     return await _add(platform, present, who, _New("undone", made, target.undo_to, rng_seed=target.rng_seed))
 
 
