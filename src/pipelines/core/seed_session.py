@@ -194,6 +194,15 @@ def _check_together(buckets: Sequence[BucketRequest], fields: Fields) -> None:
         fields.refuse("buckets", f"these are {wanted:,} rows; a session has at most {MOST_ROWS:,}")
 
 
+def read_only_revision(body: JsonObject) -> int | None:
+    """Of a request that may say nothing else."""
+    problems: list[Problem] = []
+    Fields(body, "", problems).refuse_unknown(("revision",))
+    if problems:
+        raise Refused(problems, "the request")
+    return read_revision(body.get("revision"))
+
+
 def read_revision(value: Json, path: str = "/revision") -> int | None:
     """The revision that somebody has looked at, where they say so."""
     if value is None:

@@ -4,10 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from pipelines.core.authored import Fields
 from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_revision
+from pipelines.core.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_only_revision
 from pipelines.engine.embedded_author import MEMORY, MOST_RESULT, WORLD_S
 from pipelines.engine.generate_rows import RowGenerator
 from pipelines.engine.open_session import brief_of, find_session, refuse_state, wrong_state
@@ -34,11 +32,7 @@ async def continue_session(
     seen: int | None = None,
 ) -> SeedSession:
     """Freeze the world, named by its content, and start on the rows."""
-    problems: list[Problem] = []
-    Fields(body, "", problems).refuse_unknown(("revision",))
-    if problems:
-        raise Refused(problems, "the request")
-    seen = read_revision(body.get("revision")) or seen
+    seen = read_only_revision(body) or seen
     session = await find_session(platform, org_id, session_id)
     refuse_state(session, WORLD_REVIEW, "continue to its rows")
     if seen is not None and seen != session.revision:

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.json_text import InvalidJson
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed_limits import LARGEST_STATE
-from pipelines.core.seed_session import read_revision
+from pipelines.core.seed_session import read_only_revision, read_revision
 from pipelines.engine import review_rows, review_world
 from pipelines.engine.finalize_session import finalize_session as finalized
 from pipelines.engine.generate_rows import RowGenerator
@@ -297,15 +297,7 @@ async def abandon_seed_session(session_id: Id, platform: Ours, key: Contributor)
 
 
 async def _seen_in_body(request: Request, if_match: str | None) -> int | None:
-    body = await read_optional_object(request)
-    problems = [
-        Problem(path=f"/{name[:80]}", message="unknown field", hint="only `revision` is taken")
-        for name in body
-        if name != "revision"
-    ]
-    if problems:
-        raise Refused(problems, "the request")
-    return read_revision(body.get("revision")) or _seen(if_match)
+    return read_only_revision(await read_optional_object(request)) or _seen(if_match)
 
 
 async def _told(platform: Platform, session: SeedSession, status: int) -> Response:
