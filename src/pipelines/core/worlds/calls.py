@@ -1,8 +1,9 @@
 """Calls worth trying on a world: for each tool, arguments with ids that exist and values that make sense."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import NamedTuple
 
 from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
@@ -37,7 +38,8 @@ class Candidate(NamedTuple):
     variant: str = "plain"  # or: unknown (no such id), stranger (somebody else's), much (other amounts)
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True)  # no slots: what is derived is kept on the record
+class Asked:
     """One tool and what its arguments mean in this world."""
 
     fact: ToolFacts
@@ -45,6 +47,13 @@ class Asked(NamedTuple):
     types: Mapping[str, TypeOutline]
 
     def id_type(self, one: Argument) -> str | None:
+        return self._id_types.get(one.name)
+
+    @cached_property
+    def _id_types(self) -> dict[str, str | None]:
+        return {one.name: self._id_type(one) for one in self.fact.arguments}
+
+    def _id_type(self, one: Argument) -> str | None:
         found = id_type(one, self.types, self.fact)
         if found is None and one.is_scalar and self.own is not None and one.id_noun is None:
             field = self.field(one)
@@ -59,7 +68,7 @@ class Asked(NamedTuple):
         wanted = {joined(words), joined((*tokens(self.own.name), *words))}
         return next((each for each in self.own.fields if joined(each.words) in wanted), None)
 
-    @property
+    @cached_property
     def target(self) -> Argument | None:
         """The argument that picks what it is about."""
         if self.own is None or self.fact.makes:
@@ -67,7 +76,7 @@ class Asked(NamedTuple):
         own = [one for one in self.fact.arguments if one.is_scalar and self.id_type(one) == self.own.name]
         return next((one for one in own if one.is_required), own[0] if own else None)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Argument, ...]:
         """Arguments that are fields of what is looked for: `find_member_by_name(first_name, last_name)`."""
         if not self.fact.name.reads() or self.own is None or self.target is not None:
@@ -80,10 +89,14 @@ class Asked(NamedTuple):
 
 
 def asked_of(ground: Ground, tool: str) -> Asked:
-    fact = ground.facts[tool]
-    types = ground.outline.types
-    name = about_type(fact, types)
-    return Asked(fact, types.get(name) if name is not None else None, types)
+    key = ("worlds.asked", tool)
+    known: Asked | None = ground.world.derived.get(key)
+    if known is None:
+        fact, types = ground.facts[tool], ground.outline.types
+        name = about_type(fact, types)
+        known = Asked(fact, types.get(name) if name is not None else None, types)
+        ground.world.derived[key] = known
+    return known
 
 
 def candidates(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Candidate]:

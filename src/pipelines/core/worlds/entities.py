@@ -214,7 +214,7 @@ class Builder:
     def _with_moments(
         self, own: TypeOutline, place: Place, id: str, attributes: JsonObject, given: Mapping[str, Json]
     ) -> None:
-        moments = [one for one in own.fields if is_moment(one) and one.refers_to is None]
+        moments = own.moments
         if not moments and not own.references:
             return
         parents = [

@@ -7,7 +7,9 @@ from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.entities import Builder
 from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.outline import Outline, TypeOutline
-from pipelines.core.worlds.shapes import ENTITIES, MadeWorld, Toolset, WorldSize
+from pipelines.core.worlds.prompt_words import sentences
+from pipelines.core.worlds.refine import refine
+from pipelines.core.worlds.shapes import ENTITIES, MadeWorld, NotUnderstood, Toolset, WorldSize
 from pipelines.core.worlds.sides import with_both_sides
 from pipelines.core.worlds.toolset_outline import outline_of
 
@@ -21,8 +23,20 @@ def make_world(toolset: Toolset, *, size: WorldSize, rng_seed: int, now: str) ->
     counts = {name: _count(one, ENTITIES[size]) for name, one in outline.types.items()}
     state = filled(outline, counts, rng_seed=rng_seed, now=now)
     sided = with_both_sides(toolset, outline, state, now=now)
-    notes = (*outline.notes, *_long_enums(outline, counts), *sided.notes)
-    return MadeWorld(state=sided.state, notes=notes)
+    wished = _as_wished(toolset, sided.state, size=size, rng_seed=rng_seed, now=now)
+    notes = (*outline.notes, *_long_enums(outline, counts), *sided.notes, *wished.notes)
+    return MadeWorld(state=wished.state, notes=notes)
+
+
+def _as_wished(toolset: Toolset, state: JsonObject, *, size: WorldSize, rng_seed: int, now: str) -> MadeWorld:
+    """What the author's own words ask for, as far as they are sentences that `refine` follows."""
+    notes: list[str] = []
+    for sentence in sentences(toolset.instructions or ""):
+        try:
+            state = refine(toolset, state, sentence, rng_seed=rng_seed, now=now, size=size).state
+        except NotUnderstood as why:
+            notes.append(f"Of the instructions, not followed: “{sentence}” ({why.problems[0].message}).")
+    return MadeWorld(state=state, notes=tuple(notes))
 
 
 def filled(outline: Outline, counts: dict[str, int], *, rng_seed: int, now: str) -> JsonObject:

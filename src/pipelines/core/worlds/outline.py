@@ -6,6 +6,7 @@ which type is the survey's to say; nothing here reads a name a second time.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
@@ -27,7 +28,17 @@ _KINDS: Mapping[str, FieldKind] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+#: What ends the name of a moment, and what is one without such an end.
+MOMENT_ENDS = word_set("at on date time timestamp datetime day dob birthday until deadline")
+_MOMENTS = word_set("created updated modified opened closed started ended due expires scheduled")
+#: What may still be to come.
+FUTURE = word_set(
+    "due expires expiry expiration expire renewal renews scheduled schedule starts start ends end departure "
+    "arrival appointment next deadline until valid delivery estimated expected event return"
+)
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: what is derived is kept on the record
 class FieldOutline:
     name: str
     kind: FieldKind
@@ -38,15 +49,27 @@ class FieldOutline:
     refers_to: str | None = None  # the type whose ids it holds: one, or a list of them
     parts: tuple["FieldOutline", ...] = ()  # of an object, or of each record in a list
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         return tokens(self.name)
+
+    @cached_property
+    def is_moment(self) -> bool:
+        """A date or a time of day."""
+        if self.said("format") in ("date", "date-time"):
+            return True
+        if self.kind not in ("text", "whole") or self.values:
+            return False
+        if self.kind == "whole":
+            return self.words[-1] in ("at", "timestamp")
+        is_for = self.words[-1] == "for" and self.words[0] in FUTURE
+        return self.words[-1] in MOMENT_ENDS or self.words[0] in _MOMENTS or is_for
 
     def said(self, key: str) -> Json:
         return self.schema.get(key) if self.schema is not None else None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)  # likewise
 class TypeOutline:
     name: str
     id_field: str | None
@@ -57,17 +80,31 @@ class TypeOutline:
     def field(self, name: str | None) -> FieldOutline | None:
         return next((one for one in self.fields if one.name == name), None)
 
-    @property
+    @cached_property
+    def run(self) -> str:
+        """Its name in one spelling: `supportticket`."""
+        return joined(tokens(self.name))
+
+    @cached_property
+    def last(self) -> str:
+        """The last word of its name: `ticket`."""
+        return singular(tokens(self.name)[-1])
+
+    @cached_property
     def noun(self) -> str:
         """As a person says it: `support ticket`."""
         return " ".join(singulars(tokens(self.name)))
 
-    @property
+    @cached_property
     def references(self) -> tuple[FieldOutline, ...]:
         """Fields that hold one id of a type, not those that keep many."""
         return tuple(one for one in self.fields if one.refers_to is not None and one.kind != "list")
 
-    @property
+    @cached_property
+    def moments(self) -> tuple[FieldOutline, ...]:
+        return tuple(one for one in self.fields if one.is_moment and one.refers_to is None)
+
+    @cached_property
     def status(self) -> FieldOutline | None:
         """The field that says where a record stands."""
         named = [one for one in self.fields if one.kind == "text" and one.words[-1] in _STATUS]
@@ -170,11 +207,11 @@ ROLES = PERSONS | word_set(
 
 def _named(noun: Sequence[str], types: Mapping[str, TypeOutline]) -> str | None:
     run = joined(noun)
-    exact = [name for name, one in types.items() if joined(tokens(name)) == run or run in one.nouns]
-    if exact:
-        return exact[0]
+    for name, one in types.items():
+        if one.run == run or run in one.nouns:
+            return name
     if len(noun) == 1:
-        ending = [name for name in types if singular(tokens(name)[-1]) == noun[0]]
+        ending = [name for name, one in types.items() if one.last == noun[0]]
         if len(ending) == 1:
             return ending[0]
     return None
@@ -228,6 +265,8 @@ def _referring(
 def _target(one: FieldOutline, own: TypeOutline, types: Mapping[str, TypeOutline]) -> str | None:
     if one.said("format") in ("date", "date-time", "email") or _is_plain(one):
         return None
+    if one.words[0] == "parent" and one.kind != "list" and one.words[-1] in ("parent", *ID_WORDS):
+        return own.name
     if one.kind == "list" and one.words[-1] not in ID_WORDS:
         # `orders` of a customer are ids of orders; `items` of an order are lines.
         found = _named(singulars(one.words), types)

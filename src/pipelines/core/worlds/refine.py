@@ -46,8 +46,8 @@ from pipelines.core.worlds.times import is_moment, rank_of
 MOST_ADDED = 1_000  # by one sentence
 _FORMS = (
     "understood are sentences such as “add 3 cancelled orders”, “make half of the orders cancelled”, “spread "
-    "the orders over all customers”, “remove 2 closed tickets” and “set status of order O-1 to shipped”; others "
-    "need a model author"
+    "the orders over all customers”, “remove 2 closed tickets” and “set status of order O-1 to shipped”; "
+    "others need a model author"
 )
 _ALL = ("all", "every", "each", "the", "any")
 
@@ -88,7 +88,7 @@ def _followed(
     toolset: Toolset, state: JsonObject, sentence: str, draw: Draw, now: str
 ) -> tuple[JsonObject, str]:
     words = words_of(sentence.rstrip(". "))
-    if words and words[0].lower() in ("please", "also", "and", "now"):
+    if words and words[0].lower() in ("please", "also", "and", "now", "then"):
         words = words[1:]
     ground = Ground(toolset, state)
     reader = Reader(ground, datetime.fromisoformat(now).replace(tzinfo=None))

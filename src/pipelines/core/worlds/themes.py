@@ -24,8 +24,8 @@ _SPOKEN: tuple[tuple[str, tuple[Outcome, ...]], ...] = (
         ("forbidden", "refused", "not_found"),
     ),
     (
-        "trouble, outage, outages, failure, failures, error, errors, flaky, timeout, timeouts, "
-        "unavailable, retry, retries, downtime, unstable, incident, incidents, resilience, recovery, injected",
+        "trouble, outage, outages, failure, failures, error, errors, flaky, timeout, timeouts, downtime, "
+        "unavailable, retry, retries, unstable, incident, incidents, resilience, recovery, injected",
         ("recovered",),
     ),
     (
@@ -43,7 +43,7 @@ _OUTCOMES = {phrase.strip(): outcomes for phrases, outcomes in _SPOKEN for phras
 _SEVERAL = word_set("several multiple multi two combined batch steps step complex chained")
 _STOP = word_set(
     "the a an of and or with for to in on by all any some about path paths case cases request requests row "
-    "rows task tasks things user users backend test tests that which is are be it not no id ids happy wrong such"
+    "rows task tasks things backend test tests that which is are be it not no id ids happy wrong such"
 )
 
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.outline import FieldOutline, TypeOutline
+from pipelines.core.worlds.outline import FUTURE, MOMENT_ENDS, FieldOutline, TypeOutline
 
-_ENDS = word_set("at on date time timestamp datetime day dob birthday until deadline")
-_ALONE = word_set("created updated modified opened closed started ended due expires scheduled")
 #: What comes before what in the life of a record; the same number: in any order.
 _RANKS = {
     word: rank
@@ -28,10 +27,6 @@ _RANKS = {
     )
     for word in words.split()
 }
-FUTURE = word_set(
-    "due expires expiry expiration expire renewal renews scheduled schedule starts start ends end departure "
-    "arrival appointment next deadline until valid delivery estimated expected event return"
-)
 _LATEST = word_set("updated modified last seen changed login activity")
 _STARTS = word_set("starts start departure scheduled appointment begin begins from")
 #: How far a state says that things have gone, in ranks; those that ended things early are in _ENDED.
@@ -53,19 +48,13 @@ INITIAL = word_set("new draft pending open created placed requested submitted qu
 
 
 def is_moment(field: FieldOutline) -> bool:
-    if field.said("format") in ("date", "date-time"):
-        return True
-    if field.kind not in ("text", "whole") or field.values:
-        return False
-    words = field.words
-    if field.kind == "whole":
-        return words[-1] in ("at", "timestamp")
-    return words[-1] in _ENDS or words[0] in _ALONE or (words[-1] == "for" and words[0] in FUTURE)
+    return field.is_moment
 
 
+@lru_cache(maxsize=4096)
 def rank_of(name: str) -> int | None:
     """Where in a record's life the moment of this name stands; None where its name does not say."""
-    words = [word for word in tokens(name) if word not in _ENDS]
+    words = [word for word in tokens(name) if word not in MOMENT_ENDS]
     if not words or set(words) & (FUTURE | _LATEST):
         return None
     return next((_RANKS[word] for word in words if word in _RANKS), None)
@@ -73,7 +62,7 @@ def rank_of(name: str) -> int | None:
 
 def said_state(name: str, states: Sequence[Json]) -> str | None:
     """The state that the moment of this name is about: `cancelled_at` is when one became cancelled."""
-    words = {stem(word) for word in tokens(name) if word not in _ENDS}
+    words = {stem(word) for word in tokens(name) if word not in MOMENT_ENDS}
     for state in states:
         if isinstance(state, str) and words and {stem(word) for word in tokens(state)} <= words:
             return state
@@ -82,6 +71,13 @@ def said_state(name: str, states: Sequence[Json]) -> str | None:
 
 def has_happened(name: str, status: Json, states: Sequence[Json]) -> bool | None:
     """Whether a record in this state has been through what the moment is of; None where nothing says so."""
+    if isinstance(status, list | dict):
+        return None
+    return _has_happened(name, status, tuple(one for one in states if isinstance(one, str)))
+
+
+@lru_cache(maxsize=4096)
+def _has_happened(name: str, status: Json, states: tuple[str, ...]) -> bool | None:
     about = said_state(name, states)
     if about is not None and status == about:
         return True
@@ -113,7 +109,9 @@ class Clock:
         days = 2 + share * 340
         moment = self.now - timedelta(days=days)
         if after is not None and moment <= after:
-            moment = after + (self.now - after) * (0.2 + 0.6 * self._draw.unit(f"{place}/after"))
+            # A little later only: of a long chain of references the last must not all be of today.
+            later = timedelta(days=1 + 6 * self._draw.unit(f"{place}/after"))
+            moment = after + min(later, (self.now - after) * 0.5)
         return self._at_work(moment, place)
 
     def moments(
@@ -125,8 +123,8 @@ class Clock:
         states = status.values if status is not None else ()
         found: dict[str, Json] = {}
         at, last = base, base
-        past = [one for one in own.fields if is_moment(one) and rank_of(one.name) is not None]
-        for one in sorted(past, key=lambda one: rank_of(one.name) or 0):
+        past = [one for one in own.moments if rank_of(one.name) is not None]
+        for one in sorted(past, key=lambda one: rank_of(one.name) or 0) if len(past) > 1 else past:
             if rank_of(one.name) == 0:
                 found[one.name] = self._written(
                     one, base - timedelta(days=365 * 8 * (0.2 + self._draw.unit(f"{place}/{one.name}")))
@@ -138,8 +136,8 @@ class Clock:
             if found and rank_of(one.name) != 1:
                 at = self._later(last, f"{place}/{one.name}")
             found[one.name], last = self._written(one, at), at
-        for one in own.fields:
-            if is_moment(one) and one.name not in found:
+        for one in own.moments:
+            if one.name not in found:
                 found[one.name] = self._written(one, self._other(one, place, base, last, said))
         return self._ordered(own, found)
 
@@ -159,12 +157,10 @@ class Clock:
 
     def _ordered(self, own: TypeOutline, found: dict[str, Json]) -> dict[str, Json]:
         """What starts does so before it is due or ends."""
-        starts = [one for one in own.fields if one.name in found and set(one.words) & _STARTS]
-        ends = [
-            one
-            for one in own.fields
-            if one.name in found and set(one.words) & FUTURE and not set(one.words) & _STARTS
-        ]
+        if len(found) < 2:
+            return found
+        starts = [one for one in own.moments if not _STARTS.isdisjoint(one.words)]
+        ends = [one for one in own.moments if one not in starts and not FUTURE.isdisjoint(one.words)]
         for start in starts:
             for end in ends:
                 first, then = found[start.name], found[end.name]

@@ -1,6 +1,7 @@
 """One field's value: by its enum, bounds and format, else by what its name says it is."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from pipelines.core.english.numbers import quantities
@@ -79,23 +80,39 @@ def number(field: FieldOutline, here: str, draw: Draw) -> int | float:
 
 def bounds(field: FieldOutline) -> tuple[float, float]:
     """From its schema, from `from 1 to 5` in its description, else by its name."""
-    usual = _usual_bounds(field)
-    step = 1 if field.kind == "whole" else 0.01
-    least, most = _or_none(field.said("minimum")), _or_none(field.said("maximum"))
-    above, below = _or_none(field.said("exclusiveMinimum")), _or_none(field.said("exclusiveMaximum"))
+    said = [_or_none(field.said(key)) for key in _BOUNDING] if field.schema else _UNBOUNDED
+    return _bounds(field.name, field.kind == "whole", field.description[:300], *said)
+
+
+_BOUNDING = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_UNBOUNDED = (None, None, None, None)
+
+
+@lru_cache(maxsize=4096)
+def _bounds(
+    name: str,
+    is_whole: bool,
+    description: str,
+    least: float | None,
+    most: float | None,
+    above: float | None,
+    below: float | None,
+) -> tuple[float, float]:
+    usual = _usual_bounds(name)
+    step = 1 if is_whole else 0.01
     least = above + step if least is None and above is not None else least
     most = below - step if most is None and below is not None else most
     if least is None and most is None:
-        return _told_bounds(field) or usual
+        return _told_bounds(description) or usual
     if least is None:
         return min(usual[0], most or 0), most or 0
     return least, most if most is not None else max(usual[1], least + usual[1] - usual[0])
 
 
-def _told_bounds(field: FieldOutline) -> tuple[float, float] | None:
-    if "from" not in field.description.lower():
+def _told_bounds(description: str) -> tuple[float, float] | None:
+    if "from" not in description.lower():
         return None
-    told = [float(min(one.values)) for one in quantities(field.description[:300])[:2]]
+    told = [float(min(one.values)) for one in quantities(description)[:2]]
     return (told[0], told[1]) if len(told) == 2 and told[0] < told[1] else None
 
 
@@ -103,8 +120,8 @@ def _or_none(value: Json) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _usual_bounds(field: FieldOutline) -> tuple[float, float]:
-    words = field.words
+def _usual_bounds(name: str) -> tuple[float, float]:
+    words = tokens(name)
     for word in reversed(words):
         found = _BOUNDS.get(word)
         if found is not None:
