@@ -79,7 +79,7 @@ def summary_of(values: list[Json], *, of: int) -> str:
     >>> summary_of(["paid", "paid", "new"], of=3), summary_of([3, 1.5], of=4)
     ('paid 2, new 1', '1.5 to 3, in 2 of 4')
     """
-    there = [value for value in values if value is not None]
+    there: list[Json] = [value for value in values if value is not None]
     said = _said(there)
     return said if len(there) == of else f"{said}, in {len(there)} of {of}" if there else "nothing"
 

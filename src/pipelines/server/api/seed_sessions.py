@@ -29,13 +29,14 @@ from pipelines.server.api.common import (
     answer_page,
     check_is_json,
     id_cursor,
+    is_still_known,
     json_body,
     read_body,
     read_json_object,
     read_optional_object,
 )
 from pipelines.server.api.schemas import EVENTS
-from pipelines.server.batch_watches import BatchWatches
+from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.storage import world_revisions
 from pipelines.storage.connection import Connection
 from pipelines.storage.seed_sessions import SeedSession, sessions_of_org
@@ -115,6 +116,7 @@ async def get_seed_session(session_id: Id, platform: Ours, key: Viewer) -> Respo
 @router.get("/{session_id}/events", responses=EVENTS)
 async def get_seed_session_events(
     session_id: Id,
+    request: Request,
     platform: Ours,
     key: Viewer,
     watches: Annotated[BatchWatches, Depends(_watches_of)],
@@ -122,7 +124,7 @@ async def get_seed_session_events(
     """Rows being made, as server-sent events: `progress` at each change, `end` when all are made."""
     await find_session(platform, key.org_id, session_id)
     return StreamingResponse(
-        watches.events(key.org_id, session_id),
+        while_welcome(watches.events(key.org_id, session_id), partial(is_still_known, request)),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )

@@ -17,8 +17,7 @@ from pipelines.core.world_difference import change_from_json
 from pipelines.engine import review_rows, review_world
 from pipelines.engine.open_session import find_session, told_of_session
 from pipelines.server.api.common import MAX_ID, Id, platform_of
-from pipelines.server.batch_watches import BatchWatches
-from pipelines.server.pages.batch_fragment import while_welcome
+from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader, Visitor, who_signed_in
