@@ -122,11 +122,7 @@ _CALL = record(
 )
 _PROOF = record(
     "The calls that reach the oracle.",
-    {
-        "said": told(TEXT, "what was shown"),
-        "calls": listed(_CALL),
-        "draft": told(OBJECT, "as it was written"),
-    },
+    {"said": told(TEXT, "what was shown"), "calls": listed(_CALL)},
 )
 _NUMBERS: JsonObject = {"type": "object", "additionalProperties": WHOLE}
 _COUNTED = ("by_tool", "by_outcome", "by_expected_outcome", "by_trigger", "by_calls", "by_sentence")
