@@ -110,6 +110,18 @@ REASONS = {
         "I can't do that: the payment processor is unavailable.",
         "right",
     ),
+    "what was asked for is so already": (
+        None,
+        [refused(1, "cancel_order", "already_cancelled", "The order is already cancelled")],
+        "I can't do that: the order is already cancelled.",
+        "right",
+    ),
+    "nothing but the request, where it is so already": (
+        None,
+        [refused(1, "cancel_order", "already_cancelled", "The order is already cancelled")],
+        "I can't cancel order #9001.",
+        "absent",
+    ),
     "no reason": (BUYER, [], "I'm sorry, but I can't help with that.", "absent"),
     "nothing but the request": (BUYER, [], "I can't cancel order #9001.", "absent"),
     "an outage that was none": (
