@@ -155,7 +155,7 @@ def datasets(api: Api, agent_id: int) -> int:
 
 
 def batches(api: Api, agent_id: int, dataset_id: int) -> None:
-    api.get(f"/api/runs/estimate?agent_id={agent_id}&dataset_id={dataset_id}")
+    api.get("/api/runs/estimate", agent_id=agent_id, dataset_id=dataset_id)
     first, second = (api.batch_of(agent_id, dataset_id) for _ in range(2))
     for batch in (first, second):
         api.ended(batch)
@@ -287,6 +287,7 @@ def drafts(api: Api) -> None:
 
 def keys_and_server(api: Api) -> None:
     api.get("/api/models")
+    api.get("/api/runs/1/exchanges")
     tried = api.post("/api/models/test", {"purpose": "judge", "model": "refusing:timeout"})
     api.get(f"/api/model-exchanges/{tried['exchange_id']}")
     made = api.post("/api/keys", {"name": "ci", "role": "contributor"}, 201)
