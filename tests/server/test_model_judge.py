@@ -278,6 +278,9 @@ async def test_a_budget_that_is_used_up_ends_the_batch_and_leaves_its_runs_open(
         assert run["verdict"] in (None, "PASS") or "used up" in run["judge_error"], run
     passed = answered(await org.client.get("/api/runs", params={"batch_id": batch_id, "verdict": "PASS"}))
     assert len(passed["items"]) == 1
+    again = answered(await org.client.post(f"/api/batches/{batch_id}/judge"))
+    assert {each["reason"] for each in again["failed"]} <= {"budget_exceeded"}
+    assert (again["changed"], len(model.asked)) == (0, 1)
 
 
 # -- looking again
