@@ -56,6 +56,7 @@ def ask_of(house: House, a: ScriptedModel, **others: ScriptedModel) -> ScriptedM
     platform = house.platform
     clients = Judges(a=a, **others)
     models = Models(platform.database, clients, {Purpose.JUDGE: A_JUDGE}, now=platform.now)
+    models.on_used_up = platform.models.on_used_up
     object.__setattr__(platform, "models", models)
     return a
 

@@ -35,7 +35,9 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
 @pytest.fixture
 async def org(house: House, request: pytest.FixtureRequest) -> Org:
     """One for each test: its judges and its runs are its own. The server asks nobody before `ask_of`."""
-    object.__setattr__(house.platform, "models", Models())
+    nobody = Models()
+    nobody.on_used_up = house.platform.models.on_used_up
+    object.__setattr__(house.platform, "models", nobody)
     return await house.another_org(request.node.name)
 
 
@@ -257,6 +259,28 @@ async def test_a_batch_ends_when_its_last_judge_has_answered_and_its_runs_wait_f
         may_answer.set()
         batch = await batch_once(org, batch_id, has_ended)
     assert batch["counts"]["by_verdict"] == {"PASS": 3}
+
+
+async def test_a_budget_that_is_used_up_ends_the_batch_and_leaves_its_runs_open(
+    house: House, org: Org
+) -> None:
+    model = ask_of(house, judge("met"))
+    with played(_answers) as agent:
+        made = await org.agent(endpoint_url=agent.url)
+        dataset = await org.dataset(*({"user": f"{OPEN} {n}"} for n in range(3)), agent_id=made["id"])
+        body = {"agent_id": made["id"], "dataset_id": dataset["id"], "max_model_tokens": 1}
+        batch_id = answered(await org.client.post("/api/runs", json=body))["batch_id"]
+        batch = await batch_once(org, batch_id, has_ended)
+    assert (batch["status"], len(model.asked)) == ("budget_exceeded", 1)
+    for listed in answered(await org.client.get("/api/runs", params={"batch_id": batch_id}))["items"]:
+        await house.platform.judge_tasks.wait(listed["id"], 60)
+        run = answered(await org.client.get(f"/api/runs/{listed['id']}"))
+        assert run["verdict"] in (None, "PASS") or "used up" in run["judge_error"], run
+    passed = answered(await org.client.get("/api/runs", params={"batch_id": batch_id, "verdict": "PASS"}))
+    assert len(passed["items"]) == 1
+    again = answered(await org.client.post(f"/api/batches/{batch_id}/judge"))
+    assert {each["reason"] for each in again["failed"]} <= {"budget_exceeded"}
+    assert (again["changed"], len(model.asked)) == (0, 1)
 
 
 # -- looking again

@@ -20,8 +20,9 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.storage import batches, model_judgements, runs
 from pipelines.storage.connection import Connection
+from pipelines.storage.model_judgements import Judgement
 from pipelines.storage.runs import Run
-from pipelines.wire.errors import Conflict, ModelFailed
+from pipelines.wire.errors import BudgetExceeded, Conflict, ModelFailed
 from pipelines.wire.names import RunStatus
 
 NO_MODEL = "none"  # in place of a model's name: by evidence alone
@@ -70,9 +71,15 @@ async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: Rejudge)
     now = platform.now()
     await platform.database.write(lambda connection: _store(connection, run, read, by, now))
     if read.judgement is not None and read.judgement.verdict is None:
-        exchange: JsonObject = {"exchange_id": read.judgement.exchange_id}
-        raise ModelFailed(read.judgement.problem, reason=read.judgement.failure or "", details=exchange)
+        raise _failure(read.judgement)
     return await find_run(platform, org_id, run_id)
+
+
+def _failure(said: Judgement) -> ModelFailed | BudgetExceeded:
+    if said.failure == BudgetExceeded.code:
+        return BudgetExceeded(said.problem)
+    exchange: JsonObject = {"exchange_id": said.exchange_id}
+    return ModelFailed(said.problem, reason=said.failure or "", details=exchange)
 
 
 async def _model(platform: Platform, by: Rejudge, run: Run) -> str | None:
@@ -149,8 +156,9 @@ async def _changed(platform: Platform, org_id: int, run_id: int, by: Rejudge) ->
     before = await find_run(platform, org_id, run_id)
     try:
         after = await rejudge_run(platform, org_id, run_id, by)
-    except ModelFailed as error:
-        return {"run_id": run_id, "task_id": before.task_id, "reason": error.reason, "message": error.message}
+    except (ModelFailed, BudgetExceeded) as error:
+        reason = error.reason if isinstance(error, ModelFailed) else error.code
+        return {"run_id": run_id, "task_id": before.task_id, "reason": reason, "message": error.message}
     if (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode):
         return None
     return {

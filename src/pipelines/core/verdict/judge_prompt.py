@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from pipelines.core.fence import fence_word, fenced
 from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.model_question import MOST_OUTPUT_TOKENS, ModelMessage, ModelQuestion, Purpose
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge_answer import Asked, answer_schema
 from pipelines.core.verdict.judge_data import shown_run
 from pipelines.core.verdict.rubric import PROMPT_VERSION, SYSTEM, Criterion, criteria_of
 from pipelines.core.verdict.verdict import Verdict
 
-TOKENS_A_CRITERION = 400
+TOKENS_A_CRITERION = 600  # with what a model thinks before it writes
 #: Characters that end a line, hide text or mark a role where some program reads more into a text than its
 #: letters. JSON writes them as escapes, and means the same.
 _ESCAPED = re.compile(
@@ -49,7 +49,7 @@ def judge_question(
         system=SYSTEM.format(fence=fence),
         messages=(ModelMessage(role="user", content=_message(criteria, fence, text)),),
         schema=answer_schema(criteria),
-        max_output_tokens=min(16_000, 1_000 + TOKENS_A_CRITERION * len(criteria)),
+        max_output_tokens=max(MOST_OUTPUT_TOKENS, TOKENS_A_CRITERION * len(criteria)),
     )
     asked = Asked(criteria=criteria, shown=shown.rows, existing=shown.existing, changed_by=shown.changed_by)
     return JudgeQuestion(question, asked, shown.cuts)

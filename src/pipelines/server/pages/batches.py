@@ -38,8 +38,7 @@ TASKS = 50
 RUNS = 50
 MOST_REPEATS = 20  # of a task, shown each
 JUDGED_FOR_S = 5.0  # in one request; what is left is gone on with by another
-JUDGED_AT_ONCE = 50
-READ_AT_ONCE = 16  # by a model
+JUDGED_AT_ONCE = 16  # as many as a model reads at once
 
 Steadiness = Annotated[str | None, Query(max_length=32)]
 OptionalPlace = Annotated[int | None, Query(ge=0, le=MAX_ID)]
@@ -173,7 +172,6 @@ async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
         by = rejudge_in(form)
     except Refused as refused:
         return go(f"/batches/{batch_id}", refused.problems[0].said())
-    at_once = JUDGED_AT_ONCE if by.model is None else READ_AT_ONCE
     ends_at = time.monotonic() + JUDGED_FOR_S
     while True:
         done = await review_runs.rejudge_batch(
@@ -182,7 +180,7 @@ async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
             batch_id,
             by,
             after_id=after_id,
-            limit=at_once,
+            limit=JUDGED_AT_ONCE,
         )
         judged += int(str(done.report["judged"]))
         changed += int(str(done.report["changed"]))
