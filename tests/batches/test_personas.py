@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import httpx2
 import pytest
 
 from nodes import REFUND_TASK, Api
@@ -105,3 +106,15 @@ def test_a_model_that_does_not_answer_is_no_fault_of_the_agent(api: Api):
         run = talk(api, agent, PERSONA | {"user_simulator_persona": "Eve"})
     assert (run["error_class"], run["error_json"]["faults"]) == ("simulator_fault", ["timeout"])
     assert run["verdict"] == "NOT_APPLICABLE"
+
+
+def test_the_page_of_the_run_shows_what_was_said_beside_what_the_person_knows(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA | {"user": "Good evening, I want my money back."})
+    with httpx2.Client(base_url=api.url) as browser:
+        browser.post("/sign-in", data={"key": api.key})
+        page = browser.get(f"/runs/{run['id']}").text
+    assert "the user had nothing more to say" in page
+    assert "only when asked" in page
+    assert "rests on F2" in page
+    assert "wanted to leave while the agent waited" in page

@@ -1,6 +1,7 @@
 """Advisories: each found where it is, not found where it is not, and mended by its own sentence."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,7 +55,7 @@ CASES: dict[str, Bend] = {
     "single_owner": of_same_owner,
     "narrow_dates": all_in_april,
 }
-#: A type that the ledger schema does not declare is only possible without one, and a rule would refuse as well.
+#: A type that the schema does not declare is only possible without one; a rule would refuse as well.
 OPEN = {"untouched_type"}
 WITHOUT_RULE = {"tool_cannot_fail", "tool_cannot_succeed"}
 
@@ -64,8 +65,6 @@ def found(name: str, state: JsonObject) -> list[Advisory]:
 
 
 def toolset_for(name: str) -> Any:
-    from dataclasses import replace
-
     of = shop(None) if name in WITHOUT_RULE else shop()
     return replace(of, ledger_schema=None) if name in OPEN else of
 

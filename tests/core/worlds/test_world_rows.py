@@ -1,14 +1,16 @@
 """Rows of a world: drafted from what calls do, kept only with proof, steered by themes."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 from worlds_kit import NOW, TRADES, ground, shop, shop_state, tool, toolset, trade, world_of
 
-from pipelines.core.failure_rules import AfterNCalls, ForcedReply
+from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, ForcedReply
 from pipelines.core.json_text import dumps
 from pipelines.core.seed import parse_seed
+from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict
@@ -26,6 +28,7 @@ from pipelines.core.worlds.shapes import (
     Toolset,
 )
 
+ORACLES = ("expected_state", "expected_calls", "collateral")
 BUCKETS = (
     Bucket(name="everyday", theme="everyday requests", rows=15),
     Bucket(name="refusals", theme="not allowed", rows=8),
@@ -34,6 +37,7 @@ BUCKETS = (
 )
 
 
+@cache
 def made(name: str) -> tuple[list[ProvedRow], int]:
     """All rows of the usual buckets, and how many were drafted for them."""
     kept: list[ProvedRow] = []
@@ -68,7 +72,7 @@ def test_rows_are_kept_an_agent_that_does_nothing_passes_none_and_the_reference_
         run = ground(name).opened(now=NOW, rules=row.draft.failure_rules)
         answers = [called(run, call.tool, call.arguments) for call in row.draft.reference_calls]
         verdict = judged(name, row.draft, [answer.row for answer in answers], "It is settled.")
-        assert not [one for one in verdict.findings if one.check in ("expected_state", "expected_calls", "collateral") and one.failure_mode]  # fmt: skip
+        assert not [one for one in verdict.findings if one.check in ORACLES and one.failure_mode]
         for says in ("", "Done.", "I am sorry, I cannot help with that."):
             assert judged(name, row.draft, [], says).verdict == "FAIL"
 
@@ -99,7 +103,7 @@ def test_rows_cover_what_coverage_counts(name: str) -> None:
     assert all(counted.by_expected_outcome.values())
     assert all(counted.by_calls.values())
     assert counted.by_trigger["after_n_calls"] >= 4
-    assert counted.by_outcome["recovered"] == counted.by_trigger["after_n_calls"] + counted.by_trigger["after_state_change"]  # fmt: skip
+    assert counted.by_outcome["recovered"] == sum(counted.by_trigger.values())
     skipped = {"apply_for_loan", "quote_rate"} if name == "credit_union" else set()
     assert set(counted.missing_tools) == skipped
 
@@ -163,14 +167,18 @@ KEPT = {
 REJECTED = {
     "near_duplicate": cancelling(user_instruction="Could you cancel order O-9, please?"),
     "answer_given_away": cancelling(user_instruction="Please see that order O-1 is cancelled."),
-    "invalid_arguments": cancelling(reference_calls=(ReferenceCall(tool="cancel_order", arguments={"id": 1}),)),
+    "invalid_arguments": cancelling(
+        reference_calls=(ReferenceCall(tool="cancel_order", arguments={"id": 1}),)
+    ),
     "call_failed": cancelling(reference_calls=calls("O-4")),
     "oracle_not_met": cancelling(expected_state={"order.O-1.status": "shipped"}),
-    "met_by_nothing": cancelling(expected_state={"order.O-2.status": "shipped"}, reference_calls=calls("O-1", tool="get_order")),
+    "met_by_nothing": cancelling(
+        expected_state={"order.O-2.status": "shipped"}, reference_calls=calls("O-1", tool="get_order")
+    ),
     "not_refused": cancelling(**REFUSAL),
     "guessed": cancelling(reference_calls=(ReferenceCall(tool="frobnicate", arguments={}),)),
     "invalid_oracle": cancelling(expected_state={"order": 3}),
-}  # fmt: skip
+}
 
 
 def shop_row(draft: DraftRow) -> ProvedRow | RejectedRow:
@@ -243,6 +251,22 @@ def test_rows_of_a_refusal_theme_begin_with_what_a_sentence_forbids() -> None:
     assert all(row.outcome != "not_found" for row in first)
 
 
+def test_what_a_call_sets_off_makes_the_next_one_fail() -> None:
+    plan = [
+        {"find": {"as": "order", "in": "order", "id": "args.order_id"}},
+        {"set": {"order.status": "'cancelled'"}},
+        {"flag": "'stock_recount'"},
+        {"return": "order"},
+    ]
+    of = shop(None)
+    tools = [one.as_json() | ({"simulation": plan} if one.name == "cancel_order" else {}) for one in of.tools]
+    of = replace(of, tools=parse_tools_schema(tools, ledger_schema=of.ledger_schema))
+    rows = drafts(of, shop_state(), Bucket(name="b", theme="backend trouble", rows=3))
+    row = next(one for one in rows if isinstance(one.failure_rules[0], AfterStateChange))
+    assert isinstance(prove_row(of, shop_state(), row, now=NOW, earlier_texts=[]), ProvedRow)
+    assert len(row.reference_calls) == 3
+
+
 def test_a_theme_that_matches_nothing_gets_rows_of_all_kinds_and_is_told_so() -> None:
     rows, notes = themed("moonlight sonatas")
     assert len({row.tool for row in rows}) > 4
@@ -264,7 +288,8 @@ def test_no_rows_are_made_about_a_tool_that_would_be_a_guess_and_that_is_said() 
 
 
 def test_times_that_only_the_backend_knows_are_left_open_by_the_oracle() -> None:
-    cancelled = next(row.draft for row in made("clinic")[0] if row.draft.tool == "cancelVisit" and len(row.calls) == 1 and row.draft.outcome == "changed")  # fmt: skip
+    rows = [row.draft for row in made("clinic")[0] if row.draft.outcome == "changed"]
+    cancelled = next(row for row in rows if [call.tool for call in row.reference_calls] == ["cancelVisit"])
     expected: Any = cancelled.expected_state
     (moment,) = [value for key, value in expected.items() if key.endswith("cancelledAt")]
     assert moment == {"$exists": True}

@@ -13,7 +13,7 @@ from pipelines.core.simulation.domain.arguments import Argument, part_noun
 from pipelines.core.simulation.domain.evidence import ToolFacts
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
-from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema
+from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
 from pipelines.core.worlds.rule_cases import constants_of, need_of
 from pipelines.core.worlds.spoken import about_type, id_type
 from pipelines.core.worlds.times import is_moment, write_moment
@@ -302,10 +302,23 @@ class _Writer:
         field = self._draw.pick(free, place)
         return {field.name: self._other(field, record.get(field.name), place)}
 
-    def _part(self, part: FieldOutline, record: JsonObject, place: str) -> Json:
-        if is_moment(part):
+    def _part(self, part: FieldOutline, record: JsonObject, place: str, depth: int = 0) -> Json:
+        """Of an object that is given: ids in it are those of things that are there."""
+        kind = type_meant(part.name, self._asked.types) if part.kind in ("text", "whole") else None
+        ids = list(self._state.get(kind or "", {}))
+        if ids and not part.values:
+            id = self._draw.pick(ids, place)
+            return int(id) if part.kind == "whole" and id.isdecimal() else id
+        if part.parts and depth < 3:
+            inner: JsonObject = {
+                each.name: self._part(each, record, f"{place}/{each.name}", depth + 1) for each in part.parts
+            }
+            return [inner] if part.kind == "list" else inner
+        if part.is_moment:
             return self._moment(part, place)
-        return scalar(part, self._place(self._draw.below(300, place)), self._draw) if not part.parts else {}
+        if part.kind in ("object", "list"):
+            return {} if part.kind == "object" else []
+        return scalar(part, self._place(self._draw.below(300, place)), self._draw)
 
     def _scalar(self, one: Argument, record: JsonObject, number: int, place: str) -> Json:
         field = field_from_schema(one.name, {**one.schema, "type": one.schema.get("type") or "string"})
@@ -344,11 +357,17 @@ class _Writer:
         return value if value != current else self._other(field, current, place)
 
     def _moment(self, field: FieldOutline, place: str) -> Json:
-        days = self._draw.between(3, 20, place) + (25 if set(field.words) & _LATER else 0)
+        # One draw for all moments of a call, so that what ends does so after it starts.
+        days = self._draw.between(3, 20, place.rpartition("/")[0])
+        is_later = not _LATER.isdisjoint(field.words)
         if self._asked.fact.name.reads():
-            days = 0 if set(field.words) & _LATER else -90
+            days = 0 if is_later else -90
         at = (self._now + timedelta(days=days)).replace(hour=9 + days % 8, minute=30, second=0)
-        return write_moment(field, at)
+        written = write_moment(field, at)
+        if is_later and not self._asked.fact.name.reads():
+            is_day = isinstance(written, str) and len(written) <= 10
+            written = write_moment(field, at + (timedelta(days=9) if is_day else timedelta(hours=2)))
+        return written
 
     # -- other arguments than one would give
 

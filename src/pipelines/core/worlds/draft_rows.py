@@ -194,14 +194,15 @@ class _Author:
         text = with_context(
             request(asked_of(self._ground, trial.tool), trial.candidate, self._draw, place), self._draw, place
         )
-        if trial.outcome in outcomes:
+        is_able = "recovered" in outcomes and trial.outcome in ("changed", "answered")
+        self._able += is_able
+        # Among rows of all kinds some meet trouble in place of the plain row: no text is asked for twice.
+        if is_able and (trial.outcome not in outcomes or self._able % 6 == 3):
+            yield from self._troubled(text, trial, place)
+        elif trial.outcome in outcomes:
             row = self._row(text, [trial])
             if row is not None:
                 yield row
-        is_due = "recovered" in outcomes and trial.outcome in ("changed", "answered")
-        self._able += is_due
-        if is_due and (len(outcomes) < 3 or self._able % 6 == 3):
-            yield from self._troubled(text, trial, place)
 
     def _place(self, trial: Trial) -> str:
         return f"{self._bucket.name}/{trial.tool}/{sorted(trial.candidate.arguments.items())!r}"

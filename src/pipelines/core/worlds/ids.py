@@ -45,6 +45,8 @@ def _candidates(own: TypeOutline, field: FieldOutline, count: int, draw: Draw, p
     example = example_of(field)
     if example is not None and own.is_person and re.fullmatch(r"[a-z]+[._][a-z]+[._]?\d+", example):
         yield from (_by_name(own, at, example, draw) for at in range(count * 2))
+    if example is not None and _is_scrambled(example):
+        yield from (_scrambled(example, draw, f"{place}/{at}") for at in range(count * 4))
     if example is not None and any(map(str.isdigit, example)):
         yield from _numbered(example, count, draw, place)
     if field.words[-1] in ("symbol", "ticker"):
@@ -80,6 +82,19 @@ def _by_name(own: TypeOutline, number: int, example: str, draw: Draw) -> str:
     tail = draw.between(10 ** (len(digits) - 1), 10 ** len(digits) - 1, f"id/{own.name}/{number}")
     mark = "." if "." in example else "_"
     return f"{first}{mark}{last}{mark}{tail}".lower().replace(" ", "").replace("'", "")
+
+
+def _is_scrambled(example: str) -> bool:
+    """`8JX2WO`: letters and digits in no order."""
+    runs = re.findall(r"\d+", example)
+    return re.fullmatch(r"[A-Z0-9]{5,12}", example) is not None and 0 < max(map(len, runs), default=0) < 3
+
+
+def _scrambled(example: str, draw: Draw, place: str) -> str:
+    return "".join(
+        draw.pick("23456789" if each.isdigit() else "ABCDEFGHJKLMNPQRSTUVWXYZ", f"{place}/{at}")
+        for at, each in enumerate(example)
+    )
 
 
 def _uuid(draw: Draw, place: str) -> str:

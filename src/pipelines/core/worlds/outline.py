@@ -198,7 +198,7 @@ def type_meant(name: str, types: Mapping[str, TypeOutline], own: TypeOutline | N
 
 
 #: `created_by`, `assigned_to`, `owner`: people, where the world has one kind of them.
-_ROLE_ENDS = frozenset(("by", "to", "owner", "assignee", "author", "reporter", "requester", "approver"))
+_ROLE_ENDS = frozenset(("by", "to", "owner", "assignee", "reporter", "requester", "approver"))
 ROLES = PERSONS | word_set(
     "assignee assigned created author reporter requester receiver sender approver approved requested payer "
     "payee organizer host holder beneficiary recipient opened reported submitted handled reviewer creator"

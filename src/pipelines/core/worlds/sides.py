@@ -73,6 +73,8 @@ def _placed(rule: Rule, kind: str, test: Tester, around: Placing, state: JsonObj
         if field is None or field.refers_to is not None or field.name == own.id_field:
             continue
         sides: dict[bool, int] = {True: 0, False: 0}
+        if field.is_moment:  # of one that it has not come to, nothing is to be moved
+            free = [id for id in free if records[id].get(field.name) is not None]
         for value in dict.fromkeys(border_values(field, rule, around.now)):
             if not free:
                 break
@@ -103,7 +105,7 @@ def border_values(field: FieldOutline, rule: Rule, now: str) -> Iterator[Json]:
         moment = datetime.fromisoformat(now).replace(tzinfo=None)
         for days in numbers or ([0] if looks_at_clock(rule) else []):
             for shift in (-1, 1, 0):
-                for sign in (-1, 1):
+                for sign in (-1, 1) if rank_of(field.name) is None else (-1,):
                     yield write_moment(field, moment + timedelta(days=sign * (days + shift), hours=-2 * sign))
         yield from (one for one in constants if isinstance(one, str) and moment_of(one) is not None)
     elif field.kind in ("whole", "number"):

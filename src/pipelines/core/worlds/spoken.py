@@ -10,7 +10,7 @@ from pipelines.core.ledger import World
 from pipelines.core.simulation.behavior.things import USUAL_FIELDS
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.evidence import ToolFacts, facts_of
-from pipelines.core.simulation.domain.verbs import ARITHMETIC
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.tools_schema import Tool
 from pipelines.core.worlds.outline import (
@@ -30,9 +30,11 @@ _NO_THINGS = word_set(
     "expression"
 )
 _WITH_STOCK = word_set("product item sku article part book ingredient")
-_WITHOUT_OWNER = _WITH_STOCK | word_set(
-    "machine room stock class course flight vehicle car table plan menu store branch location warehouse "
-    "vendor supplier event service asset device category team department project"
+#: What is somebody's, also where no tool says whose.
+_OWNED = word_set(
+    "order account card loan ticket reservation booking subscription invoice payment refund claim policy "
+    "appointment cart purchase return delivery shipment case complaint membership transaction transfer quote "
+    "contract certificate rental lease prescription method application incident enrollment registration pet"
 )
 MOST_TYPES = 100
 
@@ -55,7 +57,11 @@ def spoken_types(tools: Sequence[Tool], behavior: str | None) -> dict[str, TypeO
         for fact in facts
         for one in fact.arguments
     )
-    return {name: _filled(one, types, facts, behavior or "", is_camel) for name, one in types.items()}
+    # Which argument picks a thing is known of all before any tool is asked what it is about.
+    keyed = {
+        name: replace(one, id_field=_id_name(one, types, facts, is_camel)) for name, one in types.items()
+    }
+    return {name: _filled(one, keyed, facts, behavior or "", is_camel) for name, one in keyed.items()}
 
 
 def _is_arithmetic(name: str) -> bool:
@@ -67,10 +73,15 @@ def _type_names(tools: Sequence[Tool], facts: Sequence[ToolFacts]) -> Iterator[s
     known = survey_for(tools, world=World({}))
     asked = Counter(noun for one in facts for noun in one.id_nouns)
     heads = {noun[-1] for noun in asked}
+    # `users_get(id)`: the id of what the name speaks of.
+    heads |= {
+        one.thing[-1] for one in facts if one.thing and any(each.id_noun == () for each in one.arguments)
+    }
     found: dict[str, None] = {}
     for name in known.tables:
         last = singular(tokens(name)[-1])
-        if last not in _NO_THINGS and (last in heads or _is_made_or_listed(last, facts)):
+        is_verb = last in OP_OF_VERB and len(tokens(name)) > 1  # user_update
+        if last not in _NO_THINGS and not is_verb and (last in heads or _is_made_or_listed(last, facts)):
             found[name] = None
     taken = {singular(tokens(name)[-1]) for name in found}
     for noun in asked:
@@ -82,6 +93,11 @@ def _type_names(tools: Sequence[Tool], facts: Sequence[ToolFacts]) -> Iterator[s
     if not people and roles:
         found[roles[0][-1]] = None
     yield from found
+
+
+def _nouns(fact: ToolFacts) -> tuple[str, ...]:
+    """The thing that the name speaks of; `users_update` is about a user."""
+    return tuple(word for word in fact.thing if word not in OP_OF_VERB)[-1:] or fact.thing[-1:]
 
 
 def _is_made_or_listed(last: str, facts: Sequence[ToolFacts]) -> bool:
@@ -103,7 +119,7 @@ def _filled(
     behavior: str,
     is_camel: bool,
 ) -> TypeOutline:
-    id_field = _id_name(own, types, facts, is_camel)
+    id_field = own.id_field or "id"
     found: dict[str, FieldOutline] = {}
 
     def add(one: FieldOutline) -> None:
@@ -158,14 +174,9 @@ def _id_name(
     if plain:
         return Counter(plain).most_common(1)[0][0]
     for fact in facts:
-        given = [one for one in fact.arguments if one.is_required]
-        if (
-            fact.name.op == "get"
-            and len(given) == 1
-            and given[0].words[-1] in _KEYS
-            and _is_about(fact, own, types)
-        ):
-            return given[0].name
+        key = next((one.name for one in fact.arguments if one.is_required and one.words[-1] in _KEYS), None)
+        if key is not None and own.last in fact.thing:
+            return key
     return named_like((*tokens(own.name), "id"), is_camel)
 
 
@@ -272,9 +283,7 @@ def _is_field(
     if argument.is_credential or is_id_of(argument, own.name, types, fact):
         return False
     words = argument.words
-    if words[0] in _NOT_KEPT or (
-        fact.name.reads() and words[-1] in ("limit", "offset", "page", "query", "keyword")
-    ):
+    if fact.name.reads() and (words[0] in _NOT_KEPT or words[-1] in _OF_QUERIES):
         return False
     if fact.name.op in ("create", "notify"):
         return True
@@ -376,7 +385,7 @@ def _owner(
     own: TypeOutline, types: Mapping[str, TypeOutline], found: Mapping[str, FieldOutline], is_camel: bool
 ) -> Iterator[FieldOutline]:
     people = [one for one in types.values() if one.is_person]
-    if own.is_person or len(people) != 1 or singular(tokens(own.name)[-1]) in _WITHOUT_OWNER:
+    if own.last not in _OWNED or len(people) != 1:
         return
     if not any(type_meant(name, types) == people[0].name for name in found):
         yield FieldOutline(name=named_like((*tokens(people[0].name), "id"), is_camel), kind="text")
@@ -390,11 +399,11 @@ def _described(own: TypeOutline, found: Mapping[str, FieldOutline], is_camel: bo
         if "email" not in names:
             yield FieldOutline(name="email", kind="text")
         return
-    if singular(tokens(own.name)[-1]) in _WITHOUT_OWNER and not names & {"name", "title", "model"}:
+    if own.last not in _OWNED and not names & {"name", "title", "model", "subject", "description"}:
         yield FieldOutline(name="name", kind="text")
-    if singular(tokens(own.name)[-1]) in _WITH_STOCK:
+    if own.last in _WITH_STOCK:
         yield from (_usual(word) for word in ("price", "stock") if word not in names)
-    elif singular(tokens(own.name)[-1]) == "stock" and "price" not in names:
+    elif own.last == "stock" and "price" not in names:
         yield _usual("price")
     elif not any(tokens(name)[-1] in ("at", "on", "date") for name in found) and len(found) > 1:
         yield FieldOutline(name=named_like(("created", "at"), is_camel), kind="text")

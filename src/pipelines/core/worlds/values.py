@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipelines.core.english.numbers import quantities
-from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.examples import example_of
@@ -123,11 +123,14 @@ def _or_none(value: Json) -> float | None:
 def _usual_bounds(name: str) -> tuple[float, float]:
     words = tokens(name)
     for word in reversed(words):
-        found = _BOUNDS.get(word)
+        # `total_baggages` are so many, and no sum.
+        found = _BOUNDS.get(word) if word == words[-1] or word not in MONEY else None
         if found is not None:
             return found
-    if set(words) & MONEY:
+    if words[-1] in MONEY:
         return (5, 500)
+    if is_plural(words[-1]):
+        return (0, 5)
     if set(words) & COUNTS:
         return (1, 40)
     return (1, 100)
@@ -237,6 +240,10 @@ def _name(place: Place, here: str, draw: Draw) -> str:
     return f"{adjective.capitalize()} {last}"
 
 
+def _title(place: Place, here: str, draw: Draw) -> str:
+    return _name(place, here, draw) if place.own.last in NAMES_OF else draw.pick(TITLES, here)
+
+
 def _email(place: Place, here: str, draw: Draw) -> str:
     first, last = person_at(draw, place)
     return f"{first}.{last}@example.com".lower().replace(" ", "").replace("'", "")
@@ -302,8 +309,13 @@ _BY_NAME: Mapping[str, _Written] = {
     "contact_name": lambda place, here, draw: person_at(draw, place).full,
     "contact": lambda place, here, draw: person_at(draw, place).full,
     "display_name": _name,
+    **dict.fromkeys(("to", "cc", "bcc", "from", "recipient", "sender"), _email),
+    **dict.fromkeys(("participants", "attendees", "recipients", "invitees", "guests"), _email),
+    "author": lambda place, here, draw: (
+        f"{draw.pick(pool('first_name'), here)} {draw.pick(pool('last_name'), here)}"
+    ),
     "name": _name,
-    "title": _of(TITLES),
+    "title": lambda place, here, draw: _title(place, here, draw),
     "subject": _of(TITLES),
     "company": _company,
     "employer": _company,
