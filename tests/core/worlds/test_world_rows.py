@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from worlds_kit import NOW, TRADES, ground, shop, shop_state, tool, toolset, trade, world_of
 
-from pipelines.core.failure_rules import AfterNCalls, ForcedReply
+from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, ForcedReply
 from pipelines.core.json_text import dumps
 from pipelines.core.seed import parse_seed
+from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict
@@ -248,6 +249,22 @@ def test_rows_of_a_refusal_theme_begin_with_what_a_sentence_forbids() -> None:
     first = themed("not allowed")[0][:4]
     assert any(row.sentences for row in first)
     assert all(row.outcome != "not_found" for row in first)
+
+
+def test_what_a_call_sets_off_makes_the_next_one_fail() -> None:
+    plan = [
+        {"find": {"as": "order", "in": "order", "id": "args.order_id"}},
+        {"set": {"order.status": "'cancelled'"}},
+        {"flag": "'stock_recount'"},
+        {"return": "order"},
+    ]
+    of = shop(None)
+    tools = [one.as_json() | ({"simulation": plan} if one.name == "cancel_order" else {}) for one in of.tools]
+    of = replace(of, tools=parse_tools_schema(tools, ledger_schema=of.ledger_schema))
+    rows = drafts(of, shop_state(), Bucket(name="b", theme="backend trouble", rows=3))
+    row = next(one for one in rows if isinstance(one.failure_rules[0], AfterStateChange))
+    assert isinstance(prove_row(of, shop_state(), row, now=NOW, earlier_texts=[]), ProvedRow)
+    assert len(row.reference_calls) == 3
 
 
 def test_a_theme_that_matches_nothing_gets_rows_of_all_kinds_and_is_told_so() -> None:

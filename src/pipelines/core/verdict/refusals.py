@@ -23,7 +23,7 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.said import NEGATED
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.speech import content_stems, sentences, small_states
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
 from pipelines.core.verdict.wording import calls_text, quoted, shortened
 
@@ -181,9 +181,11 @@ def _backend_reasons(evidence: RunEvidence) -> list[_Reason]:
     writes = [row for row in refused if not evidence.tool_reads(row.tool)]
     texts = {_refusal_text(row.response): row for row in reversed(writes or refused)}
     subject, rules = _subject_stems(evidence), sentences(evidence.behavior_instructions or "")
+    states = {text: _states_of(row, evidence) for text, row in texts.items()}
     own = {
-        text: _reason_stems(text[:LONGEST_REPLY]) - (subject - _states_of(row, evidence))
-        for text, row in texts.items()
+        text: (_reason_stems(text[:LONGEST_REPLY]) - (subject - states[text]))
+        | (small_states(text[:LONGEST_REPLY]) & states[text])
+        for text in texts
     }
     behind = {text: content_stems(_rule_behind(text, rules)) - subject for text in texts}
     speaking = Counter(word for text in texts for word in own[text] | behind[text])
@@ -211,7 +213,8 @@ def _states_of(row: EvidenceRow, evidence: RunEvidence) -> frozenset[str]:
             continue
         for record in islice(records.values(), STATES_SEEN):
             states = (value for name, value in record.items() if name_tokens(name)[-1] in ("status", "state"))
-            found |= {word for value in states if isinstance(value, str) for word in content_stems(value)}
+            told = [value for value in states if isinstance(value, str)]
+            found |= {word for value in told for word in content_stems(value) | small_states(value)}
     own = [tool for tool in writing_tools(evidence.tools) if tool.tool == row.tool]
     return frozenset(found) - {stem(word) for tool in own for word in tool.past | tool.doing}
 
@@ -297,7 +300,7 @@ _DENIED = re.compile(
 def _told(sentence: str) -> _Told:
     read = mentions(sentence)
     return _Told(
-        _reason_stems(without_mentions(sentence)),
+        _reason_stems(without_mentions(sentence)) | small_states(sentence),
         frozenset(value for number in read.numbers for value in number.values),
         frozenset(day for one in read.days for day in one.days),
         frozenset(stem(found["word"]) for found in _DENIED.finditer(sentence.lower())),
@@ -323,7 +326,7 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
         same |= {str(day) for day in own.days for other in one.days if day.agrees_with(other)}
         if same:
             shared |= same
-            strange |= {word for word in one.stems if known.isdisjoint(related(word))}
+            strange |= {word for word in one.stems if word[0] != "~" and known.isdisjoint(related(word))}
     strange -= _DAYS
     if not shared or strange & _OTHER_REASONS:
         return False

@@ -110,11 +110,20 @@ def given_away(draft: DraftRow, ground: Ground) -> Iterator[str]:
             continue
         if {word.lower() for word in _WORD.findall(value)} <= lowered:
             yield f"says “{value}”, which only the backend should"
-    known = {id for records in types_in(ground.state).values() for id in records}
+    known = _ids(ground)
     about = {one.partition("/")[2] for one in draft.about}
     for word in sorted(words & known):
         if word not in asked and word not in about and not word.isalpha() and len(word) > 2:
             yield f"names {word}, which it is not about"
+
+
+def _ids(ground: Ground) -> frozenset[str]:
+    key = ("worlds.ids",)
+    if key not in ground.world.derived:
+        records = types_in(ground.state).values()
+        ground.world.derived[key] = frozenset(id for of_type in records for id in of_type)
+    found: frozenset[str] = ground.world.derived[key]
+    return found
 
 
 def _asserted(expected: Json) -> Iterator[str]:

@@ -37,6 +37,14 @@ class Trial:
 
 def untried(ground: Ground) -> dict[str, str]:
     """Tools that no rows are made about, and why: what they do would be a guess."""
+    key = ("worlds.untried",)
+    known: dict[str, str] | None = ground.world.derived.get(key)
+    if known is None:
+        known = ground.world.derived[key] = _untried(ground)
+    return known
+
+
+def _untried(ground: Ground) -> dict[str, str]:
     found: dict[str, str] = {}
     for tool in ground.toolset.tools:
         plan = ground.simulator.plan_of(tool.name)
