@@ -28,6 +28,8 @@ from pipelines.storage.runs import Ending, NewRun, Run
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound, RunNotActive
 from pipelines.wire.names import RunStatus
 
+JUDGE_WAITED_FOR_S = 20.0  # by whoever finishes a run by hand; the verdict of a slower one comes later
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenedRun:
@@ -143,6 +145,7 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
         platform.live_runs.forget({run.id})  # whether it has ended is for the database to say
         raise
     platform.live_runs.let_go(run.id)
+    await platform.judge_tasks.wait(run.id, JUDGE_WAITED_FOR_S)
     return await find_run(platform, run.org_id, run.id)
 
 

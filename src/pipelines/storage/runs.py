@@ -365,6 +365,17 @@ def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str
     return True
 
 
+def settle_verdict(connection: Connection, *, run_id: int, ending: Ending) -> bool:
+    """The verdict that a judge model came to, in place of the open one that its run ended with, which is part
+    of it. False where somebody has judged the run anew since."""
+    done = connection.execute(
+        f"UPDATE runs SET {', '.join(f'{column} = ?' for column in _JUDGED)}"
+        " WHERE id = ? AND verdict = 'PENDING' AND judge_error IS NULL",
+        (ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error, run_id),
+    )
+    return done.rowcount == 1
+
+
 def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
     """Those before the present one, newest first."""
     rows = connection.execute("SELECT * FROM past_verdicts WHERE run_id = ? ORDER BY id DESC", (run_id,))

@@ -14,6 +14,7 @@ from pipelines.server.pages import (
     agent_proposal,
     agent_tools,
     agents,
+    batch_judges,
     batches,
     compare_batches,
     compare_runs,
@@ -26,6 +27,7 @@ from pipelines.server.pages import (
     models,
     new_batch,
     new_dataset,
+    new_world,
     oidc_sign_in,
     report,
     review,
@@ -40,6 +42,8 @@ from pipelines.server.pages import (
     style,
     tasks,
     trace,
+    world_forms,
+    worlds,
 )
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
@@ -52,7 +56,8 @@ MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools, agent_proposal),
     *(new_dataset, datasets, dataset_rules, tasks),
-    *(models, runs, trace, new_batch, batches, compare_batches, compare_runs, report),
+    *(new_world, worlds, world_forms),
+    *(models, runs, trace, new_batch, batches, batch_judges, compare_batches, compare_runs, report),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
     *(settings, settings_keys, settings_live, settings_server),
@@ -60,7 +65,18 @@ MODULES = (
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
-        *("agents", "datasets", "tasks", "runs", "batches", "compare", "evals", "review", "settings"),
+        *(
+            "agents",
+            "datasets",
+            "worlds",
+            "tasks",
+            "runs",
+            "batches",
+            "compare",
+            "evals",
+            "review",
+            "settings",
+        ),
         *("search", "report", "ui", "sign-in", "sign-out"),
     )
 )
