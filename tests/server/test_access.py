@@ -19,6 +19,7 @@ from pipelines.server.app import App
 from pipelines.server.settings import load_settings
 from pipelines.storage.authored_rules import PROPOSED, NewRule, add_proposals
 from pipelines.storage.batches import add_batch, finish_batch
+from pipelines.storage.model_exchanges import NewExchange, add_exchange
 from pipelines.storage.seed_sessions import add_session
 from pipelines.storage.texts import add_parts, named, slices_of
 from pipelines.storage.world_revisions import WorldRevision, add_revision
@@ -29,7 +30,7 @@ DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
 IDS = (
     *("agent_id", "batch_id", "credential_id", "dataset_id", "endpoint_id", "key_id", "name"),
-    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id"),
+    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "exchange_id"),
 )
 
 
@@ -80,6 +81,8 @@ BODIES: dict[str, Any] = {
     "POST /api/agents/{agent_id}/plans/accept": {"plans": {"get_order": [{"return": "1"}]}},
     "POST /api/datasets": {"name": "x", "rows": [TASK]},
     "POST /api/datasets/{dataset_id}/rules/propose": {},
+    "PUT /api/datasets/{dataset_id}/models": {},
+    "POST /api/models/test": {"purpose": "author"},
     "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
     "POST /api/runs/{run_id}/finish": {"final_response": "Done."},
     "POST /api/runs/{run_id}/verdict": {"verdict": "PASS"},
@@ -134,6 +137,7 @@ async def things_of(house: House, org: Org) -> Row:
     let_answer(house, purpose=Purpose.AUTHOR)
     return {
         "rule_id": rule_id,
+        "exchange_id": await house.platform.database.write(partial(exchange_of, org, run.id)),
         "session_id": await house.platform.database.write(partial(session_of, org, agent["id"])),
         "row_id": 1,
         "number": 1,
@@ -147,6 +151,24 @@ async def things_of(house: House, org: Org) -> Row:
         "endpoint_id": endpoint["id"],
         "name": "42",
     }
+
+
+def exchange_of(org: Org, run_id: int, connection: Any) -> int:
+    """A question to a model, for a run."""
+    new = NewExchange(
+        org_id=org.id,
+        run_id=run_id,
+        batch_id=None,
+        subject=None,
+        purpose="judge",
+        model="m",
+        prompt_version="judge/1",
+        question_key="k",
+        request="{}",
+    )
+    exchange_id = add_exchange(connection, new, now="2026-05-01T12:00:00.000000Z")
+    assert exchange_id is not None
+    return exchange_id
 
 
 def rule_of(org: Org, dataset_id: int, connection: Any) -> int:
