@@ -18,6 +18,15 @@ class OneModel:
     def __init__(self, model: ModelClient) -> None:
         self.model = model
 
+    def complaint(self, model: str) -> str | None:
+        return None
+
+    async def is_priced(self, org_id: int, model: str) -> bool:
+        return True
+
+    async def key_from(self, org_id: int, model: str) -> str | None:
+        return None
+
     async def client_for(self, org_id: int, model: str) -> ModelClient:
         return self.model
 

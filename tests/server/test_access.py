@@ -10,12 +10,16 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from asked_models import let_answer
 from desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
 from live_service import served
+from pipelines.core.model_question import Purpose
 from pipelines.core.seed_session import read_session_request
 from pipelines.server.app import App
 from pipelines.server.settings import load_settings
+from pipelines.storage.authored_rules import PROPOSED, NewRule, add_proposals
 from pipelines.storage.batches import add_batch, finish_batch
+from pipelines.storage.model_exchanges import NewExchange, add_exchange
 from pipelines.storage.seed_sessions import add_session
 from pipelines.storage.texts import add_parts, named, slices_of
 from pipelines.storage.world_revisions import WorldRevision, add_revision
@@ -26,7 +30,7 @@ DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
 IDS = (
     *("agent_id", "batch_id", "credential_id", "dataset_id", "endpoint_id", "key_id", "name"),
-    *("run_id", "task_id", "session_id", "row_id", "number"),
+    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "exchange_id"),
 )
 
 
@@ -73,7 +77,12 @@ BODIES: dict[str, Any] = {
     "POST /api/agents": AGENT,
     "PUT /api/agents/{agent_id}": {"description": "changed"},
     "POST /api/agents/{agent_id}/plans/check": {"plans": {}},
+    "POST /api/agents/{agent_id}/plans/propose": {},
+    "POST /api/agents/{agent_id}/plans/accept": {"plans": {"get_order": [{"return": "1"}]}},
     "POST /api/datasets": {"name": "x", "rows": [TASK]},
+    "POST /api/datasets/{dataset_id}/rules/propose": {},
+    "PUT /api/datasets/{dataset_id}/models": {},
+    "POST /api/models/test": {"purpose": "author"},
     "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
     "POST /api/runs/{run_id}/finish": {"final_response": "Done."},
     "POST /api/runs/{run_id}/verdict": {"verdict": "PASS"},
@@ -124,7 +133,11 @@ async def things_of(house: House, org: Org) -> Row:
         return batch_id
 
     batch_id = await house.platform.database.write(add_finished_batch)
+    rule_id = await house.platform.database.write(partial(rule_of, org, dataset["id"]))
+    let_answer(house, purpose=Purpose.AUTHOR)
     return {
+        "rule_id": rule_id,
+        "exchange_id": await house.platform.database.write(partial(exchange_of, org, run.id)),
         "session_id": await house.platform.database.write(partial(session_of, org, agent["id"])),
         "row_id": 1,
         "number": 1,
@@ -138,6 +151,41 @@ async def things_of(house: House, org: Org) -> Row:
         "endpoint_id": endpoint["id"],
         "name": "42",
     }
+
+
+def exchange_of(org: Org, run_id: int, connection: Any) -> int:
+    """A question to a model, for a run."""
+    new = NewExchange(
+        org_id=org.id,
+        run_id=run_id,
+        batch_id=None,
+        subject=None,
+        purpose="judge",
+        model="m",
+        prompt_version="judge/1",
+        question_key="k",
+        request="{}",
+    )
+    exchange_id = add_exchange(connection, new, now="2026-05-01T12:00:00.000000Z")
+    assert exchange_id is not None
+    return exchange_id
+
+
+def rule_of(org: Org, dataset_id: int, connection: Any) -> int:
+    """One that a model proposed, and nobody has decided on."""
+    new = NewRule(
+        org_id=org.id,
+        dataset_id=dataset_id,
+        text_hash="h",
+        sentence="A sentence.",
+        rules=[],
+        left_out=None,
+        tried={},
+        status=PROPOSED,
+        model="m",
+        exchange_id=None,
+    )
+    return add_proposals(connection, [new], now="2026-05-01T12:00:00.000000Z")[0]
 
 
 def session_of(org: Org, agent_id: int, connection: Any) -> int:

@@ -26,7 +26,7 @@ class NewRule:
     tried: JsonObject
     status: str
     model: str
-    exchange_id: int
+    exchange_id: int | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
