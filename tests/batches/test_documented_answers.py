@@ -316,6 +316,7 @@ def drafts(api: Api) -> None:
 
 def keys_and_server(api: Api) -> None:
     api.get("/api/models")
+    api.get("/api/runs/1/exchanges")
     tried = api.post("/api/models/test", {"purpose": "judge", "model": "refusing:timeout"})
     api.get(f"/api/model-exchanges/{tried['exchange_id']}")
     made = api.post("/api/keys", {"name": "ci", "role": "contributor"}, 201)

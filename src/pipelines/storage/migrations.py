@@ -738,13 +738,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        "0021_conversations",
-        """
-        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
-        ALTER TABLE runs ADD COLUMN conversation TEXT;
-        """,
-    ),
-    (
         "0018_model_names",
         """
         -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
@@ -783,6 +776,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX model_judgements_wanted ON model_judgements (id) WHERE status = 'wanted';
         -- What people decided is what judges are measured by.
         CREATE INDEX runs_decided_by_people ON runs (org_id, id) WHERE human_verdict IS NOT NULL;
+        """,
+    ),
+    (
+        "0021_conversations",
+        """
+        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
+        ALTER TABLE runs ADD COLUMN conversation TEXT;
         """,
     ),
 )

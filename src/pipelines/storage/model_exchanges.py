@@ -250,7 +250,21 @@ def _costs(connection: Connection, column: str, id: int) -> list[PurposeCost]:
         f"SELECT purpose, {_SUMS} FROM model_exchanges WHERE {column} = ? GROUP BY purpose ORDER BY purpose",
         (id,),
     )
-    return [PurposeCost(row[0], *map(int, tuple(row)[1:])) for row in rows]
+    return [_cost(row) for row in rows]
+
+
+def _cost(row: Row, model: str = "") -> PurposeCost:
+    """Sums are Decimals to Postgres."""
+    return PurposeCost(
+        purpose=row[0],
+        questions=int(row[1]),
+        replayed=int(row[2]),
+        requests=int(row[3]),
+        tokens=int(row[4]),
+        nanousd=int(row[5]),
+        unpriced=int(row[6]),
+        model=model,
+    )
 
 
 def costs_of_org(connection: Connection, org_id: int) -> list[PurposeCost]:
@@ -260,7 +274,7 @@ def costs_of_org(connection: Connection, org_id: int) -> list[PurposeCost]:
         " ORDER BY id DESC LIMIT ?) AS latest GROUP BY purpose, model ORDER BY 6 DESC, 5 DESC, 1",
         (org_id, MOST_COUNTED),
     )
-    return [PurposeCost(row[0], *map(int, tuple(row)[1:-1]), row[-1]) for row in rows]
+    return [_cost(row, model=row[7]) for row in rows]
 
 
 class RunSpent(NamedTuple):

@@ -33,7 +33,8 @@ async def models_page(request: Request, visitor: Reader) -> Response:
 async def try_model(request: Request, visitor: Writer) -> Response:
     form = await form_texts(request)
     named = form.get("model", "").strip()
-    body: JsonObject = {"purpose": form.get("purpose", "judge")} | ({"model": named} if named else {})
+    body: JsonObject = {"purpose": form.get("purpose", "judge")}
+    body |= {"model": named} if named else {}
     try:
         tried = await look_at_models.try_model(platform_of(request), visitor.org_id, body)
     except Refused as refused:
