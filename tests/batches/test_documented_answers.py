@@ -34,6 +34,7 @@ WITHOUT_EXAMPLE = {
     "download_agent_code 200",
     "watch_batch 200",
     "watch_matrix 200",
+    "watch_seed_session 200",
     "get_metrics 200",
     "export_cassette 200",
 }
@@ -60,6 +61,7 @@ def test_every_operation_answers_as_the_document_says(
     with played(refunds_or_holds_out) as agent:
         agent_id = agents(api, agent.url)
         batches(api, agent_id, datasets(api, agent_id))
+        seed_sessions(api, agent_id)
         runs_by_hand(api, agent_id)
         matrices(api, agent_id)
     judges(api, tmp_path)
@@ -158,6 +160,39 @@ def tool_endpoints(api: Api) -> None:
         api.post(f"{place}/discover", {"accept": True})
         api.post(f"{place}/call", {"tool_name": "get_order", "arguments": {"order_id": "4521"}})
     assert api.client.delete(place).status_code == 204
+
+
+def seed_sessions(api: Api, agent_id: int) -> None:
+    body = {"agent_id": agent_id, "name": "Orders", "size": "compact", "rng_seed": 7}
+    body |= {"now": "2026-05-01T12:00:00Z", "buckets": [{"name": "refunds", "rows": 3}]}
+    place = f"/api/seed-sessions/{api.post('/api/seed-sessions', body, 201)['id']}"
+    api.get("/api/seed-sessions")
+    orders = {f"o-{at}": {"status": "pending", "created_at": "2026-04-30"} for at in range(4)}
+    api.put(f"{place}/world", {"state": {"order": orders}})
+    api.get(f"{place}/world")
+    api.post(f"{place}/world/undo")
+    api.post(f"{place}/world/refine", {"prompt": "add 2 refunded orders"})
+    api.post(f"{place}/world/regenerate", {"rng_seed": 7})
+    api.get(f"{place}/revisions")
+    api.post(f"{place}/continue", status=202)
+    until_made(api, place)
+    rows = api.get(f"{place}/rows")["items"]
+    api.get(f"{place}/rows", status="rejected")
+    api.get(f"{place}/coverage")
+    assert answered(api.client.delete(f"{place}/rows/{rows[0]['id']}"))
+    api.post(f"{place}/rows/{rows[1]['id']}/regenerate", status=202)
+    until_made(api, place)
+    assert answered(api.client.delete(f"{place}/buckets/1"))
+    api.post(f"{place}/buckets/1/regenerate", status=202)
+    until_made(api, place)
+    api.get(place)
+    api.post(f"{place}/finalize", status=201)
+    other = api.post("/api/seed-sessions", body, 201)
+    api.post(f"/api/seed-sessions/{other['id']}/abandon")
+
+
+def until_made(api: Api, place: str) -> None:
+    assert api.client.get(f"{place}/events").status_code == 200  # its end is theirs
 
 
 def datasets(api: Api, agent_id: int) -> int:

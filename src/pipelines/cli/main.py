@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pipelines.cli import cassette as cassettes
-from pipelines.cli import ci, endpoints, models, odyssey
+from pipelines.cli import ci, endpoints, models, odyssey, worlds
 from pipelines.cli.eval.commands import app as eval_app
 from pipelines.cli.look_commands import app as look_app
 
@@ -26,6 +26,7 @@ app.add_typer(ci.app, name="ci")
 app.add_typer(cassettes.app, name="cassette")
 app.add_typer(endpoints.app, name="endpoints")
 app.add_typer(models.app, name="models")
+app.add_typer(worlds.app, name="worlds")
 app.add_typer(look_app)  # its commands are the app's own
 stderr = Console(stderr=True, highlight=False)
 

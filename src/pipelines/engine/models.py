@@ -209,7 +209,7 @@ class Models:
         new = _new(asker, question, model, key, request=None)
         now = self._now()
         await self._store.write(lambda connection: add_replay(connection, new, kept.id, now=now))
-        return _from_kept(kept, attempts=1)
+        return _from_kept(kept, attempts=1 if kept.question_key == key else 2)
 
     async def _asked(
         self, asker: Asker, question: ModelQuestion, model: str, key: str, check: Check | None

@@ -73,6 +73,7 @@ class Exchange:
     purpose: str
     model: str
     prompt_version: str
+    question_key: str
     status: str
     request: str | None
     answer: str | None

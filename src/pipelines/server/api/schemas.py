@@ -335,6 +335,33 @@ ZIP: dict[str, Any] = {
         "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+PROPOSE_RULES: JsonObject = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "integer", "description": "only the text and the world of this task"},
+        "agent_id": {"type": "integer", "description": "whose tools it is about; else the dataset's agent"},
+    },
+    "additionalProperties": False,
+}
+PROPOSE_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "integer", "description": "over this task's world and behaviour text"},
+        "tools": {"type": "array", "items": _TEXT, "description": "these; else all that are a guess"},
+        "behavior": {"type": "string", "description": "behaviour text, in place of the task's"},
+        "recording": {
+            "type": "object",
+            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl), to measure plans by",
+        },
+    },
+    "additionalProperties": False,
+}
+ACCEPT_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {"plans": {"type": "object", "description": "steps by tool name"}},
+    "required": ["plans"],
+    "additionalProperties": False,
+}
 PLANS_CHECK: JsonObject = {
     "type": "object",
     "properties": {

@@ -17,13 +17,14 @@ from pipelines.server.document import (
     proxy,
     reviews,
     runs,
+    seed_sessions,
     shared,
     tool_endpoints,
 )
 from pipelines.server.document.parts import Operation
 
 _ROOMS = (
-    *(agents, datasets, runs, batches, tool_endpoints, cassettes),
+    *(agents, datasets, seed_sessions, runs, batches, tool_endpoints, cassettes),
     *(evals, matrices, reviews, models, judges, accounts, proxy),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
@@ -32,6 +33,7 @@ OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for opera
 TAGS = {
     "agents": "What is tested: its tools, where it is reached, its settings.",
     "datasets": "Uploaded tasks.",
+    "seed sessions": "Tasks made from an agent's tools: one shared world, reviewed, and proved rows.",
     "runs": "Attempts of an agent at a task: what happened, and what it proves.",
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",

@@ -66,9 +66,7 @@ RUN = {
     **_SHORT,
     "messages": told(or_null(listed(ref("Message"))), "the transcript, as the agent told it"),
     "metadata": or_null(OBJECT),
-    "conversation": told(
-        or_null(OBJECT), "of a simulated user: what each turn rests on, whose word ended it"
-    ),
+    "conversation": told(or_null(OBJECT), "who played the user, and whose word ended it"),
     "error_json": or_null(ref("RunError")),
     "soft_warnings": told(listed(TEXT), "what a reader of the verdict should know"),
     "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
