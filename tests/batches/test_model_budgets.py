@@ -272,7 +272,8 @@ async def test_an_estimate_rests_on_what_runs_asked_before(house: House) -> None
     client = house.owner.client
     with played(lambda dispatch: dispatch.answer()) as agent:
         agent_id = (await house.owner.agent(endpoint_url=agent.url))["id"]
-        dataset_id = (await house.owner.dataset(TASK, TASK, agent_id=agent_id))["id"]
+        decided = TASK | {"expected_state": {"order.4521.status": "refunded"}}  # so that no judge is asked
+        dataset_id = (await house.owner.dataset(decided, decided, agent_id=agent_id))["id"]
         query = {"agent_id": agent_id, "dataset_id": dataset_id}
         nothing = answered(await client.get("/api/runs/estimate", params=query))
         assert (nothing["runs"], nothing["models"]["cost_usd"], nothing["time"]["total_ms"]) == (
