@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
@@ -20,6 +21,7 @@ from pipelines.core.worlds.times import is_moment, write_moment
 from pipelines.core.worlds.values import Place, scalar
 from pipelines.core.worlds.world_outline import types_in
 
+MOST_GAPS = 20  # entities beside whose ids a free one is looked for
 MOST_TRIED = 30  # entities per tool: rows want different ones, not all of them
 _LATER = word_set("end ends due return until to checkout arrival expires")
 _BEGINNINGS = (
@@ -142,8 +144,9 @@ def _targets(ground: Ground, asked: Asked, draw: Draw) -> list[str | None]:
 
 def _unknown_id(ground: Ground, kind: str, number: int) -> str | None:
     """Like the others, and nobody's."""
-    ids = list(types_in(ground.state).get(kind, {}))
-    for id in reversed(ids):
+    ids = types_in(ground.state).get(kind, {})
+    # Where the last ones have no gap beside them, a world of many thousands has none worth looking for.
+    for id in islice(reversed(ids), MOST_GAPS):
         digits = [at for at, each in enumerate(id) if each.isdigit()]
         for step in range(1, 40):
             if not digits:
@@ -152,7 +155,7 @@ def _unknown_id(ground: Ground, kind: str, number: int) -> str | None:
             other = id[:last] + str((int(id[last]) + step + number) % 10) + id[last + 1 :]
             if other not in ids and ground.opened(now="2000-01-01").ledger.resolve_id(kind, other) is None:
                 return other
-    return None
+    return f"{next(reversed(ids))}-{number + 7}" if ids else None
 
 
 class _Writer:
