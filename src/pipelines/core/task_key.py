@@ -12,7 +12,10 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import own_id_of
 
 #: What decides a verdict, and nothing else.
-ORACLE_AXES = ("expected_outcome", "tracked_constraints", "eval", "expected_state", "expected_calls")
+ORACLE_AXES = (
+    *("expected_outcome", "tracked_constraints", "eval", "expected_state", "expected_calls"),
+    "rubric",
+)
 #: What people find a task by.
 LABEL_AXES = ("id", "tags")
 _NOT_ASKED = frozenset((*ORACLE_AXES, *LABEL_AXES, "initial_state", "drawn_as"))

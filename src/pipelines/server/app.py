@@ -12,7 +12,9 @@ from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.live_tools import LiveCall
 from pipelines.core.seed_session import ROWS_GENERATING
+from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.ask_model_for_reply import ModelReplies
 from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
@@ -20,6 +22,7 @@ from pipelines.engine.check_budget import BudgetEnds
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.generate_rows import RowGenerator
+from pipelines.engine.judge_by_model import judge_wanted, take_wanted
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
@@ -48,6 +51,7 @@ from pipelines.server.api import (
     batches,
     cassettes,
     credentials,
+    dataset_rules,
     datasets,
     eval_drafts,
     eval_matrix,
@@ -55,6 +59,7 @@ from pipelines.server.api import (
     eval_reviews,
     eval_runs,
     eval_scenarios,
+    judges,
     keys,
     models,
     runs,
@@ -146,7 +151,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     secrets = SecretBox(secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
-    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
+    asking = _models(settings, database, secrets, policy, now)
+    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers, asked=asking)
     recordings = Cassettes(database, now=now)
     platform = Platform(
         database=database,
@@ -166,14 +172,14 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             policy=policy, helpers=upload_helpers, code_mode=code_mode, commands=commands
         ),
         model_gateway=_model_gateway(settings),
-        models=_models(settings, database, secrets, policy, now),
+        models=asking,
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
         database=database,
         live_runs=live_runs,
         now=now,
-        carry_out=CarryOut({LiveCall: live_hops.carry}),
+        carry_out=CarryOut({LiveCall: live_hops.carry, ModelCall: ModelReplies(asking).carry}),
         node=worker,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
@@ -195,6 +201,11 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     platform.models.on_used_up = budget_ends.used_up
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
+    await platform.judge_tasks.open(
+        worker=worker,
+        judge=partial(judge_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
+        take=partial(take_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
+    )
     await reports.start()
     row_generator = RowGenerator(platform)
     await row_generator.start()
@@ -235,6 +246,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await readiness.close()
         await budget_ends.close()
         await runner.stop()
+        await platform.judge_tasks.close()
         await row_generator.close()
         await reports.close()
         await answerer.close()
@@ -307,8 +319,8 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, seed_sessions, runs, batches, cassettes, credentials, keys, tool_endpoints),
-        *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
+        *(agents, datasets, dataset_rules, seed_sessions, runs, batches, cassettes, credentials, keys),
+        *(tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
         *(eval_drafts, telemetry, whoami, sign_in_links, models),
     ):
         api.include_router(module.router)

@@ -752,6 +752,69 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0020_model_judge",
+        """
+        -- What judge models made of runs. One that is `wanted` was promised when its run ended; `claimed_by`
+        -- is the worker that asks. `body` is the verdict as JSON, `is_taken` whether it became the run's.
+        CREATE TABLE model_judgements (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            run_id INTEGER NOT NULL REFERENCES runs (id),
+            batch_id INTEGER REFERENCES batches (id),
+            status TEXT NOT NULL,
+            model TEXT NOT NULL,
+            prompt_version TEXT NOT NULL,
+            verdict TEXT,
+            failure_mode TEXT,
+            body TEXT,
+            failure TEXT,
+            problem TEXT,
+            exchange_id INTEGER REFERENCES model_exchanges (id),
+            tokens INTEGER,
+            cost_nanousd INTEGER,
+            is_taken INTEGER NOT NULL,
+            claimed_by TEXT,
+            created_at TEXT NOT NULL,
+            ended_at TEXT
+        );
+        CREATE INDEX model_judgements_of_run ON model_judgements (run_id, id);
+        CREATE INDEX model_judgements_of_batch ON model_judgements (batch_id, status);
+        CREATE INDEX model_judgements_of_org ON model_judgements (org_id, model, prompt_version);
+        CREATE INDEX model_judgements_wanted ON model_judgements (id) WHERE status = 'wanted';
+        -- What people decided is what judges are measured by.
+        CREATE INDEX runs_decided_by_people ON runs (org_id, id) WHERE human_verdict IS NOT NULL;
+        """,
+    ),
+    (
+        "0019_authored_rules",
+        """
+        -- Rules that a model made of a sentence which is not understood. In force from the version of its
+        -- dataset's rules at which it was accepted until that at which it was taken back.
+        CREATE TABLE authored_rules (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            dataset_id INTEGER NOT NULL REFERENCES datasets (id),
+            text_hash TEXT NOT NULL,
+            sentence TEXT NOT NULL,
+            rules TEXT NOT NULL,
+            left_out TEXT,
+            tried TEXT NOT NULL,
+            status TEXT NOT NULL,
+            model TEXT NOT NULL,
+            exchange_id INTEGER REFERENCES model_exchanges (id),
+            from_version INTEGER,
+            until_version INTEGER,
+            decided_by TEXT,
+            decided_at TEXT,
+            created_at TEXT NOT NULL
+        );
+        CREATE INDEX authored_rules_of_dataset ON authored_rules (dataset_id, id);
+        -- Counts the decisions on its rules; a run keeps the rules that were in force when it was made.
+        ALTER TABLE datasets ADD COLUMN rules_version INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE runs ADD COLUMN rules_version INTEGER NOT NULL DEFAULT 0;
+        """,
+    ),
+    (
         "0016_seed_sessions",
         """
         -- One world that people review, and rows that are made of it once it is frozen. `revision` is that of

@@ -9,7 +9,10 @@ from pipelines.core.initial_state import parse_initial_state
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.library.dates import moment_of
+from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.make_world import make_world
+from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.rule_cases import cases_of
 from pipelines.core.worlds.shapes import ENTITIES, Toolset
 from pipelines.core.worlds.sums import lines_of, sums_of
@@ -152,6 +155,16 @@ def test_tools_without_any_noun_are_refused_with_what_to_do() -> None:
     with pytest.raises(Refused) as refused:
         made(toolset([tool("go"), tool("run", "Runs.", x="number")]))
     assert "ledger schema" in str(refused.value.problems[0].hint)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^(((([a-z]{9}){9}){9}){9})+$", "^(((((){60}){60}){60}){60}){60}$", "^[A-C]$", "("]
+)
+def test_a_pattern_that_allows_too_much_too_little_or_nothing_still_gives_different_ids(pattern: str) -> None:
+    field = FieldOutline(name="key_id", kind="text", schema={"pattern": pattern})
+    ids = ids_of(TypeOutline(name="key", id_field="key_id", fields=(field,)), 12, Draw(1))
+    assert len(set(ids)) == 12
+    assert all(0 < len(id) <= 70 for id in ids)
 
 
 def test_a_schema_that_refers_in_a_circle_and_to_itself_is_filled() -> None:

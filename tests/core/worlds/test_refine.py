@@ -165,6 +165,8 @@ REFUSED = {
     "spread the orders over the moon": "neither a type",
     "please be nice": "not understood",
     "": "empty",
+    "add" + " " * 3_900 + "x": "names no type",
+    "and " * 900: "not understood",
     "x" * 5_000: "characters",
 }
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import count, islice
 from typing import Any
 
 from pipelines.core.english.words import tokens
@@ -12,6 +13,7 @@ from pipelines.core.worlds.values import Place, person_at
 
 LONGEST_PATTERN = 200
 LONGEST_ID = 64
+MOST_STEPS = 2_000  # in writing one id by a pattern
 
 
 def ids_of(own: TypeOutline, count: int, draw: Draw) -> list[str]:
@@ -125,12 +127,16 @@ def _from_pattern(pattern: str, draw: Draw, place: str) -> str | None:
         parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]
     except (re.error, RecursionError, OverflowError):
         return None
-    written = "".join(_written(parsed, draw, place))[:LONGEST_ID]
+    steps = count()
+    written = "".join(islice(_written(parsed, draw, place, steps), LONGEST_ID))
     return written or None
 
 
-def _written(parsed: Any, draw: Draw, place: str) -> Iterator[str]:
+def _written(parsed: Any, draw: Draw, place: str, steps: Iterator[int]) -> Iterator[str]:
+    """Character by character; counts within counts multiply, so no more than so many steps are taken."""
     for at, (op, argument) in enumerate(parsed):
+        if next(steps) > MOST_STEPS:
+            return
         here = f"{place}.{at}"
         name = str(op)
         if name == "LITERAL":
@@ -141,11 +147,13 @@ def _written(parsed: Any, draw: Draw, place: str) -> Iterator[str]:
             least, most, inner = argument
             times = draw.between(least, min(int(most), max(least, 8)), here)
             for number in range(min(times, LONGEST_ID)):
-                yield from _written(inner, draw, f"{here}.{number}")
+                if next(steps) > MOST_STEPS:
+                    return
+                yield from _written(inner, draw, f"{here}.{number}", steps)
         elif name == "SUBPATTERN":
-            yield from _written(argument[-1], draw, here)
+            yield from _written(argument[-1], draw, here, steps)
         elif name == "BRANCH":
-            yield from _written(draw.pick(argument[1], here), draw, here)
+            yield from _written(draw.pick(argument[1], here), draw, here, steps)
         elif name == "ANY":
             yield "x"
 

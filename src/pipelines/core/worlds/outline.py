@@ -116,6 +116,17 @@ class TypeOutline:
 _STATUS = ("status", "state", "stage", "phase")
 
 
+class Kinds(dict[str, TypeOutline]):
+    """Types by name, never changed, with what looking through all of them has found: a thousand tools ask."""
+
+    __slots__ = ("about", "meant")
+
+    def __init__(self, types: Mapping[str, TypeOutline]) -> None:
+        super().__init__(types)
+        self.meant: dict[tuple[str, str | None], str | None] = {}  # see `type_meant`
+        self.about: dict[str, str | None] = {}  # by tool, see `spoken.about_type`
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outline:
     types: Mapping[str, TypeOutline]
@@ -182,6 +193,15 @@ def _resolved(schema: Json) -> JsonObject:
 
 def type_meant(name: str, types: Mapping[str, TypeOutline], own: TypeOutline | None = None) -> str | None:
     """The type whose ids stand under a name: `customer_id`, `ownerId`, `assigned_to`, `from_account_id`."""
+    if not isinstance(types, Kinds):
+        return _meant(name, types, own)
+    key = (name, own.name if own is not None else None)
+    if key not in types.meant:
+        types.meant[key] = _meant(name, types, own)
+    return types.meant[key]
+
+
+def _meant(name: str, types: Mapping[str, TypeOutline], own: TypeOutline | None) -> str | None:
     words = tokens(name)
     is_id = words[-1] in ID_WORDS and len(words) > 1
     noun = noun_of_id(name) if is_id else singulars(words)

@@ -52,6 +52,8 @@ def a_(own: TypeOutline) -> str:
 def sentences(prompt: str) -> list[str]:
     """Quoted text is never cut."""
     kept: list[str] = []
+    # Space is single from here on: the pattern looks at every stretch of it from every place.
+    prompt = re.sub(r"[^\S\n]+", " ", re.sub(r"\s*\n\s*", "\n", prompt[:LONGEST_PROMPT]))
 
     def keep(found: re.Match[str]) -> str:
         kept.append(found[0])

@@ -17,6 +17,7 @@ from pipelines.core.worlds.outline import (
     ROLES,
     FieldKind,
     FieldOutline,
+    Kinds,
     TypeOutline,
     field_from_schema,
     is_person,
@@ -42,26 +43,22 @@ MOST_TYPES = 100
 def spoken_types(tools: Sequence[Tool], behavior: str | None) -> dict[str, TypeOutline]:
     facts = [one for one in facts_of(tools) if not _is_arithmetic(one.tool.name)]
     names = list(_type_names([tool for tool in tools if not _is_arithmetic(tool.name)], facts))[:MOST_TYPES]
-    types = {
-        name: TypeOutline(
-            name=name,
-            id_field=None,
-            fields=(),
-            nouns=frozenset({joined(tokens(name))}),
-            is_person=is_person(name),
-        )
-        for name in names
-    }
+    types = Kinds({name: _bare(name) for name in names})
     is_camel = any(
         any(map(str.isupper, one.name[1:])) and "_" not in one.name
         for fact in facts
         for one in fact.arguments
     )
     # Which argument picks a thing is known of all before any tool is asked what it is about.
-    keyed = {
-        name: replace(one, id_field=_id_name(one, types, facts, is_camel)) for name, one in types.items()
-    }
+    keyed = Kinds(
+        {name: replace(one, id_field=_id_name(one, types, facts, is_camel)) for name, one in types.items()}
+    )
     return {name: _filled(one, keyed, facts, behavior or "", is_camel) for name, one in keyed.items()}
+
+
+def _bare(name: str) -> TypeOutline:
+    nouns = frozenset({joined(tokens(name))})
+    return TypeOutline(name=name, id_field=None, fields=(), nouns=nouns, is_person=is_person(name))
 
 
 def _is_arithmetic(name: str) -> bool:
@@ -255,6 +252,15 @@ def _is_about(fact: ToolFacts, own: TypeOutline, types: Mapping[str, TypeOutline
 def about_type(fact: ToolFacts, types: Mapping[str, TypeOutline]) -> str | None:
     """What is changed is what the first id picks (`modify_order_items(order_id, …)`); what is read or made is
     the last thing that the name speaks of: `list_member_accounts`."""
+    if not isinstance(types, Kinds):
+        return _about(fact, types)
+    name = fact.tool.name
+    if name not in types.about:
+        types.about[name] = _about(fact, types)
+    return types.about[name]
+
+
+def _about(fact: ToolFacts, types: Mapping[str, TypeOutline]) -> str | None:
     picked = [kind for one in fact.arguments if one.is_scalar and (kind := id_type(one, types, fact))]
     if fact.name.op not in ("create", "notify", "list", "search", "get", "check", "count") and picked:
         return picked[0]

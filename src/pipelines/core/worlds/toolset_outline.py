@@ -11,6 +11,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.domain.evidence import ToolFacts, facts_of
 from pipelines.core.worlds.outline import (
     FieldOutline,
+    Kinds,
     Outline,
     TypeOutline,
     is_person,
@@ -41,12 +42,13 @@ def outline_of(toolset: Toolset) -> Outline:
         message = "no tool takes the id of a thing, lists things or makes one, so there is nothing to fill"
         hint = "declare a ledger schema (its `entities` are the types), or paste a world of your own"
         raise Refused([Problem(path="/tools_schema", message=message, hint=hint)], "the toolset")
-    linked = with_states(with_references(types), toolset.tools, toolset.behavior)
-    return Outline(types={name: _with_lines(one, linked) for name, one in linked.items()}, notes=tuple(notes))
+    linked = with_states(Kinds(with_references(Kinds(types))), toolset.tools, toolset.behavior)
+    whole = Kinds({name: _with_lines(one, linked) for name, one in linked.items()})
+    return Outline(types=whole, notes=tuple(notes))
 
 
 def _declared(entities: Mapping[str, EntityType], toolset: Toolset) -> dict[str, TypeOutline]:
-    plain = {name: _from_entity(one) for name, one in entities.items()}
+    plain = Kinds({name: _from_entity(one) for name, one in entities.items()})
     facts = facts_of(toolset.tools)
     return {name: _told_by_tools(one, plain, facts) for name, one in plain.items()}
 

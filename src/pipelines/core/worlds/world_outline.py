@@ -14,6 +14,7 @@ from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.worlds.outline import (
     FieldKind,
     FieldOutline,
+    Kinds,
     Outline,
     TypeOutline,
     is_person,
@@ -48,9 +49,9 @@ def outline_of_world(toolset: Toolset, state: JsonObject, survey: Survey | None 
         name: _shown(name, list(records.values()), said.get(name), known)
         for name, records in types_in(state).items()
     }
-    linked = with_references(types)
+    linked = with_references(Kinds(types))
     held = {name: _with_held(one, known.references, state) for name, one in linked.items()}
-    return Outline(types=held | {name: one for name, one in said.items() if name not in held})
+    return Outline(types=Kinds(held | {name: one for name, one in said.items() if name not in held}))
 
 
 def _shown(name: str, records: Sequence[JsonObject], said: TypeOutline | None, known: Survey) -> TypeOutline:

@@ -11,6 +11,7 @@ from pipelines.server.document import (
     cassettes,
     datasets,
     evals,
+    judges,
     matrices,
     models,
     proxy,
@@ -24,7 +25,7 @@ from pipelines.server.document.parts import Operation
 
 _ROOMS = (
     *(agents, datasets, seed_sessions, runs, batches, tool_endpoints, cassettes),
-    *(evals, matrices, reviews, models, accounts, proxy),
+    *(evals, matrices, reviews, models, judges, accounts, proxy),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
@@ -37,6 +38,7 @@ TAGS = {
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
     "models": "Models that the platform asks: which, whether they answer, what was said.",
+    "judges": "Judge models: how far people bear them out, and where two of them differ.",
     "credentials": "Secrets that code agents and tool endpoints may ask for.",
     "keys": "API keys of the org.",
     "eval library": "Scenarios under pressure, their matrices, reviews and drafts.",

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.problems import Refused
 from pipelines.engine import open_run, read_run, read_steps, review_runs
 from pipelines.engine.decide_run import decide_run
 from pipelines.engine.platform import Platform
@@ -19,6 +20,7 @@ from pipelines.engine.read_steps import END, Shown, Timeline
 from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.server.pages.page import forget_counts, go, page, part
+from pipelines.server.pages.rejudge_form import rejudge_in
 from pipelines.server.pages.trace_lines import WINDOW, lines_of, window_at
 from pipelines.server.pages.trace_talk import talk_context
 from pipelines.server.pages.trace_view import (
@@ -33,7 +35,7 @@ from pipelines.server.pages.trace_view import (
     warnings_of,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.wire.errors import Conflict
+from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
 
 router = APIRouter()
 StepName = Annotated[str, Query(max_length=24)]
@@ -69,6 +71,7 @@ async def run_page(
         trail=trail,
         strip=strip_of(read),
         card=verdict_card(run),
+        judge=read.judge,
         talk=talk_context(run),
         people=people_of(read.review),
         review_id=review_of(run, read.review),
@@ -193,12 +196,13 @@ async def download(run_id: Id, platform: Ours, visitor: Reader) -> Response:
 async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
     """Judge it anew; nothing is sent to the agent."""
     form = await form_texts(request)
-    by_present = form.get("oracle") == "present"
     before = await open_run.find_run(platform, visitor.org_id, run_id)
     try:
-        after = await review_runs.rejudge_run(platform, visitor.org_id, run_id, by_present_oracle=by_present)
-    except Conflict as error:
+        after = await review_runs.rejudge_run(platform, visitor.org_id, run_id, rejudge_in(form))
+    except (Conflict, ModelFailed, ModelNotConfigured) as error:
         return go(f"/runs/{run_id}", error.message)
+    except Refused as refused:
+        return go(f"/runs/{run_id}", refused.problems[0].said())
     forget_counts(request, visitor.org_id)
     same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
     now = after.verdict or "no verdict"
