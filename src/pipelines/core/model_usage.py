@@ -162,7 +162,7 @@ def _telling(lines: bytes) -> Iterator[bytes]:
             return
         begins, first = lines.rfind(b"\n", 0, place) + 1, _end_of_line(lines, place)
         yield lines[begins:first]
-    last = []
+    last: list[bytes] = []
     end = len(lines)
     while len(last) < FEW_LINES and (place := lines.rfind(_SAYS, first, end)) >= 0:
         begins = lines.rfind(b"\n", 0, place) + 1
