@@ -12,8 +12,10 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.engine import generate_rows
 from pipelines.engine.authors import AuthoredRows, Brief, RowsWanted
 from pipelines.engine.embedded_author import EmbeddedAuthor
+from pipelines.engine.open_session import find_session
 from pipelines.processes.pool import JobFailed, TookTooMuch
 from pipelines.storage.seed_rows import NewRow
+from pipelines.storage.seed_sessions import SeedSession
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]
@@ -201,15 +203,28 @@ async def test_what_is_proved_after_a_session_was_abandoned_is_not_stored(org, a
     assert await all_rows(org, session) == []
 
 
-async def test_a_row_asked_for_while_the_last_part_ends_is_made(org, author):
-    """The session is in review again a moment before its worker has heard of it."""
+async def test_a_session_that_is_asked_for_while_its_worker_ends_is_looked_at_again(
+    house: House, org, author, monkeypatch: pytest.MonkeyPatch
+):
+    """It is in review again, and may be asked for more rows, a moment before its worker has ended."""
     author(Slowly(at_once))
     session = await opened(org, ("a", 2))
-    for _ in range(20):
-        await ended(org, session)
-        (first, *_) = await every_item(org.client, f"{SESSIONS}/{session['id']}/rows")
-        answered(await org.client.post(f"{SESSIONS}/{session['id']}/rows/{first['id']}/regenerate"), 202)
-    assert (await ended(org, session))["status"] == "rows_review"
+    await ended(org, session)
+    generator = house.app.api.state.row_generator
+    stored = await find_session(house.platform, org.id, session["id"])
+    looks: list[int] = []
+
+    async def look(session: SeedSession) -> bool:
+        looks.append(session.id)
+        if len(looks) == 1:
+            generator.begin(session)
+        return False
+
+    monkeypatch.setattr(generator, "_goes_on", look)
+    generator.begin(stored)
+    await asyncio.gather(*generator._at_work.values())
+    assert looks == [stored.id, stored.id]
+    assert generator._at_work == {}
 
 
 async def test_orgs_take_turns(house: House, org, author):

@@ -325,10 +325,10 @@ async def test_an_abandoned_session_makes_no_more_rows(org):
 async def test_a_model_as_author_is_refused_with_what_to_set(org):
     agent = await org.agent()
     answer = await org.client.post(SESSIONS, json={"agent_id": agent["id"], "name": "x", "author": "model"})
-    (problem,) = refused(answer, 422, "invalid_request")["details"]
-    assert problem["path"] == "/author"
-    assert "PIPELINES_AUTHOR_MODEL" in problem["hint"]
-    assert "PIPELINES_MODEL" in problem["hint"]
+    error = refused(answer, 422, "model_not_configured")
+    assert "PIPELINES_AUTHOR_MODEL" in error["message"]
+    assert "PIPELINES_MODEL" in error["message"]
+    assert await every_item(org.client, SESSIONS) == []
 
 
 async def test_an_agent_without_tools_has_nothing_to_make_a_world_for(org):

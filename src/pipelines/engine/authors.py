@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_session import EMBEDDED
 from pipelines.storage.seed_rows import NewRow, SeedBucket
 from pipelines.storage.texts import Text
-
-#: What names the model that plays the author.
-MODEL_SETTINGS = ("PIPELINES_AUTHOR_MODEL", "PIPELINES_MODEL")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,11 +67,3 @@ class Author(Protocol):
 
     async def draft_rows(self, brief: Brief, *, world: str, wanted: RowsWanted) -> AuthoredRows:
         """Some rows, each proved on the world or rejected: as many as a few seconds allow."""
-
-
-def refuse_model(author: str) -> None:
-    """Until a server has a model for this, it says what to set."""
-    if author != EMBEDDED:
-        message = "a model as the author needs one that is configured, and this server has none"
-        hint = f'set {" or ".join(MODEL_SETTINGS)}, or take "author": "embedded", which needs no model'
-        raise Refused([Problem(path="/author", message=message, hint=hint)], "the session")
