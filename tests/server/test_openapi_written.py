@@ -23,7 +23,7 @@ OPERATION_IDS = re.findall(r"\w+", """
     create_tool_endpoint create_variation decide_run delete_agent delete_cassette delete_credential
     delete_scenario
     delete_tool_endpoint discover_tool_endpoint dismiss_draft download_agent_code draft_scenarios
-    export_batch export_cassette export_dataset export_traces finish_run get_agent
+    export_batch export_cassette export_dataset export_run export_traces finish_run get_agent
     get_agent_response_schema get_batch get_batch_report get_batch_report_contents get_code_mode
     get_dataset get_draft get_eval_run get_eval_summary get_health get_heatmap get_matrix get_metrics
     get_readiness get_review get_review_agreement
