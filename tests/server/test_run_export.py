@@ -85,7 +85,12 @@ async def told_run(org: Org) -> DrivenRun:
     await run.event("assistant_message", {"text": "Trying again."})
     await run.finish(
         final_response="Done.",
-        metadata={"model": "m-1", "total_input_tokens": 120, "total_output_tokens": 7, "total_cost_usd": 0.01},
+        metadata={
+            "model": "m-1",
+            "total_input_tokens": 120,
+            "total_output_tokens": 7,
+            "total_cost_usd": 0.01,
+        },
     )
     return run
 

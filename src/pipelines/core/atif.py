@@ -19,7 +19,13 @@ _TEXT_KEYS = ("text", "content", "message", "reasoning")
 
 
 def head(
-    *, run_id: int, agent: str, agent_version: int, model: str | None, tools: Iterable[Tool], extra: JsonObject
+    *,
+    run_id: int,
+    agent: str,
+    agent_version: int,
+    model: str | None,
+    tools: Iterable[Tool],
+    extra: JsonObject,
 ) -> JsonObject:
     """Everything but `steps` and `final_metrics`."""
     told: JsonObject = {"name": agent, "version": str(agent_version)}

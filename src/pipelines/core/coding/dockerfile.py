@@ -1,7 +1,7 @@
 """What a Dockerfile puts into the folder an agent works in, where that is all it does.
 
-A base image and copies can be had without a container; so can Python packages. Whatever else an image is built by
-is told by its line, and the task refused: running half of it would be another task.
+A base image and copies can be had without a container; so can Python packages. Whatever else an image is
+built by is told by its line, and the task refused: running half of it would be another task.
 """
 
 import json
@@ -15,6 +15,7 @@ from pipelines.core.coding.imported import Tree, TreeFile
 
 #: Images that bring nothing but a system, or a Python: what a sandbox of ours has, too.
 PLAIN_BASES = ("python", "debian", "ubuntu", "buildpack-deps")
+_OFFICIAL = ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
 #: They say how a container is run, and nothing about what is in it.
 _WITHOUT_EFFECT = ("CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL", "SHELL")
 _PIP = re.compile(r"(?:python3? -m )?pip3? install ")
@@ -65,7 +66,9 @@ def image_complaint(image: str) -> str | None:
     """Why an image cannot be done without; None where it only brings a system."""
     name = image.partition("@")[0]
     stem = name.rpartition("/")[2].partition(":")[0]
-    is_official = "/" not in name or name.startswith(("docker.io/library/", "library/", "public.ecr.aws/docker/library/"))
+    is_official = "/" not in name or name.startswith(
+        ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
+    )
     return None if is_official and stem in PLAIN_BASES else f"needs the container image `{image[:120]}`"
 
 
@@ -129,7 +132,7 @@ def _run(built: Built, rest: str, number: int, context: Tree) -> None:
         packages = _packages(part)
         if packages is not None:
             built.requirements += packages
-        elif made is None or built.workdir is not None and not _is_below(made[1], built.workdir):
+        elif made is None or (built.workdir is not None and not _is_below(made[1], built.workdir)):
             built.reasons.append(f"Dockerfile line {number}: `RUN {part[:80]}` needs a container image")
 
 
@@ -156,7 +159,9 @@ def _copy(built: Built, rest: str, number: int, context: Tree) -> None:
     *sources, target = names
     for source in sources:
         if "://" in source or any(sign in source for sign in "*?[$") or ".." in source.split("/"):
-            built.reasons.append(f"Dockerfile line {number}: `{source[:80]}` cannot be copied without an image")
+            built.reasons.append(
+                f"Dockerfile line {number}: `{source[:80]}` cannot be copied without an image"
+            )
         elif not _copy_one(built, source, target, context, is_folder=len(sources) > 1):
             built.reasons.append(f"Dockerfile line {number}: there is no `{source[:80]}` in environment/")
 

@@ -2,8 +2,8 @@
 
     task.toml   instruction.md   environment/   tests/test.sh   solution/solve.sh
 
-Its tests stay what they are: the folder is put at /tests when a change is graded, test.sh is run in the workspace,
-and the reward that it leaves below /logs/verifier counts. Nothing of its scripts is rewritten.
+Its tests stay what they are: the folder is put at /tests when a change is graded, test.sh is run in the
+workspace, and the reward that it leaves below /logs/verifier counts. Nothing of its scripts is rewritten.
 """
 
 import math
@@ -29,7 +29,7 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
     reasons += _needs(config, folder)
     built = _built(config, folder)
     workdir = _text(config, "environment", "workdir") or built.workdir
-    if workdir in (None, "/"):
+    if workdir in (None, "/") and not (reasons or built.reasons):
         built.reasons.append("works in `/`: name the folder that is graded with WORKDIR")
     files = built.below(workdir or "/")
     tests, solution = _texts(folder, "tests/", reasons), _texts(folder, "solution/", reasons)
@@ -51,7 +51,8 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
         name=str(scenario["name"]),
         scenario={key: value for key, value in scenario.items() if value is not None},
         reference=Reference(
-            command="bash /solution/solve.sh", files={f"/solution/{path}": text for path, text in solution.items()}
+            command="bash /solution/solve.sh",
+            files={f"/solution/{path}": text for path, text in solution.items()},
         ),
         notes=tuple(built.notes),
     )
@@ -85,7 +86,11 @@ def _needs(config: dict[str, Any], folder: Tree) -> list[str]:
         ("verifier", "environment", "is graded in a container image of its own"),
     )
     found += [told for part, key, told in wanted if _part(config, part).get(key)]
-    found += ["is graded in a container of its own"] if _text(config, "verifier", "environment_mode") == "separate" else []
+    found += (
+        ["is graded in a container of its own"]
+        if _text(config, "verifier", "environment_mode") == "separate"
+        else []
+    )
     found += ["is a task of several steps"] if config.get("steps") else []
     found += ["is for Windows"] if _text(config, "environment", "os") == "windows" else []
     found += [
@@ -96,7 +101,9 @@ def _needs(config: dict[str, Any], folder: Tree) -> list[str]:
     ]
     if _variables(config, "verifier"):
         found.append("verifier.env gives the grader variables of its own")
-    return found + (["environment/.dockerignore is not read"] if "environment/.dockerignore" in folder else [])
+    return found + (
+        ["environment/.dockerignore is not read"] if "environment/.dockerignore" in folder else []
+    )
 
 
 def _built(config: dict[str, Any], folder: Tree) -> Built:
@@ -104,7 +111,11 @@ def _built(config: dict[str, Any], folder: Tree) -> Built:
     dockerfile = context.get("Dockerfile")
     if dockerfile is not None:
         text = dockerfile.text()
-        return read_dockerfile(text, context) if text is not None else Built(reasons=["its Dockerfile is no text"])
+        return (
+            read_dockerfile(text, context)
+            if text is not None
+            else Built(reasons=["its Dockerfile is no text"])
+        )
     if not _text(config, "environment", "docker_image"):
         return Built(reasons=["has neither environment/Dockerfile nor environment.docker_image"])
     # Without a Dockerfile Harbor puts the folder's files where the agent works.

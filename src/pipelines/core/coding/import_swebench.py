@@ -1,5 +1,5 @@
-"""Reading rows in SWE-bench's form into scenarios of ours: a repository at a commit, a patch that solves it, and the
-tests that must pass after it, before it or both."""
+"""Reading rows in SWE-bench's form into scenarios of ours: a repository at a commit, a patch that solves it,
+and the tests that must pass after it, before it or both."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,9 @@ class Setting:
 def read_swebench_file(text: str, name: str) -> list[Any]:
     """The rows of a file: JSON lines, an array, or an object of rows by their id. Raises InvalidJson."""
     stripped = text.lstrip()
-    is_lines = name.endswith((".jsonl", ".ndjson")) or (stripped.startswith("{") and "\n{" in stripped.rstrip())
+    is_lines = name.endswith((".jsonl", ".ndjson")) or (
+        stripped.startswith("{") and "\n{" in stripped.rstrip()
+    )
     if is_lines:
         return [loads(line) for line in text.splitlines() if line.strip()]
     body = loads(text)
@@ -47,11 +49,13 @@ def read_swebench_row(
     reasons += [f"needs the container image `{row[key]}` ({key})" for key in IMAGES if row.get(key)]
     reasons += [f"`{key}` must be a text" for key in _WORDS if row.get(key) and not isinstance(row[key], str)]
     tests = {key: _tests(row, key, reasons) for key in ("FAIL_TO_PASS", "PASS_TO_PASS")}
+    if not tests["FAIL_TO_PASS"] and not reasons:
+        reasons.append("has no `FAIL_TO_PASS`")
     if told.test_command is None:
         odd = next((test for found in tests.values() for test in found if not is_pytest_name(test)), None)
         if odd is not None:
             reasons.append(f"`{odd[:80]}` is no test of pytest's: say how tests are run (--test-command)")
-    if any("GIT binary patch" in str(row.get(key) or "") for key in ("test_patch",)):
+    if "GIT binary patch" in str(row.get("test_patch")):
         reasons.append("its tests come with binary files")
     if reasons:
         return RefusedTask(name=name, reasons=tuple(reasons))

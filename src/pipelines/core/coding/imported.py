@@ -1,6 +1,7 @@
-"""A task that somebody wrote for another range, read into a scenario of ours and the solution that proves it."""
+"""A task that was written for another range: a scenario of ours, and the solution that proves it."""
 
 import base64
+import gzip
 import io
 import tarfile
 from collections.abc import Mapping
@@ -81,7 +82,10 @@ def seed_of(files: Mapping[str, TreeFile]) -> JsonObject:
 def packed(files: Mapping[str, TreeFile]) -> bytes:
     """A tar.gz of them: the same bytes for the same files."""
     made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz", compresslevel=6, mtime=0) as archive:
+    with (
+        gzip.GzipFile(fileobj=made, mode="wb", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w") as archive,
+    ):
         for path, file in sorted(files.items()):
             entry = tarfile.TarInfo(path)
             entry.size, entry.mode = len(file.data), EXECUTABLE if file.is_executable else PLAIN

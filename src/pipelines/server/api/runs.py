@@ -177,7 +177,9 @@ async def export_run(
     run_id: Id,
     platform: Ours,
     key: Viewer,
-    format: Annotated[Literal["json", "atif"], Query(description="our own, or a trajectory in ATIF")] = "json",
+    format: Annotated[
+        Literal["json", "atif"], Query(description="our own, or a trajectory in ATIF")
+    ] = "json",
 ) -> Response:
     """The whole run as one file: as `pipelines show --json` prints it, or as a trajectory in ATIF."""
     return await exported_run(platform, Looker(key.org_id, reviewer_of(key, None)), run_id, format)
