@@ -155,7 +155,7 @@ class SandboxPool:
 
     @asynccontextmanager
     async def held(
-        self, layout: Layout, *, place: Place, begins: Begins | None = None
+        self, layout: Layout, *, place: Place, begins: Begins | None = None, expects_more: bool = True
     ) -> AsyncIterator[Held]:
         """A sandbox for several messages, in its turn; thrown away afterwards. Raises StartFailed."""
         assert self._stock is not None, "start the pool first"
@@ -163,7 +163,8 @@ class SandboxPool:
             if begins is not None:
                 await begins()
             held = self._stock.take(layout) or await self._stock.start(layout)
-            self._stock.refill(layout)
+            if expects_more:
+                self._stock.refill(layout)
             try:
                 yield held
             finally:

@@ -58,6 +58,12 @@ class Ran:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Restored:
+    paths: tuple[str, ...]  # what was put back, beside the scenario's own files
+    known: tuple[str, ...]  # of the scenario's own, those that the baseline has too
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
     """What git says was changed, as it says it."""
 
@@ -240,19 +246,24 @@ class WorkspaceBox:
 
     async def restore(
         self, *, paths: Sequence[str], settings: Sequence[str], files: Mapping[str, str]
-    ) -> tuple[str, ...]:
-        """What was put back, beside the scenario's own files."""
+    ) -> Restored:
         fields = {"restore": list(paths), "settings": list(settings), "files": dict(files)}
-        return tuple((await self.ask("restore", fields))["restored"])
+        found = await self.ask("restore", fields)
+        return Restored(paths=tuple(found["restored"]), known=tuple(found["known"]))
 
 
 @asynccontextmanager
 async def opened_box(
-    pool: SandboxPool, layout: Layout, *, place: Place, begins: Begins | None = None
+    pool: SandboxPool,
+    layout: Layout,
+    *,
+    place: Place,
+    begins: Begins | None = None,
+    is_single: bool = False,
 ) -> AsyncIterator[WorkspaceBox]:
-    """Raises BoxFailed where none can be started."""
+    """Raises BoxFailed where none can be started. After a single one no other is expected."""
     try:
-        async with pool.held(layout, place=place, begins=begins) as held:
+        async with pool.held(layout, place=place, begins=begins, expects_more=not is_single) as held:
             yield WorkspaceBox(pool, held)
     except StartFailed as error:
         raise BoxFailed(f"no sandbox could be started: {error}", is_ours=True) from None

@@ -130,6 +130,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     span_helpers = HelperProcesses(processes=SPAN_PROCESSES)
     client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
+    git = GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints)
     commands = sandboxes.mcp_commands(settings, whole.groups)
     secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
     now, worker = WallClock(), settings.worker_id()
@@ -144,8 +145,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
         endpoint_refusal=client.refusal,
-        git=GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints),
+        git=git,
         code_mode=code_mode,
+        workspaces=sandboxes.workspaces(settings, code_mode, git, GuardedBackend(policy)),
         plan_readers=plan_readers,
         helpers=helpers,
         upload_helpers=upload_helpers,

@@ -62,6 +62,16 @@ class WorkspaceDiff:
         """Added and removed, over all files."""
         return sum(file.added + file.removed for file in self.files)
 
+    def link_target(self, path: str) -> str | None:
+        """Of a link that the change makes, where it leads: its patch adds one line."""
+        head = f"\n+++ b/{path}\n"
+        at = f"\n{self.patch}".find(head)
+        if at < 0:
+            return None
+        lines = self.patch[at + len(head) - 1 :].split("\n", 3)
+        added = [line[1:] for line in lines[:3] if line.startswith("+")]
+        return added[0] if added else None
+
     def summary(self) -> JsonObject:
         """Everything but the patch."""
         return {

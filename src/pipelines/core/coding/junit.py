@@ -88,7 +88,7 @@ def score_tests(scorer: TestsScorer, cases: Mapping[str, TestCase], output: str 
     """Each named test must have been run and passed."""
     missing, failed = [], []
     for test in scorer.tests:
-        case = next((cases[name] for name in names_of(test) if name in cases), None)
+        case = next((cases[name] for name in names_of(test) if name in cases), None) or _whole(test, cases)
         if case is None:
             missing.append(test)
         elif case.outcome != "passed":
@@ -100,6 +100,12 @@ def score_tests(scorer: TestsScorer, cases: Mapping[str, TestCase], output: str 
     parts = [*_listed("failed", failed), *_listed("not run", missing)]
     reason = f"{good:,} of {total:,} tests passed; {'; '.join(parts)}."
     return result_of(scorer, Status.FAIL, reason, score=good / total, output=output)
+
+
+def _whole(test: str, cases: Mapping[str, TestCase]) -> TestCase | None:
+    """Of a file or a class, which stands for all its tests: the worst of them."""
+    below = [case for name, case in cases.items() if name.startswith(f"{test}::")]
+    return next((case for case in below if case.outcome != "passed"), below[0] if below else None)
 
 
 def _listed(what: str, tests: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Running a command inside a sandbox, with a time of its own, what it prints cut short, and nothing of it left.
+"""Running a command inside a sandbox, in a time of its own, what it prints cut short, nothing of it left.
 
 The process that runs this is not the command's: it outlives it, kills what it leaves and reads its results.
 """
@@ -145,7 +145,7 @@ class Sessions:
         return False
 
     def close(self) -> list[Message]:
-        """What each session said of itself: how it began, what came of its tests, and whether it came to its end."""
+        """What each session said of itself: that it began, how its tests went, that it came to its end."""
         while self.accept() is not None:
             pass
         for connection in list(self.told):

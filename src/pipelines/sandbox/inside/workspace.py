@@ -315,7 +315,8 @@ def restore(message: Message) -> Message:
         else:
             repository.remove_below(WORKSPACE.encode(), os.fsencode(path))
             _write(WORKSPACE, path, text)
-    return {"restored": [os.fsdecode(path) for path in wanted]}
+    there = [path for path in message["files"] if os.fsencode(path) in known]
+    return {"restored": [os.fsdecode(path) for path in wanted], "known": there}
 
 
 def _changed_settings(repo: Any, paths: list[str], known: set[bytes]) -> list[bytes]:
