@@ -78,6 +78,7 @@ def last_use(directory: Path, name: str) -> float:
         return (directory / USED / name).stat().st_mtime
     return (directory / name).stat().st_mtime
 
+
 @contextmanager
 def new_folder(parent: Path) -> Iterator[Path]:
     """An empty folder under a name that nobody has; gone afterwards, unless it was moved."""

@@ -122,9 +122,7 @@ def hidden_paths(scenario: CodingScenario) -> list[str]:
     ]
 
 
-def signs_in_words(
-    scenario: CodingScenario, texts: Iterable[str], already: Collection[str]
-) -> list[str]:
+def signs_in_words(scenario: CodingScenario, texts: Iterable[str], already: Collection[str]) -> list[str]:
     """Hidden places that the agent wrote of: in its change, what it printed, or its messages. `already` are
     names that the workspace has itself."""
     paths = [path for path in hidden_paths(scenario) if path not in already]
