@@ -8,9 +8,11 @@ import logging
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.agent_reply import MAX_REPLY_BYTES, AgentReply
+from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.seed import Seed
 from pipelines.core.transcript import Message, after_turn
+from pipelines.engine.edit_coding_scenarios import scenario_of
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_batch import RETRY_S, Claimed
@@ -95,8 +97,16 @@ class Dispatcher:
 
     async def _send(self, claimed: Claimed, envelope: Envelope) -> Outcome:
         agent = claimed.agent
+        scenario = scenario_of(claimed.run.seed)
         if agent.definition.is_code:
-            return await self._code_runner.dispatch(agent, envelope, claimed.run.batch_id)
+            return await self._code_runner.dispatch(agent, envelope, claimed.run.batch_id, scenario)
+        if scenario is not None:
+            return DispatchFailed(
+                error_class=ErrorClass.AGENT_UNREACHABLE,
+                detail=f"this {HTTP_REFUSAL}",
+                reached="no",
+                hint=HTTP_HINT,
+            )
         return await self._client.dispatch(target_of(self._platform, agent), envelope)
 
     def _take_in(self, session: _Session, reply: AgentReply, turn: int) -> None:

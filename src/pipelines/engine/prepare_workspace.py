@@ -1,7 +1,7 @@
 """Workspaces made ready on this node: fetched, set up and committed once for all runs of equal scenarios.
 
-What a setup command leaves is kept as two archives that nothing on the host unpacks; each sandbox unpacks them
-for itself, into memory. Why: docs/decisions/0037.
+What a setup command leaves is kept as two archives that nothing on the host unpacks: each sandbox unpacks
+them for itself, into memory. Why: docs/decisions/0037.
 """
 
 import asyncio

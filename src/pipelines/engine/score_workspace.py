@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipelines.core.coding.diff import BadDiff, WorkspaceDiff, parse_diff
 from pipelines.core.coding.grading import Grading
-from pipelines.core.coding.ran_scorer import JUNIT_FILE, RanScorer, score_ran
+from pipelines.core.coding.ran_scorer import JUNIT_FILE, RanScorer, score_ran, session_problem
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import (
     CommandScorer,
@@ -87,6 +87,7 @@ class _Grader:
         self._diff = diff
         self._contents: dict[str, str | None] = {}
         self._restored: dict[str, None] = {}
+        self._signs: list[str] = []
         self._known: tuple[str, ...] = ()  # of the scenario's files, those that were there before
 
     async def grading(self, texts: Sequence[str]) -> Grading:
@@ -97,8 +98,8 @@ class _Grader:
             if not running:
                 async with self._box() as box:
                     await self._apply(box)
-            for scorer in running:
-                found[scorer.name] = await self._run(scorer)
+            for one in running:
+                found[one.name] = await self._run(one)
         except _CannotApply as error:
             reason = f"The change cannot be applied to the baseline: {error}"
             return _all(scorers, Status.FAIL, reason, self._given)
@@ -115,7 +116,7 @@ class _Grader:
             results=tuple(found[scorer.name] for scorer in scorers),
             diff=self._diff,
             restored=tuple(self._restored),
-            signs=tuple(signs),
+            signs=(*signs, *self._signs),
         )
 
     def _box(self) -> AbstractAsyncContextManager[WorkspaceBox]:
@@ -172,6 +173,8 @@ class _Grader:
             sessions=ran.sessions,
             files=ran.files,
         )
+        if (problem := session_problem(told)) is not None:
+            self._signs.append(f"Scorer `{scorer.name}`: {problem}")
         return score_ran(scorer, told, reward)
 
     async def _ran(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> Ran:

@@ -101,7 +101,8 @@ class GitFetcher:
             listed = await git.run(
                 "ls-remote", "--", url, ref, f"{ref}^{{}}", place="/code/url", most=MAX_LISTED_BYTES
             )
-        found = dict(reversed(line.split("\t", 1)) for line in listed.decode("utf-8", "replace").splitlines())
+        lines = (line.partition("\t") for line in listed.decode("utf-8", "replace").splitlines())
+        found = {name: commit for commit, _, name in lines}
         wanted = (
             ref,
             *(f"refs/{kind}/{ref}{peeled}" for kind in ("heads", "tags") for peeled in ("", "^{}")),

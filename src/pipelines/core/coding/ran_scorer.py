@@ -31,7 +31,7 @@ class RanScorer:
 
 
 def score_ran(scorer: Running, ran: RanScorer, reward_path: str | None = None) -> ScorerResult:
-    problem = f"It was not done within {scorer.timeout_s} s." if ran.timed_out else _session_problem(ran)
+    problem = f"It was not done within {scorer.timeout_s} s." if ran.timed_out else session_problem(ran)
     if problem is not None:
         return result_of(scorer, Status.FAIL, problem, output=ran.output)
     if isinstance(scorer, CommandScorer):
@@ -47,7 +47,7 @@ def score_ran(scorer: Running, ran: RanScorer, reward_path: str | None = None) -
     return score_tests(scorer, cases, ran.output)
 
 
-def _session_problem(ran: RanScorer) -> str | None:
+def session_problem(ran: RanScorer) -> str | None:
     """Of a test session that ended otherwise than by itself, or in which nothing can fail."""
     for session in ran.sessions:
         if "ended" not in session:

@@ -403,7 +403,7 @@ def answered(message: Message) -> bytes | Message:
     except Exception as error:  # noqa: BLE001 - ours, or a full disk: the host says so, and goes on
         return {"kind": "exception", **driver.told(error)}
     if message["kind"] == "agent":
-        return found
+        return found  # type: ignore[no-any-return]
     return {"kind": "result", "json": json.dumps(found)}
 
 

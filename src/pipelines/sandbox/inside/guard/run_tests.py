@@ -4,8 +4,8 @@ import os
 import sys
 
 import pytest
-import pytest_guard  # noqa: F401 - loaded before the workspace could have one of this name
+import pytest_guard  # type: ignore[import-not-found]
 
 if __name__ == "__main__":
     sys.path[0] = os.getcwd()  # as `python -m pytest` has it
-    sys.exit(pytest.main(["-p", "pytest_guard", *sys.argv[1:]]))
+    sys.exit(pytest.main(sys.argv[1:], plugins=[pytest_guard]))
