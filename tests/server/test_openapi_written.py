@@ -29,7 +29,7 @@ OPERATION_IDS = re.findall(r"\w+", """
     get_readiness get_review get_review_agreement
     get_review_progress get_review_settings get_run get_run_ledger get_run_output get_run_trace
     get_run_verdicts get_scenario get_task get_tool_endpoint get_variation give_review_verdict
-    import_cassette ingest_telemetry judge_batch judge_run list_agents list_batches list_cassettes
+    import_cassette import_coding_scenario ingest_telemetry judge_batch judge_run list_agents list_batches list_cassettes
     list_credentials list_datasets list_drafts list_endpoint_tools list_eval_runs list_keys list_marks
     list_matrices list_oracles list_plans list_reviews list_run_tools list_run_tools_by_jti list_runs
     list_scenarios list_tasks list_tool_endpoints list_variations open_review publish_agent record_event

@@ -4,9 +4,11 @@ With the reference solution its scorers must pass, without a change they must no
 not even by its own solution, would say nothing of any agent.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pipelines.core.authored import Fields, as_object
 from pipelines.core.coding.diff import BadDiff, WorkspaceDiff, parse_diff, patch_of
@@ -18,10 +20,18 @@ from pipelines.core.coding.workspace_seed import read_texts
 from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import Problem, Refused
+from pipelines.engine.edit_coding_scenarios import (
+    check_scenario,
+    create_scenario,
+    find_scenario,
+    replace_scenario,
+)
 from pipelines.engine.platform import Platform
 from pipelines.engine.prepare_workspace import CannotMake, Ready
 from pipelines.engine.score_workspace import grade
 from pipelines.sandbox.workspace_box import BoxFailed, Changes, WorkspaceBox, layout_of, opened_box
+from pipelines.storage.coding import StoredCodingScenario
+from pipelines.wire.errors import Conflict, NotFound
 
 SOLUTION = "/solution"
 LONGEST_PATCH = 4 * 1024 * 1024
@@ -196,3 +206,32 @@ async def _opened(
         raise _NotProved(f"There is no workspace: {error}") from None
     except BoxFailed as error:
         raise _NotProved(f"Its workspace failed: {error}") from None
+
+
+async def import_scenario(platform: Platform, org_id: int, body: Json) -> JsonObject:
+    """Prove it and store it; what is not proved is told with the reasons, and not stored."""
+    asked = await asyncio.to_thread(partial(read_import, body, allow_http=platform.git.allow_http))
+    known = await _known(platform, org_id, asked)
+    await check_scenario(platform, asked.scenario.as_json())
+    proof = await prove(platform, org_id, asked)
+    answer: JsonObject = {"name": proof.scenario.name, "refused": [*proof.reasons], "proof": proof.as_json()}
+    if proof.reasons:
+        return {"id": None, **answer}
+    whole = proof.scenario.as_json()
+    stored = (
+        await replace_scenario(platform, org_id, known.scenario_id, whole)
+        if known is not None
+        else await create_scenario(platform, org_id, whole)
+    )
+    return {"id": stored.scenario_id, **answer}
+
+
+async def _known(platform: Platform, org_id: int, asked: Import) -> StoredCodingScenario | None:
+    """The scenario that it replaces. Asked before the proof, which may take minutes."""
+    try:
+        known = await find_scenario(platform, org_id, asked.scenario.name)
+    except NotFound:
+        return None
+    if not asked.replaces:
+        raise Conflict(f"There is a coding scenario `{asked.scenario.name}` already; `replace` changes it.")
+    return known

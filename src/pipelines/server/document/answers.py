@@ -9,6 +9,7 @@ from pipelines.server.document import (
     agents,
     batches,
     cassettes,
+    coding_imports,
     datasets,
     evals,
     matrices,
@@ -22,7 +23,7 @@ from pipelines.server.document.parts import Operation
 
 _ROOMS = (
     *(agents, datasets, runs, batches, tool_endpoints, cassettes),
-    *(evals, matrices, reviews, accounts, proxy),
+    *(evals, matrices, reviews, accounts, proxy, coding_imports),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
@@ -30,6 +31,7 @@ OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for opera
 TAGS = {
     "agents": "What is tested: its tools, where it is reached, its settings.",
     "datasets": "Uploaded tasks.",
+    "coding": "Scenarios of coding tasks: a repository, a wish, scorers.",
     "runs": "Attempts of an agent at a task: what happened, and what it proves.",
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
