@@ -1,4 +1,4 @@
-"""Agents that cheat, in the real sandbox, graded by the real grader: none passes, and each leaves a reason."""
+"""Agents that cheat, in the real sandbox, graded by the real grader: none passes, each leaves a reason."""
 
 import inspect
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ WAYS = [
     for name, way in inspect.getmembers(cheating_agent, inspect.isfunction)
     if way.__module__ == "cheating_agent" and name not in (*HELPERS, *HONEST) and not name.startswith("_")
 ]
-#: One of each kind: what is changed, who runs the tests, what the package does while it is graded, what is left.
+#: One of each kind: who runs the tests, what they are, what the package does while it is graded.
 QUICK = ["adds_a_conftest", "edits_the_tests", "exits_when_imported", "writes_a_forged_report"]
 #: What the host would leave behind if it ran anything of the workspace's own.
 MARKS = ("/tmp/ran-by-the-host-of-codingui", "/job/ran-by-the-host", "/tmp/evil")

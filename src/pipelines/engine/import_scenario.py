@@ -1,7 +1,7 @@
 """Taking a task of another range: it is stored only if it is proved.
 
-With the reference solution its scorers must pass, without a change they must not. A task that passes anyway, or
-not even by its own solution, would say nothing of any agent.
+With the reference solution its scorers must pass, without a change they must not. A task that passes anyway,
+or not even by its own solution, would say nothing of any agent.
 """
 
 import asyncio

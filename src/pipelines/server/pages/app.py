@@ -14,6 +14,7 @@ from pipelines.server.pages import (
     agent_tools,
     agents,
     batches,
+    coding,
     compare_batches,
     compare_runs,
     datasets,
@@ -48,7 +49,7 @@ log = logging.getLogger(__name__)
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools),
-    *(new_dataset, datasets, tasks),
+    *(new_dataset, datasets, tasks, coding),
     *(runs, trace, new_batch, batches, compare_batches, compare_runs, report),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
@@ -57,8 +58,8 @@ MODULES = (
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
-        *("agents", "datasets", "tasks", "runs", "batches", "compare", "evals", "review", "settings"),
-        *("search", "report", "ui", "sign-in", "sign-out"),
+        *("agents", "datasets", "tasks", "runs", "batches", "coding", "compare", "evals", "review"),
+        *("settings", "search", "report", "ui", "sign-in", "sign-out"),
     )
 )
 
