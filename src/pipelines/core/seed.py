@@ -81,7 +81,7 @@ class Seed:
     tags: tuple[str, ...] = ()
     strict_simulation: bool = False  # a call whose plan would be a guess is an error
     #: The coding scenario as it was when the task was made, whole, with what its row says otherwise.
-    coding: JsonObject | None = None
+    coding_scenario: JsonObject | None = None
     #: An eval run under a variation: what is added to the agent's system prompt, and which variation it is.
     system_prompt_addition: str | None = None
     variation: JsonObject | None = None
@@ -112,7 +112,7 @@ class Seed:
 
 #: Filled in by the platform. No author writes them: an upload that has one is refused.
 EVAL_PARTS = ("system_prompt_addition", "variation", "tool_result_addition", "drawn_as")  # of an eval run
-OWN_PARTS = ("coding", *EVAL_PARTS)
+OWN_PARTS = ("coding_scenario", *EVAL_PARTS)
 AXES = tuple(each.name for each in fields(Seed) if each.name not in OWN_PARTS)
 #: Written out in every conversation, so that a reader of the seed need not know the defaults.
 CONVERSATION_AXES = ("turn_mode", "max_turns", "memory_mode", "simulator_mode")

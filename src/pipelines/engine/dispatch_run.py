@@ -15,6 +15,7 @@ from pipelines.core.transcript import Message, after_turn
 from pipelines.engine.edit_coding_scenarios import scenario_of
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform
+from pipelines.engine.rescore import flag_signs
 from pipelines.engine.run_batch import RETRY_S, Claimed
 from pipelines.engine.run_code import CodeRunner
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed, Outcome
@@ -173,6 +174,8 @@ class Dispatcher:
             try:
                 await self._platform.live_runs.close(run.id)
                 await judge_and_end(self._platform, run, whole, tuple(session.responses))
+                if run.seed.coding_scenario is not None:
+                    await flag_signs(self._platform, run)
                 break
             except StorageUnavailable as error:  # the agent's work is done: worth some patience
                 log.warning("the end of run %s waits for the database: %s", run.id, error)

@@ -31,7 +31,11 @@ def new_scenario_id() -> str:
 
 
 async def create_scenario(platform: Platform, org_id: int, body: Json) -> StoredCodingScenario:
-    scenario = await check_scenario(platform, body)
+    return await store_scenario(platform, org_id, await check_scenario(platform, body))
+
+
+async def store_scenario(platform: Platform, org_id: int, scenario: CodingScenario) -> StoredCodingScenario:
+    """A checked one. Conflict where its name is taken."""
     scenario_id, now = new_scenario_id(), platform.now()
 
     def store(connection: Connection) -> StoredCodingScenario:
@@ -39,9 +43,8 @@ async def create_scenario(platform: Platform, org_id: int, body: Json) -> Stored
             raise Refused(
                 [Problem(path="", message=f"an org has at most {MOST_SCENARIOS:,} scenarios")], _WHAT
             )
-        kept = scenario.as_json()
         if not coding.add_scenario(
-            connection, org_id=org_id, scenario_id=scenario_id, name=scenario.name, body=kept, now=now
+            connection, org_id=org_id, scenario_id=scenario_id, scenario=scenario, now=now
         ):
             raise Conflict(f"There is a coding scenario `{scenario.name}` already; PUT changes it.")
         return _existing(connection, org_id, scenario_id)
@@ -65,8 +68,7 @@ async def replace_scenario(platform: Platform, org_id: int, ref: str, body: Json
             connection,
             org_id=org_id,
             scenario_id=before.scenario_id,
-            name=scenario.name,
-            body=scenario.as_json(),
+            scenario=scenario,
             now=now,
         ):
             raise _no_such(ref)
@@ -201,4 +203,4 @@ class _Copied(Sequence[Seed | SeedText]):
 
 def scenario_of(seed: Seed) -> CodingScenario | None:
     """The copy that a task has."""
-    return CodingScenario.from_stored(seed.coding) if seed.coding is not None else None
+    return CodingScenario.from_stored(seed.coding_scenario) if seed.coding_scenario is not None else None

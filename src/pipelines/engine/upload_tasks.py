@@ -176,7 +176,7 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[S
             )
             whole = [datasets.whole_seed(connection, task) for task in page.items]
             # What a corrected task draws under is its former name, which no author writes.
-            return [replace(seed, drawn_as=None, coding=None) for seed in whole], page.last_id
+            return [replace(seed, drawn_as=None, coding_scenario=None) for seed in whole], page.last_id
 
         seeds, after_id = await platform.database.read(some)
         yield seeds

@@ -7,9 +7,15 @@ from typing import NamedTuple
 
 from pipelines.core.coding.diff import WorkspaceDiff
 from pipelines.core.coding.grading import Grading
+from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Filter, Page, page_of
+
+_HEADS = (
+    "(SELECT id, scenario_id, org_id, name, version, head, created_at, updated_at FROM coding_scenarios)"
+    " AS heads"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,25 +40,26 @@ class StoredCodingScenario:
 
 
 def add_scenario(
-    connection: Connection, *, org_id: int, scenario_id: str, name: str, body: JsonObject, now: str
+    connection: Connection, *, org_id: int, scenario_id: str, scenario: CodingScenario, now: str
 ) -> bool:
     """False where its name is taken."""
     added = connection.execute(
-        "INSERT INTO coding_scenarios (scenario_id, org_id, name, version, body, created_at, updated_at)"
-        " VALUES (?, ?, ?, 1, ?, ?, ?) ON CONFLICT (org_id, name) DO NOTHING",
-        (scenario_id, org_id, name, dumps(body).decode(), now, now),
+        "INSERT INTO coding_scenarios"
+        " (scenario_id, org_id, name, version, body, head, created_at, updated_at)"
+        " VALUES (?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT (org_id, name) DO NOTHING",
+        (scenario_id, org_id, scenario.name, *_texts(scenario), now, now),
     )
     return added.rowcount == 1
 
 
 def change_scenario(
-    connection: Connection, *, org_id: int, scenario_id: str, name: str, body: JsonObject, now: str
+    connection: Connection, *, org_id: int, scenario_id: str, scenario: CodingScenario, now: str
 ) -> bool:
     """Whoever asks has seen that the name is free."""
     changed = connection.execute(
-        "UPDATE coding_scenarios SET name = ?, body = ?, version = version + 1, updated_at = ?"
+        "UPDATE coding_scenarios SET name = ?, body = ?, head = ?, version = version + 1, updated_at = ?"
         " WHERE org_id = ? AND scenario_id = ?",
-        (name, dumps(body).decode(), now, org_id, scenario_id),
+        (scenario.name, *_texts(scenario), now, org_id, scenario_id),
     )
     return changed.rowcount == 1
 
@@ -94,10 +101,21 @@ def bodies_of(connection: Connection, *, org_id: int, refs: Sequence[str]) -> di
 
 def scenarios_of_org(
     connection: Connection, *, filters: list[Filter], limit: int, before_id: int | None
-) -> Page[StoredCodingScenario]:
-    """Newest first."""
-    page = page_of(connection, "coding_scenarios", filters=filters, limit=limit, before_id=before_id)
-    return Page([_scenario(row) for row in page.items], page.last_id)
+) -> Page[JsonObject]:
+    """Newest first, in short."""
+    page = page_of(connection, _HEADS, filters=filters, limit=limit, before_id=before_id)
+    return Page([_head(row) for row in page.items], page.last_id)
+
+
+def _head(row: Row) -> JsonObject:
+    head = loads_own(row["head"])
+    assert isinstance(head, dict)
+    own: JsonObject = {"id": row["scenario_id"], "name": row["name"], "version": row["version"]}
+    return own | head | {"created_at": row["created_at"], "updated_at": row["updated_at"]}
+
+
+def _texts(scenario: CodingScenario) -> tuple[str, str]:
+    return dumps(scenario.as_json()).decode(), dumps(scenario.head()).decode()
 
 
 def _scenario(row: Row) -> StoredCodingScenario:

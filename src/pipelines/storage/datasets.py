@@ -111,7 +111,7 @@ def as_texts(seed: Seed | SeedText) -> WrittenSeed:
         oracle,
         own_id_of(body.get("id")),
         shown_tags(body),
-        "coding" in body,
+        "coding_scenario" in body,
     )
     return WrittenSeed(task, (text, world) if world is not None else (text,))
 

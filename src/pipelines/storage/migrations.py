@@ -692,7 +692,8 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
         "0017_coding",
         """
-        -- Tasks have copies, so a scenario that is changed or deleted changes none of them.
+        -- Tasks have copies, so a scenario that is changed or deleted changes none of them. `head` is what
+        -- lists show: a body may have megabytes.
         CREATE TABLE coding_scenarios (
             id INTEGER PRIMARY KEY,
             scenario_id TEXT NOT NULL UNIQUE,
@@ -700,6 +701,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             name TEXT NOT NULL,
             version INTEGER NOT NULL,
             body TEXT NOT NULL,
+            head TEXT NOT NULL,
             created_at TEXT NOT NULL,
             updated_at TEXT NOT NULL,
             UNIQUE (org_id, name)

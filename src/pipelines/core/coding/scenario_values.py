@@ -13,11 +13,12 @@ from typing import Any
 
 from pipelines.core.coding.scorers import CommandScorer, Scorer, TestsScorer, scorer_from_stored
 from pipelines.core.coding.workspace_seed import EmptySeed, WorkspaceSeed, seed_from_stored
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.stored import known_fields, stored_list
 
 APP = "/app"
 DEFAULT_SETUP_S, LONGEST_SETUP_S = 600, 3_600
+SHOWN_INSTRUCTION = 300  # characters of it in a list
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +77,18 @@ class CodingScenario:
             "test_files": dict(self.test_files) or None,
         }
         return {key: value for key, value in body.items() if value is not None}
+
+    def head(self) -> JsonObject:
+        """What a list tells of it beside its name: no files, no archive."""
+        seed = self.workspace_seed.as_json()
+        files = seed.get("files")
+        short: JsonObject = {key: seed[key] for key in ("type", "url", "ref") if key in seed}
+        short |= {"files": len(files)} if isinstance(files, dict) else {}
+        scorers: list[Json] = [
+            {"name": one.name, "type": one.type, "required": one.required} for one in self.scorers
+        ]
+        instruction = self.user_instruction[:SHOWN_INSTRUCTION]
+        return {"user_instruction": instruction, "workspace_seed": short, "scorers": scorers}
 
     @classmethod
     def from_stored(cls, body: Any) -> "CodingScenario":

@@ -52,6 +52,12 @@ def result_of(
     )
 
 
+def gating(results: Sequence[ScorerResult]) -> list[ScorerResult]:
+    """Those that decide. Without a required one all of them do: a verdict that nothing can fail would say
+    nothing."""
+    return [result for result in results if result.required] or list(results)
+
+
 def combine(results: Sequence[ScorerResult]) -> Combined:
     if not results:
         return Combined(passed=None, score=None, reason="The scenario has no scorers.")
@@ -60,15 +66,14 @@ def combine(results: Sequence[ScorerResult]) -> Combined:
         result.weight * result.score for result in results if result.status is not Status.NOT_APPLICABLE
     )
     score = round(earned / whole, 6) if whole else None
-    # Without a required one all of them count: a verdict that nothing can fail would say nothing.
-    gating = [result for result in results if result.required] or list(results)
-    failed = [result for result in gating if result.status is Status.FAIL]
-    open_ones = [result for result in gating if result.status is Status.NOT_APPLICABLE]
+    deciding = gating(results)
+    failed = [result for result in deciding if result.status is Status.FAIL]
+    open_ones = [result for result in deciding if result.status is Status.NOT_APPLICABLE]
     if failed:
         return Combined(passed=False, score=score, reason=_said(failed, "did not pass"))
     if open_ones:
         return Combined(passed=None, score=score, reason=_said(open_ones, "could not be judged"))
-    count = f"all {len(gating)} scorers" if len(gating) > 1 else f"the scorer `{gating[0].name}`"
+    count = f"all {len(deciding)} scorers" if len(deciding) > 1 else f"the scorer `{deciding[0].name}`"
     return Combined(passed=True, score=score, reason=f"{count[0].upper()}{count[1:]} passed.")
 
 

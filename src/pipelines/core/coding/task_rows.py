@@ -107,4 +107,4 @@ def with_scenario(seed: Seed, stored: JsonObject) -> Seed:
         scenario.with_overrides(**overrides),
         user_instruction=seed.user_instruction,
     )
-    return replace(seed, coding=merged.as_json())
+    return replace(seed, coding_scenario=merged.as_json())

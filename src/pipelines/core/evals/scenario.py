@@ -378,7 +378,7 @@ _FROM_SCENARIO = {
     "task_input": "write it as `input_context` of the scenario",
     **dict.fromkeys(EVAL_PARTS, "leave it out: runs of a variation fill it in"),
     **dict.fromkeys(
-        ("scenario_ref", "workspace_seed", "setup_command", "eval", "coding"),
+        ("scenario_ref", "workspace_seed", "setup_command", "eval", "coding_scenario"),
         "leave it out: coding tasks are run from a dataset",
     ),
 }

@@ -361,9 +361,10 @@ def _write(top: str, path: str, text: str) -> None:
 
 
 def run_command(message: Message) -> Message:
-    """Then the files that it was to leave, read when nothing of it is alive. Their folders are there."""
-    for path in message["read"]:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+    """Then the files that it was to leave, read when nothing of it is alive."""
+    for path in message["read"]:  # where it may write to
+        if path.startswith("/logs/"):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
     found = commands.run(message)
     files = {path: _regular(path, message["most_bytes"]) for path in message["read"]}
     coded = {path: _coded(data) if data is not None else None for path, data in files.items()}

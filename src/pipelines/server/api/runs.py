@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject
-from pipelines.engine import open_batch, open_run, read_run, review_runs
+from pipelines.engine import open_batch, open_run, read_run, rescore, review_runs
 from pipelines.engine.decide_run import decide_run
 from pipelines.engine.export_run import export_atif, export_json
 from pipelines.engine.platform import Platform
@@ -31,6 +31,7 @@ from pipelines.server.api.common import (
     id_cursor,
     json_body,
     read_json_object,
+    read_optional_object,
 )
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.storage.paging import Filter
@@ -60,6 +61,24 @@ async def post_run(request: Request, platform: Ours, runner: Runner, key: Contri
         "run_token_jti": opened.run.jti,
     }
     return answer(opened.run.as_json() | connect, 201)
+
+
+@router.get("/{run_id}/coding")
+async def get_run_coding(run_id: Id, platform: Ours, key: Viewer) -> Response:
+    """Of a coding run: its scenario, what it changed, and what each scorer said. 409 for any other run."""
+    return answer(await rescore.read_coding(platform, key.org_id, run_id))
+
+
+@router.post("/{run_id}/rescore", openapi_extra=json_body(schemas.RESCORE, required=False))
+async def rescore_run(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Grade the change that a coding run left, again, without its agent; answers as GET …/coding does.
+
+    By the scorers of the body, else by those that the scenario has now. The verdict follows; gradings and
+    verdicts before stay as history.
+    """
+    scorers = rescore.read_rescore(await read_optional_object(request))
+    await rescore.rescore_run(platform, key.org_id, run_id, scorers)
+    return answer(await rescore.read_coding(platform, key.org_id, run_id))
 
 
 @router.get("")

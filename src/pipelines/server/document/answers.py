@@ -9,6 +9,7 @@ from pipelines.server.document import (
     agents,
     batches,
     cassettes,
+    coding,
     coding_imports,
     datasets,
     evals,
@@ -22,8 +23,8 @@ from pipelines.server.document import (
 from pipelines.server.document.parts import Operation
 
 _ROOMS = (
-    *(agents, datasets, runs, batches, tool_endpoints, cassettes),
-    *(evals, matrices, reviews, accounts, proxy, coding_imports),
+    *(agents, datasets, runs, batches, tool_endpoints, cassettes, coding, coding_imports),
+    *(evals, matrices, reviews, accounts, proxy),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
@@ -35,6 +36,7 @@ TAGS = {
     "runs": "Attempts of an agent at a task: what happened, and what it proves.",
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
+    "coding": "Scenarios of coding tasks: a repository, its setup, and how a change to it is graded.",
     "credentials": "Secrets that code agents and tool endpoints may ask for.",
     "keys": "API keys of the org.",
     "eval library": "Scenarios under pressure, their matrices, reviews and drafts.",
