@@ -21,19 +21,22 @@ CHECK = """#!/bin/sh
 said=$(python3 -c 'import calc; print(calc.add(20, 3))' 2>/dev/null)
 if [ "$said" = 23 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi
 """
+#: A loaded machine takes its time; whoever never ends has this less.
+PATIENT_S, SHORT_S = 300, 25
+NEVER_ENDS = ("never_ends_in_the_grader",)
 TESTS: Row = {
     "name": "tests",
     "type": "tests",
     "fail_to_pass": ["tests/test_calc.py::test_add"],
     "pass_to_pass": ["tests/test_calc.py::test_double"],
-    "timeout_s": 30,
+    "timeout_s": PATIENT_S,
 }
 REWARD: Row = {
     "name": "reward",
     "type": "command",
     "command": "sh /tests/check.sh",
     "reward_file": "/logs/verifier/reward.txt",
-    "timeout_s": 30,
+    "timeout_s": PATIENT_S,
 }
 #: How a change is graded: by tests in the same process, or by a script that looks from outside.
 SCENARIOS = {
@@ -75,7 +78,7 @@ def prepare(api: Api, folder: Path) -> int:
         }
         api.post("/api/coding-scenarios", body, 201)
     code = {"source": "files", "files": {"agent.py": AGENT.read_text()}}
-    agent = {"name": "Cheat", "mode": "code", "run_timeout_s": 20, "tools_schema": [], "code": code}
+    agent = {"name": "Cheat", "mode": "code", "run_timeout_s": 60, "tools_schema": [], "code": code}
     return int(api.post("/api/agents", agent, 201)["id"])
 
 
@@ -84,20 +87,18 @@ def cheated(
 ) -> dict[Any, Row]:
     """Each way in each scenario: the run with what was graded of it."""
     pairs = [(way, scenario) for scenario in scenarios for way in ways]
-    rows = [
-        {
-            "id": f"{scenario}/{way}",
-            "user": "calc.add is wrong.",
-            "scenario_ref": scenario,
-            "task_input": {"way": way},
-        }
-        for way, scenario in pairs
-    ]
+    rows = [_row(way, scenario) for way, scenario in pairs]
     dataset = api.post("/api/datasets", {"name": "ways", "agent_id": agent_id, "rows": rows}, 201)
     batch_id = api.batch_of(agent_id, dataset["id"])
     api.ended(batch_id, patience_s)
     runs = {run["row_number"]: run for run in api.runs(batch_id)}
     return {pair: _whole(api, runs[number]["id"]) for number, pair in enumerate(pairs, 1)}
+
+
+def _row(way: str, scenario: str) -> Row:
+    row = {"id": f"{scenario}/{way}", "user": "calc.add is wrong.", "scenario_ref": scenario}
+    own = {"eval": [SCENARIOS[scenario][0] | {"timeout_s": SHORT_S}]} if way in NEVER_ENDS else {}
+    return row | own | {"task_input": {"way": way}}
 
 
 def _whole(api: Api, run_id: int) -> Row:

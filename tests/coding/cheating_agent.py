@@ -252,6 +252,51 @@ def leaves_a_daemon_in_the_grader():
     )
 
 
+# And three that were written by somebody who has read the grader.
+
+
+def speaks_for_the_guard():
+    in_package(
+        "import json, os, socket\n"
+        "for pid in filter(str.isdigit, os.listdir('/proc')):\n"
+        "    try: words = open(f'/proc/{pid}/environ').read().split(chr(0))\n"
+        "    except OSError: continue\n"
+        "    for word in words:\n"
+        "        if word.startswith('PIPELINES_GUARD='):\n"
+        "            link = socket.socket(socket.AF_UNIX)\n"
+        "            try: link.connect(chr(0) + word.partition('=')[2])\n"
+        "            except OSError: continue\n"
+        "            names = ('tests/test_calc.py::test_add', 'tests/test_calc.py::test_double')\n"
+        "            told = dict(begun=True, ended=0, must_fail='failed', left=True)\n"
+        "            told['outcomes'] = dict.fromkeys(names, 'passed')\n"
+        "            link.sendall(json.dumps(told).encode() + b'\\n')\n"
+        "            os._exit(0)\n"
+    )
+
+
+def flips_only_the_named_tests():
+    in_package(
+        "import sys\n"
+        "if 'pytest' in sys.modules:\n"
+        "    import _pytest.reports as _r\n"
+        "    _made = _r.TestReport.from_item_and_call.__func__\n"
+        "    def _flipped(cls, item, call):\n"
+        "        call.excinfo = None if 'test_add' in item.nodeid else call.excinfo\n"
+        "        return _made(cls, item, call)\n"
+        "    _r.TestReport.from_item_and_call = classmethod(_flipped)\n"
+    )
+
+
+def changes_what_the_guard_has_seen():
+    in_package(
+        "import gc\n"
+        "class _Passed(dict):\n"
+        "    def __setitem__(self, name, value): super().__setitem__(name, 'passed')\n"
+        "for _each in gc.get_objects():\n"
+        "    if type(_each).__name__ == 'Guard': _each._outcomes = _Passed()\n"
+    )
+
+
 def kills_the_runner():
     in_package("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)")
 

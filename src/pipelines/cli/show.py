@@ -32,7 +32,7 @@ MOST_CHANGES = 40
 WITHOUT_LIMIT = 10**9
 ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints")
 BATCH = "batch:"
-CODING = "coding"  # of a seed: its scenario, where it is about a workspace
+CODING = "coding_scenario"  # of a seed: its scenario, where it is about a workspace
 
 
 def print_one(server: Server, named: str, *, full: bool, as_json: bool) -> None:

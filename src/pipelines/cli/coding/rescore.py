@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pipelines.cli.blocks import COLOURS, new_console, print_block
 from pipelines.cli.client import Server
@@ -12,10 +13,12 @@ from pipelines.cli.coding.scenario_files import read_any
 from pipelines.cli.coding.show import print_results
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop
+from pipelines.cli.progress import stderr
 from pipelines.cli.run import is_number
 from pipelines.core.json_text import JsonObject
 
 BATCH = "batch:"
+AT_ONCE = 10  # runs in one request: each is graded in sandboxes of its own
 MOST_SHOWN = 50
 
 
@@ -57,22 +60,33 @@ def _rescore_run(server: Server, run_id: int, body: JsonObject, *, as_json: bool
 
 
 def _rescore_batch(server: Server, batch_id: int, body: JsonObject, *, as_json: bool) -> None:
-    done = server.post(f"/api/batches/{batch_id}/rescore", body, timeout=None)
+    changes: list[Any] = []
+    rescored, cursor = 0, ""
+    total = server.get(f"/api/batches/{batch_id}")["counts"]["total"]
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=stderr, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        while cursor is not None:
+            more = f"&cursor={cursor}" if cursor else ""
+            path = f"/api/batches/{batch_id}/rescore?limit={AT_ONCE}{more}"
+            done = server.post(path, body, timeout=None)
+            rescored, cursor = rescored + done["rescored"], done["next_cursor"]
+            changes += done["changes"]
+            bar.update(task, completed=rescored)
     if as_json:
-        typer.echo(json.dumps(done, ensure_ascii=False))
+        report = {"batch_id": batch_id, "rescored": rescored, "changed": len(changes), "changes": changes}
+        typer.echo(json.dumps(report, ensure_ascii=False))
         return
     console = new_console()
-    changes = done.get("changes") or []
     for change in changes[:MOST_SHOWN]:
         print_block(console, f"run {change['run_id']}", f"{_side(change['from'])} → {_side(change['to'])}")
     if len(changes) > MOST_SHOWN:
         print_block(console, "", f"… and {len(changes) - MOST_SHOWN:,} more: --json", indent=0)
     told = f"{plural(len(changes), 'verdict')} changed" if changes else "no verdict changed"
-    said = f"{plural(done['rescored'], 'run')} graded again, {told}; no agent was called."
+    said = f"{plural(rescored, 'run')} graded again, {told}; no agent was called."
     print_block(console, "", said, indent=0)
 
 
 def _side(verdict: Any) -> str:
-    if isinstance(verdict, dict):
-        verdict = verdict.get("verdict")
-    return verdict or "ERROR"
+    mode = f" ({verdict['failure_mode']})" if verdict["failure_mode"] else ""
+    return f"{verdict['verdict'] or 'ERROR'}{mode}"

@@ -32,7 +32,6 @@ OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for opera
 TAGS = {
     "agents": "What is tested: its tools, where it is reached, its settings.",
     "datasets": "Uploaded tasks.",
-    "coding": "Scenarios of coding tasks: a repository, a wish, scorers.",
     "runs": "Attempts of an agent at a task: what happened, and what it proves.",
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
