@@ -120,7 +120,7 @@ async def _called(box: WorkspaceBox, work: WorkspaceJob, ready: Ready, serve: Se
     env = {name: shared[name] for name in (*scenario.env_vars, "PATH") if name in shared}
     if ready.dependencies is not None:
         env["PIPELINES_WORKSPACE_PYTHON"] = "/deps/bin/python"
-    env |= {ENV_TASK_FILE: TASK_FILE, ENV_WORKSPACE: WORKSPACE}
+    env |= {ENV_TASK_FILE: TASK_FILE, ENV_WORKSPACE: WORKSPACE, "PYTHONDONTWRITEBYTECODE": "1"}
     return await box.run_agent(replace(job, limits=limits), task=_task(work), env=env, serve=serve)
 
 

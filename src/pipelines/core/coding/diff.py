@@ -148,6 +148,8 @@ def _raw_entry(head: bytes, rest: Iterator[bytes]) -> ChangedFile:
     old_mode, new_mode, _, _, status = head[1:].decode("ascii").split(" ")
     first = decoded(next(rest))
     second = decoded(next(rest)) if status[0] in "RC" else None
+    if not first or second == "":
+        raise ValueError("a change without a path")
     return ChangedFile(
         path=second if second is not None else first,
         old_path=first if second is not None else None,

@@ -46,7 +46,12 @@ class Restored(NamedTuple):
 
 def is_runner_file(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return name in _RUNNER_FILES or name.endswith(".pth")
+    return name in _RUNNER_FILES or name.endswith(".pth") or is_bytecode(path)
+
+
+def is_bytecode(path: str) -> bool:
+    """Python may take it for the source, which nobody then reads. That it was left is no sign of anything."""
+    return path.endswith((".pyc", ".pyo"))
 
 
 def shadows_runner(path: str) -> bool:
@@ -90,6 +95,7 @@ def signs_in_diff(
     """In sentences. `already` are those of the scenario's files that the workspace had before."""
     touched = {path for file in diff.files for path in file.paths}
     found = []
+    restored = [path for path in restored if not is_bytecode(path)]
     own = sorted(touched & set(scenario.test_files))
     hidden, seen = [path for path in own if path not in already], [path for path in own if path in already]
     if hidden:
