@@ -342,18 +342,10 @@ def leaves_a_daemon():
 def reads_the_tests_through_proc():
     """Looks for the expected sum wherever a process can look, and answers by heart if it finds it."""
     seen = []
-    places = [
-        Path("/proc") / pid / part for pid in os.listdir("/proc") if pid.isdigit() for part in ("root", "cwd")
-    ]
-    for place in [
-        *places,
-        Path("/tests"),
-        Path("/job"),
-        Path("/sbx"),
-        Path("/tmp"),
-        Path("/env"),
-        Path("/logs"),
-    ]:
+    tops = ("tests", "job", "tmp", "logs", "given", "solution", "sbx", "dev/shm", "var/tmp", "root", "home")
+    pids = [Path("/proc") / pid for pid in os.listdir("/proc") if pid.isdigit()]
+    places = [*(pid / "root" / top for pid in pids for top in tops), *(pid / "cwd" for pid in pids)]
+    for place in [*(Path("/") / top for top in tops), *places]:
         for folder, _, files in os.walk(place, onerror=lambda error: None):
             if folder.count("/") > 12 or "/lib/" in folder:
                 continue

@@ -128,7 +128,8 @@ def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
     _part(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
     given = [axis for axis in ORACLE if oracle.get(axis) is not None]
     lines = [f"{axis}: {value_text(oracle[axis], longest)}" for axis in given]
-    _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
+    if lines or CODING not in seed:
+        _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
 
 
 def _print_answer(console: Console, run: Any, longest: int) -> None:

@@ -1,7 +1,9 @@
 """A coding scenario as the text in which a person edits it: read with the line of each problem."""
 
 import asyncio
+import json
 
+from pipelines.core.coding.scenario_yaml import scenario_as_yaml
 from pipelines.core.evals.scenario_file import read_scenario_text
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
@@ -25,6 +27,12 @@ async def read_coding_text(platform: Platform, text: str) -> JsonObject:
     except Refused as refused:
         raise Refused([read.placed(each) for each in refused.problems], WHAT) from None
     return body
+
+
+def written(body: JsonObject) -> str:
+    """YAML, as people write it; JSON where that would be too long to be read back here."""
+    text = scenario_as_yaml(body)
+    return text if len(text) <= LONGEST_YAML else json.dumps(body, ensure_ascii=False, indent=2)
 
 
 def _value_of(text: str) -> YamlText:

@@ -12,8 +12,8 @@ from pipelines.cli.eval.listing import print_rows
 from pipelines.cli.files import stop
 from pipelines.core.authored import did_you_mean
 from pipelines.core.coding.scenario import FIELDS
+from pipelines.core.coding.scenario_yaml import scenario_as_yaml
 from pipelines.core.json_text import JsonObject
-from pipelines.core.yaml_text import as_yaml
 
 SCENARIOS = "/api/coding-scenarios"
 
@@ -63,7 +63,9 @@ def print_scenario(server: Server, ref: str, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
-        typer.echo(as_yaml({name: found[name] for name in FIELDS if found.get(name) is not None}), nl=False)
+        typer.echo(
+            scenario_as_yaml({name: found[name] for name in FIELDS if found.get(name) is not None}), nl=False
+        )
 
 
 def remove(server: Server, ref: str) -> None:

@@ -61,7 +61,7 @@ def _print_result(console: Console, result: Any, *, full: bool) -> None:
     if len(lines) > len(shown):
         print_block(console, "", f"… {len(lines) - len(shown)} lines before: --full", indent=8, rest="dim")
     for line in shown:
-        print_block(console, "", line, indent=8, rest="dim")
+        print_cut(console, f"        {line}", "dim", full=full)
 
 
 def _print_diff(console: Console, diff: Any, *, full: bool) -> None:
@@ -97,8 +97,8 @@ def _mode_changed(file: Any) -> bool:
 
 
 def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
-    """Cut at the right edge, not wrapped: a wrapped line of a diff is read as two."""
-    shown = lines if full else lines[:MOST_LINES]
+    told = lines if full else [line for line in lines if not line.startswith("index ")]
+    shown = told if full else told[:MOST_LINES]
     for line in shown:
         style = (
             "green"
@@ -109,9 +109,15 @@ def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
             if line[:2] == "@@"
             else "dim"
         )
-        text = Text(f"    {printable(line.expandtabs(4))}", style=style)
-        if not full:
-            text.truncate(console.width, overflow="ellipsis")
-        console.print(text, soft_wrap=True)
-    if len(lines) > len(shown):
-        print_block(console, "", f"… {len(lines) - len(shown):,} more lines: --full", indent=4, rest="dim")
+        print_cut(console, f"    {line}", style, full=full)
+    if len(told) > len(shown):
+        print_block(console, "", f"… {len(told) - len(shown):,} more lines: --full", indent=4, rest="dim")
+
+
+def print_cut(console: Console, line: str, style: str, *, full: bool) -> None:
+    """Cut at the right edge, not wrapped: a wrapped line of a diff or a log is read as two."""
+    text = Text(printable(line.expandtabs(4)), style=style)
+    if not full:
+        text.truncate(console.width, overflow="ellipsis")
+    text.rstrip()
+    console.print(text, soft_wrap=True)

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Request, Response
 
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import CommandScorer, Scorer, TestsScorer
-from pipelines.core.coding.workspace_seed import FilesSeed, GitSeed, WorkspaceSeed
+from pipelines.core.coding.workspace_seed import FilesSeed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine import edit_coding_scenarios
-from pipelines.engine.coding_text import read_coding_text
-from pipelines.engine.scenario_text import LONGEST_TEXT, written
+from pipelines.engine.coding_text import read_coding_text, written
+from pipelines.engine.scenario_text import LONGEST_TEXT
 from pipelines.server.api.common import Ours, platform_of
 from pipelines.server.pages.evals import Word, number_of
 from pipelines.server.pages.page import go, page
@@ -65,7 +65,7 @@ async def scenarios_page(request: Request, visitor: Reader, q: Word = "", before
         title="Coding scenarios",
         here="datasets",
         trail=TRAIL,
-        scenarios=await asyncio.to_thread(lambda: [_shown(stored) for stored in found.items]),
+        scenarios=[head | {"workspace": _in_short(head["workspace_seed"])} for head in found.items],
         q=q,
         more=f"{url.path}?{url.include_query_params(before=last).query}" if last is not None else None,
         back=f"{url.path}?{url.query}" if before else None,
@@ -153,7 +153,7 @@ def _shown(stored: StoredCodingScenario) -> dict[str, Any]:
         "name": scenario.name,
         "version": stored.version,
         "user_instruction": scenario.user_instruction[:500],
-        "workspace": _workspace(seed),
+        "workspace": _in_short(scenario.head()["workspace_seed"]),
         "setup_command": (scenario.setup_command or "")[:500],
         "scorers": [_scorer(scorer) for scorer in scenario.scorers],
         "files": sorted(seed.files) if isinstance(seed, FilesSeed) else [],
@@ -162,12 +162,13 @@ def _shown(stored: StoredCodingScenario) -> dict[str, Any]:
     }
 
 
-def _workspace(seed: WorkspaceSeed) -> str:
-    if isinstance(seed, GitSeed):
-        return f"git: {seed.url} at {seed.ref}"
-    if isinstance(seed, FilesSeed):
-        return f"{len(seed.files)} file{'s' if len(seed.files) != 1 else ''}"
-    return str(seed.as_json()["type"])
+def _in_short(seed: Any) -> str:
+    """What a workspace starts from, as a list tells it."""
+    if seed["type"] == "git":
+        return f"git: {seed['url']} at {seed['ref']}"
+    if seed["type"] == "files":
+        return f"{seed['files']} file{'s' if seed['files'] != 1 else ''}"
+    return str(seed["type"])
 
 
 def _scorer(scorer: Scorer) -> dict[str, Any]:

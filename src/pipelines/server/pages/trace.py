@@ -18,6 +18,7 @@ from pipelines.engine.read_steps import END, Shown, Timeline
 from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.server.api.runs import exported_run
+from pipelines.server.pages.coding_run import coding_context
 from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.trace_lines import WINDOW, lines_of, window_at
 from pipelines.server.pages.trace_view import (
@@ -78,6 +79,7 @@ async def run_page(
         q=q,
         **_list_context(timeline, read.briefs, read.window, shown),
         **await _step_parts(platform, visitor, read.step),
+        **await coding_context(platform, run),
     )
 
 
