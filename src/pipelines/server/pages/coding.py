@@ -7,7 +7,15 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pipelines.core.coding.scenario import CodingScenario
-from pipelines.core.coding.scorers import CommandScorer, Scorer, TestsScorer
+from pipelines.core.coding.scorers import (
+    CommandScorer,
+    DiffContainsScorer,
+    FileEqualsScorer,
+    MaxDiffLinesScorer,
+    PathsScorer,
+    Scorer,
+    TestsScorer,
+)
 from pipelines.core.coding.workspace_seed import FilesSeed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem, Refused
@@ -188,6 +196,13 @@ def _told(scorer: Scorer) -> str:
     if isinstance(scorer, TestsScorer):
         named = ", ".join(scorer.tests[:4])
         return f"{len(scorer.tests)} tests: {named}{', …' if len(scorer.tests) > 4 else ''}"
-    own = scorer.as_json()
-    parts = (own.get(name) for name in ("paths", "path", "text", "max"))
-    return ", ".join(str(part) for part in parts if part not in (None, []))
+    match scorer:
+        case PathsScorer():
+            return ", ".join(scorer.paths)
+        case DiffContainsScorer():
+            where = f" in {', '.join(scorer.paths)}" if scorer.paths else ""
+            return f"{scorer.lines} lines have: {scorer.text}{where}"
+        case FileEqualsScorer():
+            return f"{scorer.path} is: {scorer.text}"
+        case MaxDiffLinesScorer():
+            return f"at most {scorer.max:,} lines added and removed"
