@@ -102,7 +102,7 @@ def _make(folder: Path, repo: str) -> list[Row]:
     rows = [_mend(tree, repo, package, number, bug) for number, bug in enumerate(BUGS[repo], 1)]
     bundle = folder / f"{repo}.bundle"
     bundle.parent.mkdir(parents=True, exist_ok=True)
-    _git(tree, "bundle", "create", "-q", str(bundle), "--all")
+    _git(tree, "bundle", "create", "-q", str(bundle.resolve()), "--all")
     return rows
 
 
