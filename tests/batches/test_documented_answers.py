@@ -62,7 +62,7 @@ def test_every_operation_answers_as_the_document_says(documented: tuple[Api, Doc
     reviews(api)
     drafts(api)
     tool_endpoints(api)
-    coding_imports(api)
+    coding(api)
     keys_and_server(api)
     expected = {
         f"{name} {status}"
@@ -132,9 +132,31 @@ def tool_endpoints(api: Api) -> None:
     assert api.client.delete(place).status_code == 204
 
 
-def coding_imports(api: Api) -> None:
+def coding(api: Api) -> None:
     scorer = {"name": "it is there", "type": "command", "command": "test -f done.txt"}
-    scenario = {"name": "done", "user_instruction": "Write done.txt.", "scorers": [scorer]}
+    scenario = {"name": "write-it", "user_instruction": "Write done.txt.", "scorers": [scorer]}
+    place = f"/api/coding-scenarios/{api.post('/api/coding-scenarios', scenario, 201)['id']}"
+    api.get("/api/coding-scenarios")
+    api.get(place)
+    api.put(place, scenario | {"scorers": [scorer, {"name": "small", "type": "max_diff_lines", "max": 9}]})
+    api.post(f"{place}/grade", {"patch": ""})
+    source = "import os\n\n\ndef run(task_input, *, proxy_url, run_token):\n"
+    source += (
+        "    open(os.environ['PIPELINES_WORKSPACE'] + '/done.txt', 'w').write('yes')\n    return 'Done.'\n"
+    )
+    code = {"source": "paste", "text": source}
+    agent = api.post("/api/agents", {"name": "W", "mode": "code", "code": code, "tools_schema": []}, 201)[
+        "id"
+    ]
+    made = api.dataset({"user": "Write it.", "scenario_ref": "write-it"}, agent_id=agent)
+    batch = api.batch_of(agent, made["id"])
+    api.ended(batch, 300.0)
+    run = api.runs(batch)[0]["id"]
+    api.get(f"/api/runs/{run}/coding")
+    api.post(f"/api/runs/{run}/rescore", {"scorers": [scorer]})
+    api.post(f"/api/batches/{batch}/rescore")
+    assert api.client.delete(place).status_code == 204
+    scenario |= {"name": "done"}
     api.post(
         "/api/coding-scenarios/import", {"scenario": scenario, "reference": {"command": "echo > done.txt"}}
     )
