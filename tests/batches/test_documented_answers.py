@@ -62,6 +62,7 @@ def test_every_operation_answers_as_the_document_says(documented: tuple[Api, Doc
     reviews(api)
     drafts(api)
     tool_endpoints(api)
+    coding_imports(api)
     keys_and_server(api)
     expected = {
         f"{name} {status}"
@@ -131,6 +132,14 @@ def tool_endpoints(api: Api) -> None:
     assert api.client.delete(place).status_code == 204
 
 
+def coding_imports(api: Api) -> None:
+    scorer = {"name": "it is there", "type": "command", "command": "test -f done.txt"}
+    scenario = {"name": "done", "user_instruction": "Write done.txt.", "scorers": [scorer]}
+    api.post(
+        "/api/coding-scenarios/import", {"scenario": scenario, "reference": {"command": "echo > done.txt"}}
+    )
+
+
 def datasets(api: Api, agent_id: int) -> int:
     made = api.dataset(agent_id=agent_id)
     api.get("/api/datasets")
@@ -167,7 +176,7 @@ def batches(api: Api, agent_id: int, dataset_id: int) -> None:
     assert api.client.get(f"/api/batches/{first}/report").status_code == 200
     api.get("/api/runs", batch_id=first)
     run = api.runs(first)[0]["id"]
-    for part in ("", "/trace", "/output", "/ledger"):
+    for part in ("", "/trace", "/output", "/ledger", "/export"):
         api.get(f"/api/runs/{run}{part}")
     api.post(f"/api/runs/{run}/judge")
     api.post(f"/api/runs/{run}/verdict", {"verdict": "PASS", "note": "It is refunded.", "labels": ["money"]})

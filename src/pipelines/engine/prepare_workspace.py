@@ -178,6 +178,7 @@ class Workspaces:
                 dependencies=dependencies,
                 workspace_bytes=self.limits.bytes,
                 source_dir=await asyncio.to_thread(self._empty),
+                workdir=scenario.workdir,
             )
             try:
                 async with opened_box(opened.pool, layout, place=place, is_single=True) as box:
@@ -291,6 +292,7 @@ def _key(scenario: CodingScenario, org_id: int, commit: str | None, dependencies
         "org": org_id,
         "seed": seed if commit is None else {key: value for key, value in seed.items() if key != "ref"},
         "setup": scenario.setup_command,
+        "workdir": scenario.workdir if scenario.setup_command is not None else None,
         "dependencies": dependencies.name if dependencies is not None else None,
         "env": dict(scenario.env_vars) if scenario.setup_command is not None else {},
         "network": list(scenario.network),

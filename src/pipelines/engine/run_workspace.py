@@ -91,6 +91,7 @@ async def worked(
         workspace_bytes=limits.bytes,
         source_dir=work.job.source_dir,
         environment=work.job.environment,
+        workdir=work.scenario.workdir,
     )
     try:
         async with opened_box(ready.opened.pool, layout, place=work.place, begins=begins) as box:

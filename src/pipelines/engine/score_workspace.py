@@ -126,6 +126,7 @@ class _Grader:
             workspace_bytes=self._workspace_bytes,
             source_dir=self._ready.empty,
             is_grading=True,
+            workdir=self._scenario.workdir,
         )
         return opened_box(self._ready.opened.pool, layout, place=self._place)
 

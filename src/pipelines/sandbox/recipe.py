@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.launcher import ARGUMENTS, SECCOMP, STAGE, STATUS
@@ -53,6 +53,8 @@ class WorkspaceLayout:
     dependencies: Path | None
     bytes: int
     is_grading: bool = False
+    workdir: str = "/app"  # where else it is seen
+    folders: tuple[str, ...] = ()  # to write in, beside it
 
     @property
     def uid(self) -> int:
@@ -228,12 +230,17 @@ def _own_folders(
 
 
 def _workspace_folders(seen: dict[str, str], room: WorkspaceLayout, size: list[str]) -> list[str]:
-    """`/app` is what many task collections call it; their tests and logs have folders of their own."""
+    """Task collections call it otherwise, such as `/app`; their tests and logs have folders of their own."""
     folder = f"{JOB_FOLDER}/workspace"
-    found = ["--size", str(room.bytes), "--perms", "0755", "--tmpfs", folder, "--symlink", folder, "/app"]
+    found = ["--size", str(room.bytes), "--perms", "0755", "--tmpfs", folder]
+    for parent in reversed(PurePosixPath(room.workdir).parents[:-1]):
+        found += ["--dir", str(parent)]
+    found += ["--symlink", folder, room.workdir]
     found += ["--ro-bind", seen["given"], GIVEN]
     found += ["--ro-bind", seen["deps"], DEPENDENCIES] if "deps" in seen else []
-    return found + ([*size, "/tests", *size, "/logs"] if room.is_grading else [])
+    for writable in (*room.folders, *(("/tests", "/logs") if room.is_grading else ())):
+        found += [*size, writable]
+    return found
 
 
 def readable_to_all(folder: Path) -> None:

@@ -83,6 +83,8 @@ def layout_of(
     source_dir: Path,
     environment: Path | None = None,
     is_grading: bool = False,
+    workdir: str = "/app",
+    folders: tuple[str, ...] = (),
 ) -> Layout:
     return Layout(
         source_dir=source_dir,
@@ -91,7 +93,12 @@ def layout_of(
         memory_bytes=LIMITS.memory_bytes + workspace_bytes,
         driver=recipe.WORKSPACE_DRIVER,
         workspace=WorkspaceLayout(
-            given=given, dependencies=dependencies, bytes=workspace_bytes, is_grading=is_grading
+            given=given,
+            dependencies=dependencies,
+            bytes=workspace_bytes,
+            is_grading=is_grading,
+            workdir=workdir,
+            folders=folders,
         ),
         identity=recipe.identity_of(source_dir, environment, given, dependencies),
     )

@@ -39,6 +39,7 @@ from pipelines.server.api import (
     agents,
     batches,
     cassettes,
+    coding_imports,
     coding_scenarios,
     credentials,
     datasets,
@@ -267,7 +268,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     for module in (
         *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
-        *(eval_drafts, telemetry, whoami, sign_in_links, coding_scenarios),
+        *(eval_drafts, telemetry, whoami, sign_in_links, coding_scenarios, coding_imports),
     ):
         api.include_router(module.router)
 

@@ -1,10 +1,12 @@
 """Reading a coding scenario that an author wrote: strictly, to the end, everything wrong told at once."""
 
+import re
+
 from pipelines.core.allowed_hosts import read_allow_hosts
 from pipelines.core.authored import Fields, as_object
 from pipelines.core.code_secrets import name_complaint
 from pipelines.core.coding.read_scorers import LONGEST_COMMAND, read_scorers
-from pipelines.core.coding.scenario_values import DEFAULT_SETUP_S, LONGEST_SETUP_S
+from pipelines.core.coding.scenario_values import APP, DEFAULT_SETUP_S, LONGEST_SETUP_S
 from pipelines.core.coding.scenario_values import CodingScenario as CodingScenario
 from pipelines.core.coding.scenario_values import Timeouts as Timeouts
 from pipelines.core.coding.scorers import TESTS_FOLDER, Scorer
@@ -23,8 +25,16 @@ MOST_VARIABLES = 100
 LONGEST_AGENT_S = 3_600
 FIELDS = (
     *("name", "user_instruction", "workspace_seed", "setup_command", "setup_instructions", "scorers"),
-    *("requirements", "env_vars", "network", "timeouts", "test_files"),
+    *("requirements", "env_vars", "network", "timeouts", "workdir", "test_files"),
 )
+#: Folders of the system and of the sandbox itself: another name of the workspace cannot lie there.
+_TAKEN = frozenset(
+    (
+        *("bin", "boot", "deps", "dev", "env", "etc", "given", "job", "lib", "lib32", "lib64", "logs", "opt"),
+        *("proc", "run", "sbin", "sbx", "solution", "sys", "tests", "tmp", "usr", "var"),
+    )
+)
+_WORKDIR = re.compile(r"(?:/[A-Za-z0-9_][A-Za-z0-9._-]{0,63}){1,8}")
 
 
 def read_scenario(
@@ -63,6 +73,7 @@ def read_scenario(
         env_vars=_variables(fields),
         network=_network(fields),
         timeouts=_timeouts(fields),
+        workdir=_workdir(fields),
         test_files=read_texts(fields, "test_files", also_below=TESTS_FOLDER)
         if fields.has("test_files")
         else {},
@@ -152,6 +163,16 @@ def _network(fields: Fields) -> tuple[str, ...]:
     hosts = network.texts("setup")
     read_allow_hosts(hosts, network.at("setup"), fields.problems)
     return hosts
+
+
+def _workdir(fields: Fields) -> str:
+    path = fields.text("workdir")
+    if path is None:
+        return APP
+    if _WORKDIR.fullmatch(path) is None or path.split("/")[1] in _TAKEN:
+        hint = "a whole path such as /app or /home/dev/project, not in a folder of the system"
+        fields.refuse("workdir", f"`{path[:80]}` can be no other name of the workspace", hint)
+    return path
 
 
 def _timeouts(fields: Fields) -> Timeouts:

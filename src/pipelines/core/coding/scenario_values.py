@@ -16,6 +16,7 @@ from pipelines.core.coding.workspace_seed import EmptySeed, WorkspaceSeed, seed_
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.stored import known_fields, stored_list
 
+APP = "/app"
 DEFAULT_SETUP_S, LONGEST_SETUP_S = 600, 3_600
 SHOWN_INSTRUCTION = 300  # characters of it in a list
 
@@ -44,6 +45,8 @@ class CodingScenario:
     #: nothing.
     network: tuple[str, ...] = ()
     timeouts: Timeouts = field(default_factory=Timeouts)
+    #: Where else the workspace is seen: tasks of other ranges say their folder by its whole path.
+    workdir: str = APP
     #: Files that come only when a change is graded, whatever the agent left at their paths.
     test_files: Mapping[str, str] = field(default_factory=dict)
 
@@ -70,6 +73,7 @@ class CodingScenario:
             "env_vars": dict(self.env_vars) or None,
             "network": {"setup": [*self.network]} if self.network else None,
             "timeouts": self.timeouts.as_json() if self.timeouts != Timeouts() else None,
+            "workdir": self.workdir if self.workdir != APP else None,
             "test_files": dict(self.test_files) or None,
         }
         return {key: value for key, value in body.items() if value is not None}

@@ -3,10 +3,13 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject
 from pipelines.engine import open_batch, open_run, read_run, rescore, review_runs
 from pipelines.engine.decide_run import decide_run
+from pipelines.engine.export_run import export_atif, export_json
+from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.server.api import review_schemas, schemas
 from pipelines.server.api.common import (
@@ -186,6 +189,35 @@ async def get_trace(
 async def get_output(run_id: Id, platform: Ours, key: Viewer) -> Response:
     """What a code agent printed, the beginning and the end of it; secrets are taken out."""
     return answer(await read_run.read_output(platform, key.org_id, run_id))
+
+
+@router.get("/{run_id}/export")
+async def export_run(
+    run_id: Id,
+    platform: Ours,
+    key: Viewer,
+    format: Annotated[
+        Literal["json", "atif"], Query(description="our own, or a trajectory in ATIF")
+    ] = "json",
+) -> Response:
+    """The whole run as one file: as `pipelines show --json` prints it, or as a trajectory in ATIF."""
+    return await exported_run(platform, Looker(key.org_id, reviewer_of(key, None)), run_id, format)
+
+
+async def exported_run(
+    platform: Platform, looker: Looker, run_id: int, format: Literal["json", "atif"]
+) -> Response:
+    """As a download, here and from the pages."""
+    if format == "atif":
+        parts, name = await export_atif(platform, looker.org_id, run_id), f"run-{run_id}.atif.json"
+    else:
+        parts, name = await export_json(platform, looker, run_id), f"run-{run_id}.json"
+    headers = {
+        "content-disposition": f'attachment; filename="{name}"',
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+    }
+    return StreamingResponse(parts, media_type="application/json", headers=headers)
 
 
 @router.get("/{run_id}/ledger")

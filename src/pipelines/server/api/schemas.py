@@ -279,6 +279,25 @@ ENDPOINT_CALL: JsonObject = {
     "properties": {"tool_name": _TEXT, "arguments": _OBJECT},
     "additionalProperties": False,
 }
+CODING_IMPORT: JsonObject = {
+    "type": "object",
+    "required": ["scenario", "reference"],
+    "properties": {
+        "scenario": {"type": "object", "description": "as POST /api/coding-scenarios takes it"},
+        "reference": {
+            "type": "object",
+            "properties": {
+                "patch": _TEXT,
+                "command": _TEXT,
+                "files": {"type": "object", "additionalProperties": _TEXT},
+            },
+            "additionalProperties": False,
+        },
+        "test_patch": _TEXT,
+        "replace": {"type": "boolean"},
+    },
+    "additionalProperties": False,
+}
 ZIP: dict[str, Any] = {
     "requestBody": {
         "required": True,

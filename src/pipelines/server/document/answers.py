@@ -10,6 +10,7 @@ from pipelines.server.document import (
     batches,
     cassettes,
     coding,
+    coding_imports,
     datasets,
     evals,
     matrices,
@@ -22,7 +23,7 @@ from pipelines.server.document import (
 from pipelines.server.document.parts import Operation
 
 _ROOMS = (
-    *(agents, datasets, runs, batches, tool_endpoints, cassettes, coding),
+    *(agents, datasets, runs, batches, tool_endpoints, cassettes, coding, coding_imports),
     *(evals, matrices, reviews, accounts, proxy),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}

@@ -14,6 +14,8 @@ from pipelines.server.pages import (
     agent_tools,
     agents,
     batches,
+    coding,
+    coding_run,
     compare_batches,
     compare_runs,
     datasets,
@@ -48,8 +50,8 @@ log = logging.getLogger(__name__)
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools),
-    *(new_dataset, datasets, tasks),
-    *(runs, trace, new_batch, batches, compare_batches, compare_runs, report),
+    *(new_dataset, datasets, tasks, coding),
+    *(runs, trace, coding_run, new_batch, batches, compare_batches, compare_runs, report),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
     *(settings, settings_keys, settings_live, settings_server),
@@ -57,8 +59,8 @@ MODULES = (
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
-        *("agents", "datasets", "tasks", "runs", "batches", "compare", "evals", "review", "settings"),
-        *("search", "report", "ui", "sign-in", "sign-out"),
+        *("agents", "datasets", "tasks", "runs", "batches", "coding", "compare", "evals", "review"),
+        *("settings", "search", "report", "ui", "sign-in", "sign-out"),
     )
 )
 
