@@ -63,6 +63,7 @@ def test_every_operation_answers_as_the_document_says(documented: tuple[Api, Doc
     drafts(api)
     tool_endpoints(api)
     coding_imports(api)
+    coding(api)
     keys_and_server(api)
     expected = {
         f"{name} {status}"
@@ -130,6 +131,34 @@ def tool_endpoints(api: Api) -> None:
         api.post(f"{place}/discover", {"accept": True})
         api.post(f"{place}/call", {"tool_name": "get_order", "arguments": {"order_id": "4521"}})
     assert api.client.delete(place).status_code == 204
+
+
+def coding(api: Api) -> None:
+    body = {
+        "name": "greet",
+        "user_instruction": "Write a greeting into greeting.txt.",
+        "workspace_seed": {"type": "files", "files": {"README.md": "Greetings.\n"}},
+        "scorers": [{"name": "greets", "type": "command", "command": "grep -qi hello greeting.txt"}],
+    }
+    made = api.post("/api/coding-scenarios", body, 201)
+    api.get("/api/coding-scenarios")
+    api.get(f"/api/coding-scenarios/{made['id']}")
+    api.put("/api/coding-scenarios/greet", body)
+    patch = "diff --git a/greeting.txt b/greeting.txt\nnew file mode 100644\n--- /dev/null\n"
+    patch += "+++ b/greeting.txt\n@@ -0,0 +1 @@\n+Hello!\n"
+    api.client.timeout = 300.0
+    assert api.post("/api/coding-scenarios/greet/grade", {"patch": patch}, 200)["passed"]
+    text = "def run(task_input, *, proxy_url, run_token):\n"
+    text += "    open('/job/workspace/greeting.txt', 'w').write('Hello!\\n')\n    return 'Done.'\n"
+    agent = AGENT | {"mode": "code", "code": {"source": "paste", "text": text}, "tools_schema": []}
+    agent_id = api.post("/api/agents", {k: v for k, v in agent.items() if k != "endpoint_url"}, 201)["id"]
+    batch_id = api.batch_of(agent_id, api.dataset({"user": "Greet.", "scenario_ref": "greet"})["id"])
+    api.ended(batch_id, 300.0)
+    run_id = api.only_run(batch_id)["id"]
+    assert api.get(f"/api/runs/{run_id}/coding")["grading"]["passed"]
+    api.post(f"/api/runs/{run_id}/rescore", {"scorers": body["scorers"]}, 200)
+    api.post(f"/api/batches/{batch_id}/rescore", None, 200)
+    answered(api.client.delete("/api/coding-scenarios/greet"), 204)
 
 
 def coding_imports(api: Api) -> None:
