@@ -62,6 +62,7 @@ def test_every_operation_answers_as_the_document_says(documented: tuple[Api, Doc
     reviews(api)
     drafts(api)
     tool_endpoints(api)
+    coding_imports(api)
     coding(api)
     keys_and_server(api)
     expected = {
@@ -133,30 +134,36 @@ def tool_endpoints(api: Api) -> None:
 
 
 def coding(api: Api) -> None:
-    scorer = {"name": "it is there", "type": "command", "command": "test -f done.txt"}
-    scenario = {"name": "write-it", "user_instruction": "Write done.txt.", "scorers": [scorer]}
-    place = f"/api/coding-scenarios/{api.post('/api/coding-scenarios', scenario, 201)['id']}"
+    body = {
+        "name": "greet",
+        "user_instruction": "Write a greeting into greeting.txt.",
+        "workspace_seed": {"type": "files", "files": {"README.md": "Greetings.\n"}},
+        "scorers": [{"name": "greets", "type": "command", "command": "grep -qi hello greeting.txt"}],
+    }
+    made = api.post("/api/coding-scenarios", body, 201)
     api.get("/api/coding-scenarios")
-    api.get(place)
-    api.put(place, scenario | {"scorers": [scorer, {"name": "small", "type": "max_diff_lines", "max": 9}]})
-    api.post(f"{place}/grade", {"patch": ""})
-    source = "import os\n\n\ndef run(task_input, *, proxy_url, run_token):\n"
-    source += (
-        "    open(os.environ['PIPELINES_WORKSPACE'] + '/done.txt', 'w').write('yes')\n    return 'Done.'\n"
-    )
-    code = {"source": "paste", "text": source}
-    agent = api.post("/api/agents", {"name": "W", "mode": "code", "code": code, "tools_schema": []}, 201)[
-        "id"
-    ]
-    made = api.dataset({"user": "Write it.", "scenario_ref": "write-it"}, agent_id=agent)
-    batch = api.batch_of(agent, made["id"])
-    api.ended(batch, 300.0)
-    run = api.runs(batch)[0]["id"]
-    api.get(f"/api/runs/{run}/coding")
-    api.post(f"/api/runs/{run}/rescore", {"scorers": [scorer]})
-    api.post(f"/api/batches/{batch}/rescore")
-    assert api.client.delete(place).status_code == 204
-    scenario |= {"name": "done"}
+    api.get(f"/api/coding-scenarios/{made['id']}")
+    api.put("/api/coding-scenarios/greet", body)
+    patch = "diff --git a/greeting.txt b/greeting.txt\nnew file mode 100644\n--- /dev/null\n"
+    patch += "+++ b/greeting.txt\n@@ -0,0 +1 @@\n+Hello!\n"
+    api.client.timeout = 300.0
+    assert api.post("/api/coding-scenarios/greet/grade", {"patch": patch}, 200)["passed"]
+    text = "def run(task_input, *, proxy_url, run_token):\n"
+    text += "    open('/job/workspace/greeting.txt', 'w').write('Hello!\\n')\n    return 'Done.'\n"
+    agent = AGENT | {"mode": "code", "code": {"source": "paste", "text": text}, "tools_schema": []}
+    agent_id = api.post("/api/agents", {k: v for k, v in agent.items() if k != "endpoint_url"}, 201)["id"]
+    batch_id = api.batch_of(agent_id, api.dataset({"user": "Greet.", "scenario_ref": "greet"})["id"])
+    api.ended(batch_id, 300.0)
+    run_id = api.only_run(batch_id)["id"]
+    assert api.get(f"/api/runs/{run_id}/coding")["grading"]["passed"]
+    api.post(f"/api/runs/{run_id}/rescore", {"scorers": body["scorers"]}, 200)
+    api.post(f"/api/batches/{batch_id}/rescore", None, 200)
+    answered(api.client.delete("/api/coding-scenarios/greet"), 204)
+
+
+def coding_imports(api: Api) -> None:
+    scorer = {"name": "it is there", "type": "command", "command": "test -f done.txt"}
+    scenario = {"name": "done", "user_instruction": "Write done.txt.", "scorers": [scorer]}
     api.post(
         "/api/coding-scenarios/import", {"scenario": scenario, "reference": {"command": "echo > done.txt"}}
     )

@@ -52,7 +52,7 @@ async def run_in_workspace(
 ) -> CodeOutcome:
     """What came of the agent. What it changed and how that was graded is stored. Raises CannotMake."""
     async with platform.workspaces.held(work.scenario, work.place.org_id) as ready:
-        outcome, collected = await _worked(platform, work, ready, serve, begins)
+        outcome, collected = await worked(platform, work, ready, serve, begins)
     facts = {key: value for key, value in ready.facts.items() if key not in LEFT_OUT}
     await _keep(platform, work, facts, collected)
     if isinstance(collected, _Collected):
@@ -80,7 +80,7 @@ class _Collected:
     signs: tuple[str, ...]
 
 
-async def _worked(
+async def worked(
     platform: Platform, work: WorkspaceJob, ready: Ready, serve: Serve, begins: Begins
 ) -> tuple[CodeOutcome, _Collected | str]:
     """The agent's outcome, and what it changed or why that is not known."""

@@ -59,6 +59,11 @@ def session_problem(ran: RanScorer) -> str | None:
     return None
 
 
+def left_behind(ran: RanScorer) -> str | None:
+    """Of processes that a change started while it was graded, and that would have gone on."""
+    return f"Processes were left running: {', '.join(ran.left[:5])[:200]}." if ran.left else None
+
+
 def _command(scorer: CommandScorer, ran: RanScorer, reward_path: str | None) -> ScorerResult:
     if reward_path is not None:
         return _reward(scorer, ran, ran.files.get(reward_path))
