@@ -5,7 +5,8 @@ The server is imported by the fixtures that need it: core's tests do not hang on
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,48 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
+
+def pytest_collection_finish() -> None:
+    """What was collected lives to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 if TYPE_CHECKING:
     from desk import DrivenRun, House, Org
+    from pipelines.storage.store import Store
+    from private_postgres import Cluster
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    from private_postgres import cluster
+
+    with cluster() as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Each of the two, with its tables and nothing in them."""
+    from migrated import migrated_sqlite
+    from pipelines.storage.postgres_store import PostgresStore
+    from pipelines.storage.sqlite_store import SqliteStore
+
+    if request.param == "sqlite":
+        path = tmp_path / "odyssey.db"
+        path.write_bytes(migrated_sqlite())
+        yield SqliteStore(path)
+        return
+    postgres: Cluster = request.getfixturevalue("postgres")
+    url = postgres.new_database()
+    yield PostgresStore(url)
+    postgres.drop(url)
 
 
 @pytest.fixture

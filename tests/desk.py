@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 
+from migrated import migrated_sqlite
 from pipelines.engine.platform import Platform
 from pipelines.server.app import App
 from pipelines.server.first_start import prepare
@@ -232,6 +233,9 @@ class House:
 async def open_house(directory: Path, *, own_url: str = "", **settings: Any) -> AsyncIterator[House]:
     """Start, as `pipelines up` does, in a directory that may have been used before."""
     loaded = load_settings({}, data_dir=directory, **({"proxy_rate_limit": 0} | settings))
+    if not loaded.is_shared and not loaded.database_path.exists():
+        loaded.database_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        loaded.database_path.write_bytes(migrated_sqlite())
     started = prepare(loaded)
     app = App(loaded, own_url=own_url)
     async with app.api.router.lifespan_context(app.api):

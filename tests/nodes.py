@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from desk import AGENT, STATE, answered
+from warm_process import WarmProcess
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -131,17 +132,21 @@ class Node:
         self,
         *command: str,
         env: dict[str, str] | None = None,
-        cwd: Path | None = None,
-        program: tuple[str, ...] = ("-m", "pipelines"),
+        program: tuple[str, ...] = (),
     ) -> None:
+        """`program`: what Python runs instead, afresh."""
         self.command = command
-        self.process = subprocess.Popen(
-            [sys.executable, *program, *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=clean_environment() | (env or {}),
-            cwd=cwd,
+        environment = clean_environment() | (env or {})
+        self.process: subprocess.Popen[str] | WarmProcess = (
+            subprocess.Popen(
+                [sys.executable, *program, *command],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+            )
+            if program
+            else WarmProcess(*command, env=environment)
         )
         self.said = ""
 
@@ -200,7 +205,7 @@ class House:
         self.env = env or {}
         self.flags = flags
         self.node: Node | None = None
-        self.program = ("-m", "pipelines")
+        self.program: tuple[str, ...] = ()
 
     def open(self) -> Api:
         flags = ("--port", "0", "--data-dir", str(self.directory), *self.flags)
@@ -228,6 +233,14 @@ def house_in(directory: Path, env: dict[str, str] | None = None, *flags: str) ->
         yield house
     finally:
         house.close()
+
+
+@contextmanager
+def fresh_house_in(directory: Path, env: dict[str, str] | None = None, *flags: str) -> Iterator[House]:
+    """Where somebody looks at the process itself: its command line, its environment, its memory."""
+    with house_in(directory, env, *flags) as house:
+        house.program = ("-m", "pipelines")
+        yield house
 
 
 def events_of(api: Api, batch_id: int) -> Iterator[tuple[str, Row]]:

@@ -72,7 +72,7 @@ class Attacked:
 
     def _start(self) -> None:
         with preferred(), _usual_files():
-            self.server = Server(self.directory, **self.settings)
+            self.server = Server(self.directory, is_fresh=True, **self.settings)
         self.api = Api(self.server.url, self.keys["other"])
         found = self.api.get("/api/code-mode")
         self.no_code = "" if found["available"] else str(found["reason"])

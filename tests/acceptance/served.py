@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 
 from desk import Org
+from warm_process import WarmProcess, finished
 
 KEY = "pk_live_" + "a1" * 20
 STOP_S = 30
@@ -19,17 +20,20 @@ STOP_S = 30
 class Server:
     """Started and waiting for requests: the first line it prints is its address."""
 
-    def __init__(self, directory: Path, *flags: str, **variables: str) -> None:
+    def __init__(self, directory: Path, *flags: str, is_fresh: bool = False, **variables: str) -> None:
+        """`is_fresh`: where somebody looks at the process itself (see `warm_process`)."""
         self.directory = directory
         self.errors = directory.parent / f"{directory.name}.stderr"
         settings = {"PIPELINES_API_KEY": KEY, "PIPELINES_PROXY_RATE_LIMIT": "0"} | variables
+        arguments = ("up", "--port", "0", "--data-dir", str(directory), *flags)
+        env = clean_environment() | settings
         with self.errors.open("ab") as errors:
-            self.process = subprocess.Popen(
-                command("up", "--port", "0", "--data-dir", str(directory), *flags),
-                env=clean_environment() | settings,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
+            self.process: subprocess.Popen[str] | WarmProcess = (
+                subprocess.Popen(
+                    command(*arguments), env=env, stdout=subprocess.PIPE, stderr=errors, text=True
+                )
+                if is_fresh
+                else WarmProcess(*arguments, env=env, stderr=errors)
             )
         assert self.process.stdout is not None
         self.first_line = self.process.stdout.readline()
@@ -91,11 +95,4 @@ def clean_environment() -> dict[str, str]:
 
 
 def run_command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*arguments),
-        env=clean_environment() | variables,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return finished(*arguments, env=clean_environment() | variables, timeout=60)

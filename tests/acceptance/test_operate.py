@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -16,7 +15,7 @@ from served import KEY, Server, clean_environment, running, visiting
 from desk import DrivenRun, answered
 from pipelines.cli.main import app as cli
 from pipelines.server.settings import SETTINGS
-from private_postgres import Cluster, binaries, cluster
+from private_postgres import Cluster, binaries
 
 pytestmark = pytest.mark.anyio
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "operate.md").read_text()
@@ -77,12 +76,6 @@ async def test_a_live_sqlite_database_is_backed_up_and_restored(tmp_path: Path) 
         tmp_path / f"{DATA}.before" / "secret.key"
     ).read_bytes()
     assert restored.errors.read_text() == ""
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Cluster]:
-    with cluster() as found:
-        yield found
 
 
 @pytest.mark.slow

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from nodes import Api, House, house_in
-from private_postgres import Cluster, cluster
 
 NO_LIMIT = {"PIPELINES_PROXY_RATE_LIMIT": "0"}
+USER_MODEL = {"PIPELINES_USER_MODEL": f"scripted:{Path(__file__).with_name('user_script.jsonl')}"}
 
 
 @pytest.fixture(scope="session")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with house_in(tmp_path_factory.mktemp("shared"), NO_LIMIT) as house:
+    with house_in(tmp_path_factory.mktemp("shared"), NO_LIMIT | USER_MODEL) as house:
         yield house.open()
 
 
@@ -22,9 +22,3 @@ def own_house(tmp_path: Path) -> Iterator[House]:
     """Not started yet: a test kills it, stops it and opens it again."""
     with house_in(tmp_path / "own", NO_LIMIT) as house:
         yield house
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started

@@ -33,13 +33,6 @@ LATER = "2026-05-01T12:01:00.000000Z"
 SIMULATED = "2025-02-03T04:05:06.000000Z"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
-
-
 @pytest.fixture
 async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
     database = Database(store)
@@ -144,7 +137,13 @@ async def stored_runs(database: Database, count: int) -> tuple[JsonObject, list[
     return await database.write(store)
 
 
-async def test_migrations_run_once(store: Store):
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_migrations_run_once(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
+    store: Store = (
+        SqliteStore(tmp_path / "odyssey.db")
+        if kind == "sqlite"
+        else PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
+    )
     connection = store.connect(read_only=False)
     first, second = store.migrate(connection), store.migrate(connection)
     connection.close()

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from desk import refused
 from nodes import REFUND_TASK, Api
 from played_agents import Dispatch, PlayedAgent, played
 
@@ -170,13 +169,3 @@ def test_warnings_of_later_turns_name_their_turn(api: Api):
         run = talk(api, agent, SCRIPTED | {"scripted_user_turns": ["And?"]})
     dropped = [each for each in run["soft_warnings"] if "metadata was dropped" in each]
     assert [warning.split(":")[0] for warning in dropped] == ["metadata was dropped", "turn 2"]
-
-
-def test_a_persona_is_refused_when_it_is_uploaded(api: Api):
-    persona = REFUND_TASK | {"turn_mode": "model_as_user", "user_simulator_persona": "impatient"}
-    body = {"name": "x", "rows": [REFUND_TASK, persona]}
-    error = refused(api.client.post("/api/datasets", json=body), 422, "invalid_request")
-    (problem,) = error["details"]
-    assert problem["row"] == 2
-    assert "persona" in problem["message"]
-    assert "scripted" in problem["hint"]

@@ -176,6 +176,7 @@ def datasets(api: Api, agent_id: int) -> int:
     api.get(place)
     rows = [{"user": "Refund order #7001.", "expected_state": {"order.7001.status": "refunded"}}]
     api.post(f"{place}/tasks", {"rows": rows}, 201)
+    api.put(f"{place}/models", {"judge": "openai:gpt-5-mini"})
     api.get(f"{place}/tasks")
     api.get(f"{place}/export", format="json")
     assert api.client.get(f"{place}/export").status_code == 200
@@ -192,6 +193,7 @@ def datasets(api: Api, agent_id: int) -> int:
 
 
 def batches(api: Api, agent_id: int, dataset_id: int) -> None:
+    api.get(f"/api/runs/estimate?agent_id={agent_id}&dataset_id={dataset_id}")
     first, second = (api.batch_of(agent_id, dataset_id) for _ in range(2))
     for batch in (first, second):
         api.ended(batch)
@@ -322,6 +324,9 @@ def drafts(api: Api) -> None:
 
 
 def keys_and_server(api: Api) -> None:
+    api.get("/api/models")
+    tried = api.post("/api/models/test", {"purpose": "judge", "model": "refusing:timeout"})
+    api.get(f"/api/model-exchanges/{tried['exchange_id']}")
     made = api.post("/api/keys", {"name": "ci", "role": "contributor"}, 201)
     api.get("/api/keys")
     assert api.client.delete(f"/api/keys/{made['id']}").status_code == 204

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from test_evals_stored import NOW, database, outcome, store, whole_matrix  # noqa: F401 - two are fixtures
+from test_evals_stored import NOW, database, outcome, whole_matrix  # noqa: F401 - one is a fixture
 
 from pipelines.core.evals.summary import ErrorCount, OutcomeCount
 from pipelines.storage import eval_summaries, evals

@@ -1,7 +1,6 @@
 """Scenarios, matrices and outcomes in storage, on SQLite and on Postgres alike."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -14,22 +13,13 @@ from pipelines.storage.eval_scenarios import ScenarioHead
 from pipelines.storage.evals import EvalOutcome, NewEvalTask, NewMatrix, ScoredRun
 from pipelines.storage.keys import add_org
 from pipelines.storage.paging import Filter
-from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.runs import NEVER, PendingRun
-from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.texts import named
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
 LATER = "2026-05-01T12:01:00.000000Z"
 HEAD = ScenarioHead(name="Escalate", risk_level="critical", agent_id=None)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

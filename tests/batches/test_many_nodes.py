@@ -103,7 +103,7 @@ def test_a_batch_on_postgres_is_a_batch(lasting: Lasting):
 
 
 def test_nodes_that_start_together_prepare_the_database_once(postgres: Cluster, tmp_path: Path):
-    url = postgres.new_database()
+    url = postgres.new_database(is_empty=True)
     together = threading.Barrier(8)
 
     def start(number: int) -> bool:

@@ -36,7 +36,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if request.param == "sqlite":
         made = SqliteStore(tmp_path / "odyssey.db")
     else:
-        made = PostgresStore(request.getfixturevalue("postgres").new_database())
+        made = PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
     with monkeypatch.context() as release:
         for module in (sqlite_store, postgres_store):
             release.setattr(module, "MIGRATIONS", BEFORE)

@@ -1,7 +1,6 @@
 """Versions of oracles in storage, on SQLite and on Postgres alike."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -10,19 +9,10 @@ from pipelines.storage import datasets, oracles, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.summaries import asked_of_tasks
 
 pytestmark = pytest.mark.anyio
 UPLOADED, BEFORE, CORRECTED, AFTER = (f"2026-05-01T12:0{n}:00.000000Z" for n in range(4))
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,23 +13,14 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store
 from pipelines.storage.keys import add_org
 from pipelines.storage.paging import Filter
-from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.review_marks import MarkKind, NewMark
 from pipelines.storage.review_queue import QueueFilter
 from pipelines.storage.reviews import Review, StoredClaim, StoredVerdict
-from pipelines.storage.sqlite_store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
 LATER = "2026-05-01T12:01:00.000000Z"
 WAITING = (ReviewStatus.OPEN, ReviewStatus.DISPUTED)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,10 +13,9 @@ from pipelines.storage import agents, batch_outcomes, batches, datasets, run_lis
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.run_lists import RunFilter, count_runs, run_page
 from pipelines.storage.runs import PendingRun
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.store import Store
 from pipelines.storage.trace_rows import TraceRow, insert_rows
 
 pytestmark = pytest.mark.anyio
@@ -35,16 +33,8 @@ class Stored(NamedTuple):
     runs: list[dict[str, Any]]  # what was made of each, newest first
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def database(
-    request: pytest.FixtureRequest, tmp_path: Path, anyio_backend: str
-) -> AsyncIterator[Database]:
-    is_sqlite = request.param == "sqlite"
-    store = (
-        SqliteStore(tmp_path / "odyssey.db")
-        if is_sqlite
-        else PostgresStore(request.getfixturevalue("postgres").new_database())
-    )
+@pytest.fixture
+async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
     opened = Database(store)
     yield opened
     await opened.close()

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +13,7 @@ from pipelines.core.json_text import loads_own
 from pipelines.storage import drafts, spans
 from pipelines.storage.database import Database, Store
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.spans import READ_AT_ONCE, Window
-from pipelines.storage.sqlite_store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 NOW_NS = 1_794_852_216_000_000_000
@@ -30,13 +27,6 @@ DRAFT: Any = {
     "support": {"k": 3, "n": 3},
     "scenario": {},
 }
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ ROWS: list[Any] = [
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "sqlite":
         return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
+    return PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
 
 
 @pytest.fixture

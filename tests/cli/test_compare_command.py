@@ -1,8 +1,6 @@
 """The same file run twice: not uploaded twice, compared row by row, named alike in JUnit; some tasks only."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +9,7 @@ from test_run_command import ROWS, Cli, registered, sometimes
 
 from nodes import PATIENCE_S, Api
 from played_agents import Dispatch, does_nothing, refunds
+from warm_process import finished
 
 TAGGED = [
     ROWS[0] | {"id": "zero", "tags": "slow,refund"},
@@ -25,15 +24,8 @@ def cli(api: Api, tmp_path: Path) -> Cli:
 
 
 def compare(cli: Cli, *arguments: str, **env: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "pipelines", "compare", *arguments],
-        capture_output=True,
-        text=True,
-        env=cli.env | {"COLUMNS": "80"} | env,
-        cwd=cli.directory,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    env = cli.env | {"COLUMNS": "80"} | env
+    done = finished("compare", *arguments, env=env, cwd=cli.directory, timeout=PATIENCE_S)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 

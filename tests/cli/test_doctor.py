@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typer.testing import CliRunner
 from desk import AGENT, STATE, TOOLS
 from nodes import PATIENCE_S, Api, clean_environment
 from pipelines.cli.main import app as cli
+from warm_process import finished
 
 GOOD_APP = """
 import hmac, os
@@ -93,14 +93,9 @@ class Folder:
             (self.path / name).write_text(text)
 
     def process(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pipelines", "odyssey", "doctor", "--dir", str(self.path), *arguments],
-            env=clean_environment() | {"COLUMNS": "80", "NO_COLOR": "1"} | env,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S * 2,
-            check=False,
-        )
+        env = clean_environment() | {"COLUMNS": "80", "NO_COLOR": "1"} | env
+        words = ("odyssey", "doctor", "--dir", str(self.path), *arguments)
+        return finished(*words, env=env, timeout=PATIENCE_S * 2)
 
     def examined(self, *arguments: str, **env: str) -> Seen:
         """In this process; the app that is examined has one of its own all the same."""

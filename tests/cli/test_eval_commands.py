@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from nodes import PATIENCE_S, Api, clean_environment, eventually
 from pipelines.cli.main import app
 from played_agents import Dispatch, PlayedAgent, played
+from warm_process import WarmProcess
 
 Row = dict[str, Any]
 DEPLOYMENT: Row = {
@@ -41,22 +42,15 @@ class Cli:
         self.directory = directory
         self.env = clean_environment() | {"PIPELINES_URL": api.url, "PIPELINES_API_KEY": api.key}
 
-    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "pipelines", "eval", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=self.env | {"COLUMNS": "80"} | env,
-            cwd=self.directory,
-        )
+    def start(self, *arguments: str, **env: str) -> WarmProcess:
+        return WarmProcess("eval", *arguments, env=self.env | {"COLUMNS": "80"} | env, cwd=self.directory)
 
     def run_alone(self, *arguments: str, **env: str) -> tuple[int, str, str]:
         """In a process of its own, as a shell would."""
         process = self.start(*arguments, **env)
         out, err = process.communicate(timeout=PATIENCE_S)
         assert "Traceback" not in err, err
-        return process.returncode, out, err
+        return process.wait(), out, err
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
         """In this process, which has imported everything already."""

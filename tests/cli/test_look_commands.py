@@ -3,8 +3,6 @@
 import contextlib
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from pipelines.cli.main import app
 from pipelines.cli.show import row_lines
 from pipelines.cli.usage import usage_json, usage_lines
 from played_agents import Dispatch, does_nothing, refunds
+from warm_process import WarmProcess
 
 Row = dict[str, Any]
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}
@@ -215,13 +214,8 @@ def test_logs_follow_a_run_until_it_ends(look: Look, api: Api):
     with registered(api, held) as (agent, agent_id):
         batch_id = api.batch_of(int(agent_id), api.dataset(REFUND_TASK)["id"])
         (run,) = api.runs(batch_id)
-        follower = subprocess.Popen(
-            [sys.executable, "-m", "pipelines", "logs", str(run["id"]), "--follow"],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=look.env | {"PYTHONUNBUFFERED": "1"},
-        )
-        assert follower.stdout is not None
+        env = look.env | {"PYTHONUNBUFFERED": "1"}
+        follower = WarmProcess("logs", str(run["id"]), "--follow", env=env)
         first = follower.stdout.readline()
         agent.may_answer.set()
         out, _ = follower.communicate(timeout=40)

@@ -5,8 +5,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 from nodes import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
 from pipelines.cli.batch_report import warnings_of
 from played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
+from warm_process import WarmProcess
 
 WIDE = {"COLUMNS": "200"}
 
@@ -29,21 +28,14 @@ class Cli:
         self.directory = directory
         self.env = clean_environment() | {"PIPELINES_URL": api.url, "PIPELINES_API_KEY": api.key} | WIDE
 
-    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "pipelines", "run", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=self.env | env,
-            cwd=self.directory,
-        )
+    def start(self, *arguments: str, **env: str) -> WarmProcess:
+        return WarmProcess("run", *arguments, env=self.env | env, cwd=self.directory)
 
     def run(self, *arguments: str, **env: str) -> tuple[int, str, str]:
         process = self.start(*arguments, **env)
         out, err = process.communicate(timeout=PATIENCE_S)
         assert "Traceback" not in err, err
-        return process.returncode, out, err
+        return process.wait(), out, err
 
     def tasks(self, *rows: dict[str, Any], name: str = "tasks.csv") -> str:
         text = io.StringIO()

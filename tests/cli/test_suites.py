@@ -18,19 +18,14 @@ from pipelines.cli.ci_init import write_workflows
 from pipelines.cli.init import write_agent
 from pipelines.core.results import read_results
 from pipelines.core.suite_file import read_suite_file
+from warm_process import finished
 
 PATIENCE_S = 300.0
 
 
 def command(*arguments: str, cwd: Path, **env: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "pipelines", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=clean_environment() | {"COLUMNS": "80"} | env,
-        timeout=PATIENCE_S,
-    )
+    env = clean_environment() | {"COLUMNS": "80"} | env
+    done = finished(*arguments, env=env, cwd=cwd, timeout=PATIENCE_S)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from nodes import Api, House, house_in
+from nodes import Api, House, fresh_house_in
 from pipelines.odyssey import tool_endpoints
 from pipelines.odyssey.errors import ApiFailed
 
@@ -46,7 +46,7 @@ SECRET = "search-key-90ee21b7"
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house_in(tmp_path_factory.mktemp("shipped") / "house") as house:
+    with fresh_house_in(tmp_path_factory.mktemp("shipped") / "house") as house:
         yield house
 
 

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodes import Api, House, house_in
+from nodes import Api, House, fresh_house_in
 
 
 @pytest.fixture(scope="module")
 def house_of_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house_in(tmp_path_factory.mktemp("code") / "house", {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as house:
+    with fresh_house_in(
+        tmp_path_factory.mktemp("code") / "house", {"PIPELINES_PROXY_RATE_LIMIT": "0"}
+    ) as house:
         yield house
 
 

@@ -15,7 +15,7 @@ from code_desk import CODE_AGENT, EXAMPLES, code_agent, run_code
 from git_server import git_server, repository
 
 from desk import open_house, refused
-from nodes import REFUND_TASK, clean_environment, eventually, house_in
+from nodes import REFUND_TASK, clean_environment, eventually, fresh_house_in
 
 TASKS = EXAMPLES / "refund_agent" / "tasks.csv"
 DEFINITION = json.loads((EXAMPLES / "code_agent" / "agent.json").read_text())
@@ -128,7 +128,7 @@ def test_a_server_that_is_killed_takes_its_sandboxes_along_and_repeats_nothing(t
         call(proxy_url, run_token, "add_note", order_id="4521", text="begun in {tmp_path.name}")
         __import__("time").sleep(300)
     """
-    with house_in(tmp_path / "house") as house:
+    with fresh_house_in(tmp_path / "house") as house:
         api = house.open()
         if not api.get("/api/code-mode")["available"]:
             pytest.skip("no isolation here")

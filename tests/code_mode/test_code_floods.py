@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from code_desk import run_code
 
-from nodes import REFUND_TASK, Api, house_in
+from nodes import REFUND_TASK, Api, fresh_house_in
 
 LIMIT = 4
 IN_A_MINUTE = LIMIT * 11  # calls and events
@@ -45,7 +45,7 @@ def test_a_program_that_asks_on_is_made_to_wait(kind: str, limited: Api) -> None
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     folder = tmp_path_factory.mktemp("limited") / "house"
-    with house_in(folder, {"PIPELINES_PROXY_RATE_LIMIT": str(LIMIT)}) as house:
+    with fresh_house_in(folder, {"PIPELINES_PROXY_RATE_LIMIT": str(LIMIT)}) as house:
         opened = house.open()
         found = opened.get("/api/code-mode")
         if not found["available"]:

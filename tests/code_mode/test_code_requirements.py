@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from code_desk import code_agent, run_code, run_of, source_of
 
-from nodes import house_in
+from nodes import fresh_house_in
 
 
 def wheel(folder: Path, name: str, version: str, text: str) -> None:
@@ -37,7 +37,7 @@ def stocked(tmp_path_factory):
     wheel(wheels, "greeting", "1.0", "WORD = 'one'\n")
     wheel(wheels, "greeting", "2.0", "WORD = 'two'\n")
     variables = {"UV_FIND_LINKS": str(wheels), "UV_NO_INDEX": "1", "UV_OFFLINE": "1"}
-    with house_in(tmp_path_factory.mktemp("stocked") / "house", variables) as house:
+    with fresh_house_in(tmp_path_factory.mktemp("stocked") / "house", variables) as house:
         api = house.open()
         found = api.get("/api/code-mode")
         if not found["available"]:

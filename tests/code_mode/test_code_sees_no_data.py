@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from code_desk import run_code
 
-from nodes import house_in
+from nodes import fresh_house_in
 
 PLACE = Path("/usr/local/share")
 
@@ -43,7 +43,7 @@ def test_code_sees_neither_the_data_directory_nor_the_database(folder: Path, is_
         place.mkdir()
         place.chmod(0o755)
     more = {"PIPELINES_DATABASE_URL": f"sqlite:///{database}/odyssey.db"} if is_elsewhere else {}
-    with house_in(data, more) as house:
+    with fresh_house_in(data, more) as house:
         api = house.open()
         found = api.get("/api/code-mode")
         if not found["available"]:

@@ -1,32 +1,15 @@
 """Code, credentials and output on SQLite and on Postgres alike, and from one node to another."""
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 
 from pipelines.storage import code, credentials
 from pipelines.storage.database import Database, Store
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
-from private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T12:01:00.000000Z"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

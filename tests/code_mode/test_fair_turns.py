@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from code_desk import code_agent
 
-from nodes import REFUND_TASK, Api, eventually, house_in
+from nodes import REFUND_TASK, Api, eventually, fresh_house_in
 from pipelines.storage.keys import add_key, add_org, new_key
 from pipelines.wire.names import Role
 
@@ -33,7 +33,7 @@ def code_batch(api: Api, body: str, tasks: int) -> int:
 
 @pytest.mark.slow
 def test_a_small_batch_does_not_wait_for_another_orgs_many_slow_runs(tmp_path: Path) -> None:
-    with house_in(tmp_path / "house", {"PIPELINES_UNSAFE_CODE": "yes"}) as house:
+    with fresh_house_in(tmp_path / "house", {"PIPELINES_UNSAFE_CODE": "yes"}) as house:
         api = house.open()
         other = second_org(api, tmp_path / "house")
         slow = code_batch(api, f"import time; time.sleep({SLOW_S}); return 'Done.'", SLOW_RUNS)

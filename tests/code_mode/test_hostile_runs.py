@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from code_desk import code_agent, run_of
 
-from nodes import REFUND_TASK, Api, House, Row, house_in
+from nodes import REFUND_TASK, Api, House, Row, fresh_house_in
 
 MARK = "mark-of-the-host-5d21"
 DISK_BYTES = 64 * 1024 * 1024
@@ -153,7 +153,7 @@ ENDS: dict[str, End] = {
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house_in(tmp_path_factory.mktemp("hostile") / "house", {"MARK": MARK}) as house:
+    with fresh_house_in(tmp_path_factory.mktemp("hostile") / "house", {"MARK": MARK}) as house:
         yield house
 
 

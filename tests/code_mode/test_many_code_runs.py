@@ -2,7 +2,6 @@
 
 import os
 from collections import Counter, deque
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -11,10 +10,10 @@ import psycopg
 import pytest
 from code_desk import code_agent
 
-from nodes import REFUND_TASK, Api, House, Node, eventually, house_in
+from nodes import REFUND_TASK, Api, House, Node, eventually, fresh_house_in
 from pipelines.sandbox.held_folders import USED
 from pipelines.sandbox.memory import tree
-from private_postgres import Cluster, cluster
+from private_postgres import Cluster
 
 pytestmark = pytest.mark.slow
 
@@ -102,7 +101,7 @@ def read(path: str) -> str:
 def test_two_hundred_runs_leave_nothing_behind(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    with house_in(tmp_path / "house", NO_LIMIT | {"TMPDIR": str(temporary)}) as house:
+    with fresh_house_in(tmp_path / "house", NO_LIMIT | {"TMPDIR": str(temporary)}) as house:
         api = house.open()
         skip_without_isolation(api)
         agent = api.post("/api/agents", code_agent(MESSY, max_concurrency=AT_ONCE), 201)
@@ -124,17 +123,11 @@ def test_two_hundred_runs_leave_nothing_behind(tmp_path: Path) -> None:
 # -- on Postgres
 
 
-@pytest.fixture
-def postgres() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
-
-
 def test_a_worker_runs_code_too(postgres: Cluster, tmp_path: Path) -> None:
     """In a data directory of its own: it unpacks what the server has stored, and opens its secrets."""
     url = postgres.new_database()
     with ExitStack() as stack, psycopg.connect(url, autocommit=True) as database:
-        house = stack.enter_context(house_in(tmp_path / "server", NO_LIMIT, "--database-url", url))
+        house = stack.enter_context(fresh_house_in(tmp_path / "server", NO_LIMIT, "--database-url", url))
         api = house.open()
         skip_without_isolation(api)
         api.post("/api/credentials", {"name": "SHOP_KEY", "value": "s3cret-value"}, 201)

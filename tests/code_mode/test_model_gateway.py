@@ -8,7 +8,7 @@ from code_desk import code_agent, run_code, run_of, source_of
 
 from desk import AGENT, refused
 from model_upstream import PlayedModel, model_beside
-from nodes import REFUND_TASK, Api, House, Row, eventually, house_in
+from nodes import REFUND_TASK, Api, House, Row, eventually, fresh_house_in
 
 KEY = "sk-operators-own-0123456789abcdef"
 ORG_KEY = "sk-of-the-org-fedcba9876543210"
@@ -70,7 +70,7 @@ def opened(house: House) -> Api:
 def api(tmp_path_factory: pytest.TempPathFactory, model: PlayedModel) -> Iterator[Api]:
     """Whatever the tests do, the operator's key is neither in the server's log nor in its files."""
     directory = tmp_path_factory.mktemp("models") / "house"
-    with house_in(directory, settings_for(model)) as house:
+    with fresh_house_in(directory, settings_for(model)) as house:
         yield opened(house)
         _, said = house.stop()
     assert KEY not in said

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from code_desk import code_agent, run_of
 
-from nodes import REFUND_TASK, Api, House, clean_environment, eventually, house_in
+from nodes import REFUND_TASK, Api, House, clean_environment, eventually, fresh_house_in
 from pipelines.sandbox.held_folders import USED
 from pipelines.storage import code
 from pipelines.storage.connection import transaction
@@ -90,7 +90,7 @@ def test_the_folder_of_a_run_under_way_stays(house_of_code: House, api: Api) -> 
 
 @pytest.mark.slow
 def test_a_server_prunes_when_it_starts(tmp_path: Path) -> None:
-    with house_in(tmp_path / "house") as house:
+    with fresh_house_in(tmp_path / "house") as house:
         house.open()
         house.stop()
         old = house.directory / "environments" / ("0" * 32)

@@ -38,7 +38,8 @@ def run(task_input, *, proxy_url, run_token):
     place = pathlib.Path(os.environ["PIPELINES_WORKSPACE"])
     told = json.loads(pathlib.Path(os.environ["PIPELINES_TASK_FILE"]).read_text())
     seen = {}
-    exec(task_input["input"]["do"], {"place": place, "told": told, "seen": seen, "run": subprocess.run, "os": os})
+    names = {"place": place, "told": told, "seen": seen, "run": subprocess.run, "os": os}
+    exec(task_input["input"]["do"], names)
     return {"final_response": "I am done.", "metadata": {"seen": seen}}
 """
 MEND = 'place.joinpath("sum.py").write_text("def total(xs):\\n    return sum(xs)\\n")'
@@ -74,7 +75,8 @@ WAYS = {
         place.joinpath("noise.log").write_text("x")
         git = run(["git", "log", "--oneline"], cwd=place, capture_output=True, text=True)
         run(["git", "commit", "-qam", "mine"], cwd=place, check=True)
-        seen |= {"log": git.stdout, "error": git.stderr, "told": told, "agent": os.access("/job/agent", os.W_OK)}
+        seen |= {"log": git.stdout, "error": git.stderr, "told": told}
+        seen |= {"agent": os.access("/job/agent", os.W_OK)}
         seen |= {"depth": place.joinpath("depth.txt").read_text(), "tests": os.path.exists("/tests")}
         seen |= {"remotes": run(["git", "remote"], cwd=place, capture_output=True, text=True).stdout}
         """

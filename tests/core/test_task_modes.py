@@ -53,9 +53,11 @@ def test_a_note_is_told_once_with_its_rows():
 
 
 REFUSED = {
-    "a persona": ({"user_simulator_persona": "Ada"}, "user_simulator_persona", "needs a model"),
-    "a persona by its mode": ({"simulator_mode": "persona"}, "simulator_mode", "needs a model"),
-    "a conversation without turns": ({"turn_mode": "model_as_user"}, "turn_mode", "needs a model"),
+    "turns that a persona would not say": (
+        {"scripted_user_turns": TURNS, "simulator_mode": "persona"},
+        "scripted_user_turns",
+        "only one can speak",
+    ),
     "both, and nobody says which": (
         {"scripted_user_turns": TURNS, "user_simulator_persona": "Ada"},
         "simulator_mode",

@@ -2,10 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,27 +16,13 @@ from pipelines.storage.connection import transaction
 from pipelines.storage.database import Database
 from pipelines.storage.keys import add_org
 from pipelines.storage.postgres_store import PostgresConnection, PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.store import Store
 from pipelines.wire.errors import CassetteMiss
-from private_postgres import Cluster, cluster
+from private_postgres import Cluster
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
 SECRET = "staging-key-7c21f0"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pipelines.server import batch_watches
 from pipelines.server.batch_watches import BatchWatches
-from pipelines.server.pages.batch_fragment import while_welcome
 
 pytestmark = pytest.mark.anyio
 
@@ -151,7 +151,8 @@ async def test_a_change_is_written_once_for_all_who_watch_and_each_line_is_a_lin
     assert heard_by_each[0][-1] == "event: end\ndata: <p>\ndata: 1\ndata: \ndata: </p>\n\n"
 
 
-async def test_whoever_is_signed_out_is_told_nothing_more() -> None:
+async def test_whoever_is_signed_out_is_told_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_watches, "ASKED_EVERY_S", 0.0)
     closed: list[bool] = []
     asked = iter([True, False])
 
@@ -165,5 +166,5 @@ async def test_whoever_is_signed_out_is_told_nothing_more() -> None:
     async def is_welcome() -> bool:
         return next(asked)
 
-    told = [event async for event in while_welcome(events(), is_welcome, every_s=0)]
+    told = [event async for event in batch_watches.while_welcome(events(), is_welcome)]
     assert (told, closed) == ([b"0"], [True])

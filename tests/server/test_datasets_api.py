@@ -177,13 +177,22 @@ async def test_modes_that_are_inferred_are_said(org: Org) -> None:
 
 
 async def test_what_cannot_run_is_refused_when_it_is_uploaded(org: Org) -> None:
-    rows = [{"user": "a", "user_simulator_persona": "Ada"}, {"user": "b", "workspace_seed": "git"}]
+    alone = {"user_simulator_persona": "Ada", "turn_mode": "single_shot"}
+    rows = [{"user": "a", **alone}, {"user": "b", "workspace_seed": "git"}]
     reply = await org.client.post("/api/datasets", json={"name": "x", "rows": rows})
     found = refused(reply, 422, "invalid_request")["details"]
     assert [(problem["row"], problem["column"]) for problem in found] == [
         (1, "user_simulator_persona"),
         (2, "workspace_seed"),
     ]
+
+
+async def test_a_persona_is_uploaded_with_a_note_and_runs_only_with_a_model(org: Org) -> None:
+    made = await org.dataset({"user": "a", "user_simulator_persona": "Ada"})
+    assert "PIPELINES_USER_MODEL" in made["notes"][-1]
+    agent = await org.agent()
+    reply = await org.client.post("/api/runs", json={"agent_id": agent["id"], "dataset_id": made["id"]})
+    assert "PIPELINES_USER_MODEL" in refused(reply, 422, "model_not_configured")["message"]
 
 
 async def test_an_upload_without_an_agent_takes_any_tool_name(org: Org) -> None:

@@ -4,6 +4,7 @@ In process and derandomized: the same requests on every machine.
 """
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,19 +53,33 @@ class Served(NamedTuple):
     jti: str
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    """A fresh application with one of everything in it, each with the id 1."""
+class Filled(NamedTuple):
+    directory: Path
+    key: str
+    token: str
+    jti: str
 
-    async def fill() -> tuple[str, str, str]:
-        async with open_house(tmp_path) as house:
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """A data directory with one of everything in it, each with the id 1."""
+    directory = tmp_path_factory.mktemp("filled") / "house"
+
+    async def fill() -> Filled:
+        async with open_house(directory) as house:
             run = await house.owner.run(await house.owner.agent(endpoint_url=NOWHERE))
-            return house.owner.key, run.token, run.jti
+            return Filled(directory, house.owner.key, run.token, run.jti)
 
-    key, token, jti = asyncio.run(fill())
-    app = App(load_settings({}, data_dir=tmp_path, proxy_rate_limit=0))
+    return asyncio.run(fill())
+
+
+@pytest.fixture
+def served(filled: Filled, tmp_path: Path) -> Iterator[Served]:
+    """A fresh application on a copy of it."""
+    directory = Path(shutil.copytree(filled.directory, tmp_path / "house"))
+    app = App(load_settings({}, data_dir=directory, proxy_rate_limit=0))
     with asgi.get_client(app) as client:
-        yield Served(client, key, token, jti)
+        yield Served(client, filled.key, filled.token, filled.jti)
     asgi.shutdown_lifespans()
 
 

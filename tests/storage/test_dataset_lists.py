@@ -1,7 +1,6 @@
 """Lists of datasets and tasks with their filters, on both databases."""
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,11 +13,8 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.dataset_lists import TaskFilter
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.store import Store
 from pipelines.storage.texts import add_parts, slices_of
-from private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
@@ -32,19 +28,6 @@ SEEDS: list[dict[str, Any]] = [
         "tracked_constraints": [{"id": "a", "description": "b", "check": {"final_response": "c"}}],
     },
 ]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Tool endpoints at rest: whose they are, what was found on them, and which agents bind them."""
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
@@ -14,28 +13,12 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.endpoint_bindings import Binding, agents_bound_to, bindings_of_agent, set_bindings
 from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.storage.store import Store
 from pipelines.storage.texts import add_parts, named, slices_of
 from pipelines.storage.tool_endpoints import ToolEndpoint
-from private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T13:00:00.000000Z"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

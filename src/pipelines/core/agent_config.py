@@ -1,10 +1,13 @@
-"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first."""
+"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first; and
+the models that are asked for its runs."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean
 from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.model_names import models_json, read_models
+from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem
 from pipelines.wire.actor import ACTOR_ID_RULE, is_actor_id
 
@@ -25,11 +28,14 @@ class SubAgent:
 class AgentConfig:
     sub_agents: tuple[SubAgent, ...] = ()
     entry: str | None = None  # the actor id that gets the user's words
+    #: Asked for its runs instead of the server's.
+    models: Mapping[Purpose, str] = field(default_factory=dict)
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {}
         body |= {"sub_agents": [each.as_json() for each in self.sub_agents]} if self.sub_agents else {}
-        return body | ({"topology": {"entry": self.entry}} if self.entry is not None else {})
+        body |= {"topology": {"entry": self.entry}} if self.entry is not None else {}
+        return body | ({"models": models_json(self.models)} if self.models else {})
 
     @classmethod
     def from_stored(cls, body: Json) -> "AgentConfig":
@@ -45,13 +51,15 @@ def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:
     if body is None:
         return AgentConfig()
     config = Fields(body, agent.at("config"), agent.problems)
-    config.refuse_unknown(("sub_agents", "topology"))
+    config.refuse_unknown(("sub_agents", "topology", "models"))
     entries = _sub_agent_fields(config)
     actors = {actor for entry in entries if isinstance(actor := entry.get("actor_id"), str)}
     seen: set[str] = set()
     sub_agents = [_read_sub_agent(entry, tools, actors, seen) for entry in entries]
     return AgentConfig(
-        sub_agents=tuple(each for each in sub_agents if each is not None), entry=_read_entry(config, actors)
+        sub_agents=tuple(each for each in sub_agents if each is not None),
+        entry=_read_entry(config, actors),
+        models=read_models(config),
     )
 
 

@@ -18,6 +18,7 @@ COULD_NOT_RUN = frozenset(
         ErrorClass.AUTH_FAILED,  # it was registered with another token than it takes
         ErrorClass.PROXY_MISCONFIGURED,
         ErrorClass.TRANSPORT_ERROR,
+        ErrorClass.SIMULATOR_FAULT,
         ErrorClass.INTERRUPTED,
         ErrorClass.INTERNAL_ERROR,
     }

@@ -109,6 +109,11 @@ class Seed:
     def is_conversation(self) -> bool:
         return self.turn_mode == CONVERSATION
 
+    @property
+    def needs_model(self) -> bool:
+        """Whether somebody has to play the user."""
+        return self.is_conversation and self.simulator_mode != "scripted"
+
 
 #: Filled in by the platform. No author writes them: an upload that has one is refused.
 EVAL_PARTS = ("system_prompt_addition", "variation", "tool_result_addition", "drawn_as")  # of an eval run

@@ -16,6 +16,9 @@ _TURNS, _PERSONA, _MODE, _WHO = (
     "turn_mode",
     "simulator_mode",
 )
+NEEDS_MODEL = (
+    "The user is played by a persona: a run needs a model, named by PIPELINES_USER_MODEL or PIPELINES_MODEL."
+)
 _SCRIPT = 'give `scripted_user_turns`, such as ["Yes, go ahead."]'
 
 
@@ -56,6 +59,9 @@ def without_effect(seed: Seed) -> Iterator[str]:
         if seed.memory_mode != "replay":
             yield f"`memory_mode` `{seed.memory_mode}` has no effect: the task has one turn."
         return
+    if seed.needs_model:
+        yield NEEDS_MODEL
+        return
     turns = len(seed.scripted_user_turns) + 1
     if turns > seed.max_turns:
         count = f"only {seed.max_turns} of {turns} user turns are said"
@@ -68,10 +74,10 @@ def _persona_problems(axes: JsonObject, who: str) -> Iterator[Problem]:
     if is_given(axes, _TURNS) and not who:
         message = f"there are both `{_TURNS}` and `{_PERSONA}`, and `{_WHO}` does not say which counts"
         yield Problem(path=f"/{_WHO}", message=message, hint=f"set `{_WHO}` to `scripted`")
-        return
-    place = next((axis for axis in (_WHO, _PERSONA) if is_given(axes, axis)), _MODE)
-    message = "the user would be played by a persona, which needs a model; that is not there yet"
-    yield Problem(path=f"/{place}", message=message, hint=f"set `{_WHO}` to `scripted` and {_SCRIPT}")
+    elif is_given(axes, _TURNS):
+        message = f"the user is played by a persona, and there are `{_TURNS}`: only one can speak"
+        hint = f"leave them out, or set `{_WHO}` to `scripted`"
+        yield Problem(path=f"/{_TURNS}", message=message, hint=hint)
 
 
 def _one_turn_problems(axes: JsonObject) -> Iterator[Problem]:

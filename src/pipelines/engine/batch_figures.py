@@ -5,12 +5,13 @@ from datetime import datetime
 from functools import partial
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.model_question import NANO
 from pipelines.core.run_estimate import RunEstimate, estimate_runs
 from pipelines.engine.open_batch import MAX_RUNS, read_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.upload_tasks import find_dataset
-from pipelines.storage import batch_outcomes
+from pipelines.storage import batch_outcomes, model_exchanges
 from pipelines.storage.connection import Connection
 
 MOST_SAMPLED = 200  # runs that an estimate rests on, the latest
@@ -49,15 +50,22 @@ async def estimate_batch(platform: Platform, org_id: int, wanted: WantedBatch) -
     """How many runs, how long, at what cost, as far as the agent's latest runs tell."""
     agent = await find_agent(platform, org_id, wanted.agent_id)
     tasks = await tasks_with_tag(platform, org_id, wanted.dataset_id, wanted.tag)
-    before = await platform.database.read(
-        partial(batch_outcomes.ran_before, org_id=org_id, agent_id=agent.id, most=MOST_SAMPLED)
+    which = {"org_id": org_id, "agent_id": agent.id, "most": MOST_SAMPLED}
+    before, spent = await platform.database.read(
+        lambda connection: (
+            batch_outcomes.ran_before(connection, **which),
+            model_exchanges.spent_before(connection, **which),
+        )
     )
+    is_priced = all(run.is_priced for run in spent)
     most = agent.definition.max_concurrency
     return estimate_runs(
         len(tasks) * wanted.repeats,
         at_once=min(wanted.concurrency or most, most),
         took_ms=[took_ms(run.dispatched_at, run.ended_at) for run in before],
         cost_usd=[run.cost_usd for run in before if run.cost_usd is not None],
+        model_tokens=[run.tokens for run in spent],
+        model_usd=[run.nanousd / NANO for run in spent] if is_priced else None,
     )
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.failure_rules import FaultSeed
+from pipelines.core.model_budget import Budget
 from pipelines.core.passthrough_choice import Passthrough
 from pipelines.engine.platform import Platform
 from pipelines.storage import batches, datasets, evals, runs
@@ -51,6 +52,7 @@ class NewBatch:
     concurrency: int
     fault_seed: FaultSeed
     passthrough: Passthrough = field(default_factory=Passthrough)
+    budget: Budget = field(default_factory=Budget)
     #: Stored with the batch's row, in the same write; what it raises leaves nothing of the batch behind.
     with_its_row: Callable[[Connection, int], None] = _nothing_more
 
@@ -148,7 +150,7 @@ async def add_runs(
 
     def store(connection: Connection) -> None:
         if batches.is_cancelled(connection, batch_id):
-            raise Conflict("It was cancelled; resume it first.")
+            raise Conflict("It was stopped; resume it first.")
         runs.add_pending_runs(connection, batch_id, pending)
         _start_resuming(connection, batch_id=batch_id, now=now)
 
@@ -169,6 +171,7 @@ def _store_first(
         fault_seed=new.fault_seed,
         passthrough=new.passthrough.mode,
         cassette=new.passthrough.cassette,
+        budget=new.budget,
         status="running" if is_whole else "opening",
         now=now,
     )

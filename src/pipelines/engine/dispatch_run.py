@@ -9,15 +9,19 @@ from dataclasses import dataclass, field, replace
 
 from pipelines.core.agent_reply import MAX_REPLY_BYTES, AgentReply
 from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
-from pipelines.core.json_text import Json, dumps
+from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.model_question import Purpose
 from pipelines.core.seed import Seed
 from pipelines.core.transcript import Message, after_turn
 from pipelines.engine.edit_coding_scenarios import scenario_of
 from pipelines.engine.judge_run import judge_and_end
+from pipelines.engine.models import Asker
+from pipelines.engine.name_models import asker_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.rescore import flag_signs
 from pipelines.engine.run_batch import RETRY_S, Claimed
 from pipelines.engine.run_code import CodeRunner
+from pipelines.engine.simulated_user import SimulatorFault, conversation_json, next_turn
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed, Outcome
 from pipelines.storage.agents import Agent
 from pipelines.storage.runs import Ending, Run
@@ -43,6 +47,10 @@ class _Session:
     is_thin: bool = False  # a turn came without a transcript
     last: AgentReply | None = None
     transcript_bytes: int = 0  # of what the agent told turn by turn: all of it is sent again in each
+    asker: Asker | None = None  # who asks for a persona's words
+    user_turns: list[JsonObject] = field(default_factory=list)  # of a persona: what each rests on
+    ended_by: str = "user"  # whose word ended it: one of ENDED_BY
+    reason: str | None = None  # why, where a persona ended it
 
 
 class Dispatcher:
@@ -65,6 +73,8 @@ class Dispatcher:
         except asyncio.CancelledError:  # by a person, or by the end of this process: its row says which
             self._platform.live_runs.let_go(run.id)
             raise
+        except SimulatorFault as fault:
+            ending = self._faulted(run, session, fault)
         except SecretUnreadable as error:
             ending = Ending(
                 status=RunStatus.FAILED,
@@ -83,17 +93,56 @@ class Dispatcher:
     async def _converse(self, claimed: Claimed, session: _Session) -> DispatchFailed | None:
         seed = claimed.run.seed
         session.is_conversation = seed.is_conversation
-        for turn, said in enumerate(user_turns(seed)):
-            session.history.append(Message(role="user", content=said))
-            envelope = self._envelope(claimed, seed, said, session)
+        turn = 0
+        words = await self._said_next(claimed, session, turn)
+        while words is not None:
+            session.history.append(Message(role="user", content=words))
+            if turn and seed.needs_model and is_ended_by(seed.termination_keyword, words):
+                session.ended_by = "user_keyword"
+                break
+            envelope = self._envelope(claimed, seed, words, session)
             outcome = await self._send(claimed, envelope)
             if isinstance(outcome, DispatchFailed):
                 session.warnings += outcome.warnings
                 session.warnings += outcome.reply.soft_warnings if outcome.reply is not None else ()
+                session.ended_by = "agent_failed"
                 return outcome
             self._take_in(session, outcome.reply, turn)
             if is_ended_by(seed.termination_keyword, outcome.reply.final_response):
+                session.ended_by = "agent_keyword"
                 break
+            turn += 1
+            words = await self._said_next(claimed, session, turn)
+        return None
+
+    async def _said_next(self, claimed: Claimed, session: _Session, turn: int) -> str | None:
+        """What the user says on this turn, the first being 0; None where there is no such turn."""
+        seed = claimed.run.seed
+        if not turn:
+            return seed.user_instruction
+        if not seed.is_conversation or turn >= seed.max_turns:
+            session.ended_by = "max_turns"
+            return None
+        if not seed.needs_model:
+            session.ended_by = "script"
+            return seed.scripted_user_turns[turn - 1] if turn <= len(seed.scripted_user_turns) else None
+        run = claimed.run
+        session.asker = session.asker or await asker_of_run(
+            self._platform,
+            org_id=run.org_id,
+            run_id=run.id,
+            batch_id=run.batch_id,
+            agent=claimed.agent,
+            dataset_id=run.dataset_id,
+        )
+        models = self._platform.models
+        said = await next_turn(models, session.asker, run, session.history, seed.max_turns - turn)
+        session.user_turns.append(said.as_json(turn + 1))
+        if not said.is_last:
+            return said.words.message
+        session.ended_by, session.reason = "user", said.words.reason
+        if said.words.message:  # a farewell: part of what was said, and nobody answers it
+            session.history.append(Message(role="user", content=said.words.message))
         return None
 
     async def _send(self, claimed: Claimed, envelope: Envelope) -> Outcome:
@@ -143,6 +192,29 @@ class Dispatcher:
             variation=seed.variation,
         )
 
+    def _faulted(self, run: Run, session: _Session, fault: SimulatorFault) -> Ending:
+        """What was said until then is kept. The agent is not judged by it."""
+        session.ended_by, session.reason = "simulator_fault", str(fault)
+        return Ending(
+            status=RunStatus.FAILED,
+            final_response=session.last.final_response if session.last is not None else None,
+            messages=[message.as_json() for message in session.history],
+            metadata=self._platform.live_runs.models.told_in(run.id, None),
+            error_class=ErrorClass.SIMULATOR_FAULT.value,
+            error_json=fault.as_json(),
+            judge_error=str(fault),  # so that people see it; it counts for and against nobody
+            conversation=self._conversation(run, session),
+        )
+
+    def _conversation(self, run: Run, session: _Session) -> Json:
+        if not session.is_conversation:
+            return None
+        named = session.asker.named if session.asker is not None else None
+        model = self._platform.models.model_for(Purpose.USER, named)
+        return conversation_json(
+            run, session.user_turns, ended_by=session.ended_by, reason=session.reason, model=model
+        )
+
     def _ending(self, run: Run, session: _Session, failed: DispatchFailed | None) -> Ending:
         told_in = self._platform.live_runs.models.told_in
         messages: list[Json] = [message.as_json() for message in session.history]
@@ -156,6 +228,7 @@ class Dispatcher:
                 metadata=told_in(run.id, sent.metadata if sent is not None else None),
                 error_class=failed.error_class.value,
                 error_json=failed.as_json(),
+                conversation=self._conversation(run, session),
             )
         assert session.last is not None
         return Ending(
@@ -163,6 +236,7 @@ class Dispatcher:
             final_response=session.last.final_response,
             messages=messages if session.is_conversation else session.last.messages_json(),
             metadata=told_in(run.id, session.last.metadata),
+            conversation=self._conversation(run, session),
         )
 
     async def _end(self, run: Run, ending: Ending, session: _Session) -> None:
@@ -181,13 +255,6 @@ class Dispatcher:
                 log.warning("the end of run %s waits for the database: %s", run.id, error)
                 await asyncio.sleep(RETRY_S)
         self._platform.live_runs.let_go(run.id)
-
-
-def user_turns(seed: Seed) -> list[str]:
-    """What the user says, turn by turn: one turn unless the task is a scripted conversation."""
-    if not seed.is_conversation:
-        return [seed.user_instruction]
-    return [seed.user_instruction, *seed.scripted_user_turns][: seed.max_turns]
 
 
 def is_ended_by(keyword: str | None, reply: str) -> bool:

@@ -10,13 +10,18 @@ from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import REPLAY
+from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
+from pipelines.core.model_budget import Budget, read_budget
+from pipelines.core.model_question import Purpose
 from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
+from pipelines.engine.check_budget import check_budget, raise_budget
 from pipelines.engine.check_rules import check_rules
+from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
@@ -33,6 +38,7 @@ MAX_REPEATS = 100
 FIELDS = (
     *("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed"),
     *PASSTHROUGH_FIELDS,
+    *BUDGET_FIELDS,
 )
 
 
@@ -45,6 +51,7 @@ class _Asked:
     concurrency: int  # at most the agent's
     fault_seed: FaultSeed
     passthrough: Passthrough
+    budget: Budget
 
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
@@ -59,8 +66,11 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         await refuse_drift(platform, agent)
     tasks = await _tasks(platform, org_id, asked)
     _check(tasks, asked, is_code=agent.definition.is_code)
+    if any(task.needs_model for task in tasks):
+        platform.models.needed(Purpose.USER, await named_for(platform, agent, asked.dataset_id))
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
     await check_cassette(platform, org_id, asked.passthrough, "the batch")
+    await check_budget(platform, org_id, asked.budget, agent, asked.dataset_id, what="the batch")
     new = NewBatch(
         org_id=org_id,
         agent=agent,
@@ -71,6 +81,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         concurrency=min(asked.concurrency, agent.definition.max_concurrency),
         fault_seed=asked.fault_seed,
         passthrough=asked.passthrough,
+        budget=asked.budget,
     )
     await ready_cassette(platform, org_id, asked.passthrough)
     batch = await find_batch(platform, org_id, await store_batch(platform, new))
@@ -111,9 +122,15 @@ async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, bat
     return await find_batch(platform, org_id, batch_id)
 
 
-async def resume_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
-    """Go on with what was not sent, and send again what was cancelled or interrupted, each as a new run."""
+async def resume_batch(
+    platform: Platform, runner: BatchRunner, org_id: int, batch_id: int, body: JsonObject | None = None
+) -> Batch:
+    """Go on with what was not sent, and send again what was cancelled or interrupted, each as a new run.
+
+    A budget in the body takes the place of the one before; one that is used up keeps it from going on.
+    """
     batch = await find_batch(platform, org_id, batch_id)
+    await raise_budget(platform, batch, body or {})
     if batch.passthrough != REPLAY:
         await refuse_drift(platform, await find_agent(platform, org_id, batch.agent_id, batch.agent_version))
     await resume_runs(platform, org_id, batch_id)
@@ -161,17 +178,7 @@ def _check(tasks: list[TaskToRun], asked: _Asked, *, is_code: bool) -> None:
     if len(tasks) * asked.repeats > MAX_RUNS:
         message = f"these are {len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
         raise Refused([Problem(path="/repeats", message=message)], "the batch")
-    problems = coding_refusals(tasks) if not is_code else []
-    problems += [
-        Problem(
-            path=f"task {task.id}",
-            message="plays the user by a persona, which needs a model; that is not there yet",
-            hint='set simulator_mode to "scripted" and give scripted_user_turns',
-        )
-        for task in tasks
-        if task.needs_model
-    ]
-    if problems:
+    if not is_code and (problems := coding_refusals(tasks)):
         raise Refused(problems, "the batch")
 
 
@@ -200,6 +207,7 @@ def _read(body: JsonObject) -> _Asked:
     concurrency = fields.whole_number("concurrency", MAX_CONCURRENCY, least=1, most=MAX_CONCURRENCY)
     fault_seed = read_fault_seed(fields, may_repeat=True)
     passthrough = read_passthrough(fields)
+    budget = read_budget(fields)
     if problems or agent_id is None:
         raise Refused(problems, "the batch")
     return _Asked(
@@ -210,6 +218,7 @@ def _read(body: JsonObject) -> _Asked:
         concurrency=concurrency,
         fault_seed=fault_seed,
         passthrough=passthrough,
+        budget=budget,
     )
 
 

@@ -11,6 +11,7 @@ from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_gateway import ModelGateway
+from pipelines.engine.models import Models
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.prepare_workspace import Workspaces
 from pipelines.engine.review_leases import ReviewLeases
@@ -77,4 +78,5 @@ class Platform:
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
     probing: FairSlots = field(default_factory=lambda: FairSlots(PROBES, guests=PROBE_GUESTS))
     model_gateway: ModelGateway = field(default_factory=ModelGateway)
+    models: Models = field(default_factory=Models)  # what is asked for the platform itself
     review_leases: ReviewLeases = field(default_factory=ReviewLeases)

@@ -5,6 +5,7 @@ from pipelines.core.ledger import World, fold, update_from_json
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.trace_row import TraceRow
 from pipelines.engine.decide_run import review_of_run
+from pipelines.engine.model_costs import costs_of_run
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
@@ -28,7 +29,8 @@ async def read_run(platform: Platform, looker: Looker, run_id: int) -> JsonObjec
         )
     )
     own = run.as_json() | asked.as_json()
-    return own | {"odyssey_seed": seed, "counts": counts, "review": review}
+    costs = await costs_of_run(platform, run)
+    return own | {"odyssey_seed": seed, "counts": counts, "review": review, "costs": costs}
 
 
 async def read_output(platform: Platform, org_id: int, run_id: int) -> JsonObject:

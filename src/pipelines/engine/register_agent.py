@@ -28,7 +28,9 @@ from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"
 CODE = "code"
-CHECKED_OUTSIDE = {"endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements", "model_gateways"}
+CHECKED_OUTSIDE = {
+    *("endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements", "model_gateways", "config"),
+}
 
 
 class _Read(NamedTuple):
@@ -182,6 +184,7 @@ async def _checked(
         named = read.definition.secrets
         problems += await unknown_credentials(platform, org_id, named)
         problems += await gateway_problems(platform, org_id, read.definition.model_gateways, named)
+        problems += platform.models.naming_problems(read.definition.config.models, "/config/models")
     except Refused as refused:
         problems += refused.problems
     checked = None

@@ -12,6 +12,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.storage import batches, runs
 from pipelines.storage.runs import Ending, Run
+from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.errors import Conflict
 from pipelines.wire.names import RunStatus
 
@@ -102,6 +103,7 @@ def _ending(run: Run) -> Ending:
         final_response=run.final_response,
         error_class=run.error_class,
         error_json=run.error_json,
+        judge_error=run.judge_error if run.error_class == ErrorClass.SIMULATOR_FAULT else None,
     )
 
 
@@ -119,4 +121,4 @@ def _responses(run: Run) -> tuple[str, ...]:
             said = ""
         elif message.role == "assistant":
             said = message.text() or said
-    return (*spoken, run.final_response)
+    return (*spoken, run.final_response) if said or not spoken else tuple(spoken)

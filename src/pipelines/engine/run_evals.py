@@ -23,11 +23,13 @@ from pipelines.core.evals.pair import JOINT, with_pairs
 from pipelines.core.evals.scenario import read_scenario
 from pipelines.core.evals.variation import Variation
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.model_question import Purpose
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.engine import open_batch, score_eval_run
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import add_runs
+from pipelines.engine.check_budget import check_budget
 from pipelines.engine.edit_scenarios import known_variations
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
@@ -139,10 +141,12 @@ async def cancel_matrix(platform: Platform, runner: BatchRunner, org_id: int, ma
     return await find_matrix(platform, org_id, matrix_id)
 
 
-async def resume_matrix(platform: Platform, runner: BatchRunner, org_id: int, matrix_id: str) -> Matrix:
+async def resume_matrix(
+    platform: Platform, runner: BatchRunner, org_id: int, matrix_id: str, body: JsonObject | None = None
+) -> Matrix:
     """Go on with what was not sent, and try again what was cancelled or cut off; what has ended stays."""
     matrix = await find_matrix(platform, org_id, matrix_id)
-    await open_batch.resume_batch(platform, runner, org_id, matrix.batch_id)
+    await open_batch.resume_batch(platform, runner, org_id, matrix.batch_id, body)
     return await find_matrix(platform, org_id, matrix_id)
 
 
@@ -200,6 +204,7 @@ async def _open(
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
     await refuse_drift(platform, agent)
+    await check_budget(platform, org_id, asked.budget, agent, None, what="the matrix")
     compared_with = await _baselines(platform, org_id, asked, checked)
     plan = _plan(asked, checked, has_baselines=bool(compared_with))
     concurrency = min(asked.concurrency, agent.definition.max_concurrency)
@@ -214,7 +219,13 @@ async def _open(
         created_at=platform.now(),
     )
     batch_id = await store_matrix(
-        platform, new, agent, plan, scenario_ids=asked.scenario_ids, concurrency=concurrency
+        platform,
+        new,
+        agent,
+        plan,
+        scenario_ids=asked.scenario_ids,
+        concurrency=concurrency,
+        budget=asked.budget,
     )
     run_ids: list[int] = []
     if asked.is_run:  # before any is sent
@@ -325,6 +336,7 @@ async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) 
 async def _seed_problems(platform: Platform, org_id: int, asked: MatrixAsked, agent: Agent) -> list[Problem]:
     """Of scenarios with a world: whether this agent's tools can play in it."""
     problems: list[Problem] = []
+    has_user = platform.models.model_for(Purpose.USER) is not None
     for start in range(0, len(asked.scenario_ids), SCENARIOS_AT_ONCE):
         some = asked.scenario_ids[start : start + SCENARIOS_AT_ONCE]
         found = await platform.database.read(
@@ -332,11 +344,11 @@ async def _seed_problems(platform: Platform, org_id: int, asked: MatrixAsked, ag
         )
         with_world = [each for each in found.values() if '"odyssey_seed":' in each.body_text]
         if with_world:
-            problems += await asyncio.to_thread(_world_problems, with_world, agent)
+            problems += await asyncio.to_thread(_world_problems, with_world, agent, has_user)
     return problems
 
 
-def _world_problems(some: Sequence[StoredScenario], agent: Agent) -> list[Problem]:
+def _world_problems(some: Sequence[StoredScenario], agent: Agent, has_user: bool) -> list[Problem]:
     problems: list[Problem] = []
     for stored in some:
         definition = agent.definition
@@ -350,9 +362,9 @@ def _world_problems(some: Sequence[StoredScenario], agent: Agent) -> list[Proble
             ]
             continue
         seed = Seed.from_stored({"user_instruction": "", **(scenario.odyssey_seed or {})})
-        if seed.is_conversation and seed.simulator_mode != "scripted":
-            message = "plays the user by a persona, which needs a model; that is not there yet"
-            hint = 'set simulator_mode to "scripted" and give scripted_user_turns'
+        if seed.needs_model and not has_user:
+            message = "plays the user by a persona, which needs a model"
+            hint = "set PIPELINES_USER_MODEL or PIPELINES_MODEL, or play it by a script"
             problems.append(Problem(path=f"{stored.scenario_id}: /odyssey_seed", message=message, hint=hint))
     return problems
 

@@ -13,6 +13,7 @@ from pipelines.core.evals.injection import seed_of
 from pipelines.core.evals.matrix_tasks import CellTask, MatrixPlan, shuffled, tasks_of_scenario
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.model_budget import Budget
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
@@ -54,6 +55,7 @@ async def store_matrix(
     *,
     scenario_ids: Sequence[str],
     concurrency: int,
+    budget: Budget,
 ) -> int:
     """The id of its batch."""
     dataset_id = await platform.database.write(partial(_begin, new=new))
@@ -68,6 +70,7 @@ async def store_matrix(
             places=places,
             repeats=plan.repeats,
             concurrency=concurrency,
+            budget=budget,
             fault_seed=0,  # pressure alone may differ between the cells of a row
             with_its_row=partial(_attach, matrix_id=new.matrix_id, now=new.created_at),
         )

@@ -20,6 +20,7 @@ from pipelines.outbound.address_guard import (
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome, encoded, outcome_of
 from pipelines.outbound.ping import PING_TIMEOUT_S, PingResult, judge_ping
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
+from pipelines.outbound.system_tls import system_tls
 from pipelines.processes.pool import HelperProcesses, Input, Job, TookTooMuch
 from pipelines.wire.envelope import PING_BODY, Envelope, ErrorClass
 
@@ -71,7 +72,7 @@ class AgentClient:
     ) -> None:
         self._network = GuardedBackend(policy, resolver)
         self._helpers = helpers or HelperProcesses()
-        self._tls = httpcore2.default_ssl_context() if tls is None else tls
+        self._tls = system_tls() if tls is None else tls
         self._tls.set_alpn_protocols(["http/1.1"])
 
     async def refusal(self, endpoint_url: str) -> AddressRefused | None:

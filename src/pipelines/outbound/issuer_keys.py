@@ -8,7 +8,6 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 
-import httpcore2
 from jwt import PyJWK
 
 from pipelines.core.issuer_url import issuer_url_complaint
@@ -17,6 +16,7 @@ from pipelines.core.tokens import UnverifiedToken, public_keys, suited_keys
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
+from pipelines.outbound.system_tls import system_tls
 from pipelines.wire.errors import IssuerUnavailable
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -51,7 +51,7 @@ class IssuerKeys:
     ) -> None:
         self._issuer = issuer
         self._network = GuardedBackend(policy, resolver)
-        self._tls = httpcore2.default_ssl_context() if tls is None else tls
+        self._tls = system_tls() if tls is None else tls
         self._tls.set_alpn_protocols(["http/1.1"])
         self._clock = clock
         self._asking = asyncio.Lock()

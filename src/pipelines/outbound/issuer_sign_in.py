@@ -5,14 +5,11 @@ asked for it at most once in `APART_S`, whoever opens the sign-in page how often
 """
 
 import asyncio
-import ssl
 import time
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote_plus, urlencode
-
-import httpcore2
 
 from pipelines.core.json_text import InvalidJson, JsonObject, loads
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
@@ -28,6 +25,7 @@ from pipelines.outbound.issuer_keys import (
     url_in,
 )
 from pipelines.outbound.post_once import Answer, Post, post_once
+from pipelines.outbound.system_tls import system_tls
 from pipelines.wire.errors import IssuerUnavailable, SignInRefused
 
 SCOPES = "openid profile email"
@@ -55,8 +53,7 @@ class IssuerSignIn:
         self._issuer = issuer
         self.client = client
         self._network = GuardedBackend(policy)
-        self._tls: ssl.SSLContext = httpcore2.default_ssl_context()
-        self._tls.set_alpn_protocols(["http/1.1"])
+        self._tls = system_tls()
         self._clock = clock
         self._asking = asyncio.Lock()
         self._exchanges = asyncio.Semaphore(AT_ONCE)

@@ -18,6 +18,7 @@ from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 from pipelines.outbound.address_guard import AddressRefused
 from pipelines.outbound.post_once import CONNECT_TIMEOUT_S, DEFAULT_PORTS
 from pipelines.outbound.read_answer import MAX_FRAMING_BYTES, MAX_HEAD_BYTES, MAX_HEADERS, READ_BYTES
+from pipelines.outbound.system_tls import system_tls
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +117,7 @@ class ModelClient:
 
     def __init__(self, network: AsyncNetworkBackend, tls: ssl.SSLContext | None = None) -> None:
         self._network = network
-        self._tls = httpcore2.default_ssl_context() if tls is None else tls
+        self._tls = system_tls() if tls is None else tls
         self._tls.set_alpn_protocols(["http/1.1"])
 
     @asynccontextmanager

@@ -15,11 +15,15 @@ from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
+from pipelines.engine.check_budget import BudgetEnds
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
 from pipelines.engine.model_gateway import ModelGateway, ModelLimits
+from pipelines.engine.model_secrets import ModelSecrets
+from pipelines.engine.models import Models
 from pipelines.engine.open_batch import read_batch
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
@@ -31,6 +35,7 @@ from pipelines.engine.show_matrix import MatrixViews
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.outbound.model_transport import ModelTransport
 from pipelines.outbound.stream_once import ModelClient
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server import broken_files, errors, openapi, sandboxes
@@ -50,6 +55,7 @@ from pipelines.server.api import (
     eval_runs,
     eval_scenarios,
     keys,
+    models,
     runs,
     sign_in_links,
     telemetry,
@@ -135,13 +141,14 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     git = GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints)
     commands = sandboxes.mcp_commands(settings, whole.groups)
     secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
+    secrets = SecretBox(secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
     recordings = Cassettes(database, now=now)
     platform = Platform(
         database=database,
-        secrets=SecretBox(secret_key),
+        secrets=secrets,
         live_runs=live_runs,
         cassettes=recordings,
         now=now,
@@ -158,6 +165,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             policy=policy, helpers=upload_helpers, code_mode=code_mode, commands=commands
         ),
         model_gateway=_model_gateway(settings),
+        models=_models(settings, database, secrets, policy, now),
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
@@ -169,8 +177,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
     folders = CodeFolders(platform, sandboxes.code_folder(settings))
-    models = ModelDoor(ModelClient(GuardedBackend(policy)))
-    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, models, helpers))
+    model_door = ModelDoor(ModelClient(GuardedBackend(policy)))
+    code_runner = CodeRunner(platform, folders=folders, door=RunDoor(whole.proxy, model_door, helpers))
     dispatcher = Dispatcher(platform, client, whole.own_url, code_runner)
     reports = MatrixReports(platform)
     runner = BatchRunner(
@@ -182,6 +190,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         dispatch_run=dispatcher.dispatch_run,
         on_end=reports.batch_ended,
     )
+    budget_ends = BudgetEnds(platform, runner)
+    platform.models.on_used_up = budget_ends.used_up
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     await reports.start()
@@ -215,11 +225,13 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await review_watch.close()
         await task_naming.close()
         await readiness.close()
+        await budget_ends.close()
         await runner.stop()
         await reports.close()
         await answerer.close()
         await live_hops.close()
         await recordings.close()
+        await platform.models.close()
         await code_mode.close()
         if commands is not None:
             await commands.close()
@@ -228,6 +240,26 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await upload_helpers.close()
         await span_helpers.close()
         await database.close()
+
+
+def _models(
+    settings: Settings, database: Database, secrets: SecretBox, policy: AddressPolicy, now: WallClock
+) -> Models:
+    """The operator may name models of his own machine and network; orgs, what the guard lets them."""
+    names = settings.model_names
+    wanted = ModelSettings(
+        names=frozenset(names.values()),
+        keys=settings.model_keys,
+        allows_private=settings.allows_private_endpoints,
+        at_once=settings.asks_at_once,
+        timeout_s=float(settings.ask_timeout_s),
+    )
+    transports = Transports(
+        own=ModelTransport(AddressPolicy(allow_private=True)), guarded=ModelTransport(policy)
+    )
+    clients = OpenedModels(database, secrets, wanted, transports)
+    redaction_of = ModelSecrets(database, secrets, settings.model_keys).redaction_of
+    return Models(database, clients, names, now=now, redaction_of=redaction_of)
 
 
 def _model_gateway(settings: Settings) -> ModelGateway:
@@ -268,7 +300,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     for module in (
         *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
         *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
-        *(eval_drafts, telemetry, whoami, sign_in_links, coding_scenarios, coding_imports),
+        *(eval_drafts, telemetry, whoami, sign_in_links, models, coding_scenarios, coding_imports),
     ):
         api.include_router(module.router)
 

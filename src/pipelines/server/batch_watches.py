@@ -1,14 +1,17 @@
 """Who watches a batch: it is read and written once for all of them, and they are told a few at a time."""
 
 import asyncio
+import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject, dumps
 
 POLL_S = 0.3  # how often progress is looked at while someone watches: any node may be working
 UNHURRIED = 10  # batches of an org that are watched at this pace; of more, each is looked at less often
+ASKED_EVERY_S = 20.0  # whether somebody who watches still may
 TOLD_AT_ONCE = 10  # watchers in a turn of the loop: each takes a tenth of a millisecond to a whole one
 
 ReadBatch = Callable[[int, int], Awaitable[JsonObject]]
@@ -68,6 +71,22 @@ class BatchWatches:
             self._of_org[org_id] -= 1
             if not self._of_org[org_id]:
                 del self._of_org[org_id]
+
+
+async def while_welcome(
+    events: AsyncGenerator[bytes, None],
+    is_welcome: Callable[[], Awaitable[bool]],
+) -> AsyncIterator[bytes]:
+    """A batch may run for days: whoever was signed out meanwhile, or whose key was revoked, hears no more of
+    it."""
+    asked_at = time.monotonic()
+    async with aclosing(events):
+        async for event in events:
+            if time.monotonic() - asked_at >= ASKED_EVERY_S:
+                if not await is_welcome():
+                    return
+                asked_at = time.monotonic()
+            yield event
 
 
 class _Watch:

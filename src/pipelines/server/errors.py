@@ -31,6 +31,7 @@ STATUS: dict[type[OdysseyError], int] = {
     errors.RateLimited: 429,
     errors.SimulationError: 502,
     errors.AskFailed: 502,
+    errors.ModelFailed: 502,
     errors.StorageUnavailable: 503,
     errors.IssuerUnavailable: 503,
     errors.InternalError: 500,

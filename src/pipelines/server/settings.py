@@ -1,5 +1,6 @@
 """Every setting in one table: its variable, default and meaning. The reference page is tested against it."""
 
+import dataclasses
 import os
 import secrets
 import socket
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pipelines.core.issuer_url import client_problems, oidc_problems
+from pipelines.core.model_question import Purpose
 from pipelines.core.model_upstreams import ModelUpstream
 from pipelines.core.problems import Problem, Refused
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.server import model_setting, public_url
+from pipelines.server import ask_setting, model_setting, public_url
 from pipelines.server.open_connections import ConnectionLimits, most_connections
 from pipelines.storage.database import Store
 from pipelines.storage.postgres_store import PostgresStore
@@ -45,6 +47,8 @@ RANGES = (
     ("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 1, 3_600),
     ("PIPELINES_MODEL_REQUEST_MB", "model_request_mb", 1, 100),
     ("PIPELINES_MODEL_ANSWER_MB", "model_answer_mb", 1, 1_000),
+    ("PIPELINES_ASKS_AT_ONCE", "asks_at_once", 1, 1_000),
+    ("PIPELINES_ASK_TIMEOUT_S", "ask_timeout_s", 1, 3_600),
     ("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 0, 36_500),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
     ("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 0, 600),
@@ -91,6 +95,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_WORKSPACE_MB", "workspace_mb", 500, "a coding workspace, with what is written in it"),
     Setting("PIPELINES_WORKSPACE_FILES", "workspace_files", 50_000, "files of a coding workspace"),
     Setting("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 4_096, "largest change that is graded"),
+    Setting("PIPELINES_MODEL", "model", "", "asked by the platform, such as openai:gpt-5-mini; empty: none"),
+    Setting("PIPELINES_SIMULATOR_MODEL", "simulator_model", "", "for tool calls that no plan covers"),
+    Setting("PIPELINES_JUDGE_MODEL", "judge_model", "", "for verdicts that no oracle decides"),
+    Setting("PIPELINES_USER_MODEL", "user_model", "", "for the other side of a conversation"),
+    Setting("PIPELINES_AUTHOR_MODEL", "author_model", "", "for plans, rules and worlds, to be reviewed"),
+    Setting("PIPELINES_ASKS_AT_ONCE", "asks_at_once", 32, "questions to one provider at a time; more wait"),
+    Setting("PIPELINES_ASK_TIMEOUT_S", "ask_timeout_s", 120, "each request to a model takes no longer"),
     Setting("PIPELINES_MODEL_GATEWAY", "model_gateway", "", "models for uploaded code: a file, or JSON"),
     Setting("PIPELINES_MODEL_CALLS", "model_calls", 500, "model calls of one run"),
     Setting("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 8, "of one run; more wait"),
@@ -141,6 +152,13 @@ class Settings:
     workspace_mb: int
     workspace_files: int
     workspace_diff_kb: int
+    model: str
+    simulator_model: str
+    judge_model: str
+    user_model: str
+    author_model: str
+    asks_at_once: int
+    ask_timeout_s: int
     model_gateway: str
     model_calls: int
     model_calls_at_once: int
@@ -164,6 +182,8 @@ class Settings:
     log_format: str
     access_log: str
     model_upstreams: tuple[ModelUpstream, ...] = ()  # what model_gateway lists, with keys of the environment
+    #: The keys of the environment that models are asked with, by variable.
+    model_keys: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def is_shared(self) -> bool:
@@ -199,6 +219,12 @@ class Settings:
         if self.proxy_rate_limit == "auto":
             return 0 if self.is_private else SHARED_RATE_LIMIT
         return int(self.proxy_rate_limit)
+
+    @property
+    def model_names(self) -> dict[Purpose, str]:
+        """Which model is asked, by what for."""
+        named = {purpose: getattr(self, f"{purpose.value}_model") or self.model for purpose in Purpose}
+        return {purpose: name for purpose, name in named.items() if name}
 
     @property
     def runs_unsafe_code(self) -> bool:
@@ -257,7 +283,9 @@ def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> 
     values["data_dir"] = Path(values["data_dir"])
     problems += _problems(values)
     upstreams = model_setting.read_setting(values["model_gateway"], environment, problems)
-    settings = Settings(**values, model_upstreams=upstreams)
+    problems += ask_setting.problems_of(values)
+    keys = ask_setting.keys_of(environment)
+    settings = Settings(**values, model_upstreams=upstreams, model_keys=keys)
     policy = AddressPolicy(allow_private=settings.allows_private_endpoints)
     problems += model_setting.address_problems(upstreams, policy)
     if problems:

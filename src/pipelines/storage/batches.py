@@ -4,13 +4,15 @@ What changes many of its runs is made in slices, each a short write of its own: 
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pipelines.core.compare_batches import JudgedRun
 from pipelines.core.failure_rules import FaultSeed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import LIVE
+from pipelines.core.model_budget import Budget
+from pipelines.core.model_question import cost_usd
 from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
@@ -27,10 +29,14 @@ class Batch:
     fault_seed: FaultSeed  # enters the draws of random failure rules
     passthrough: str  # of its runs: how calls of passthrough tools are answered
     cassette: str | None
-    status: str  # running, completed, cancelled; opening and discarded are not shown
+    status: str  # running, completed, cancelled, budget_exceeded; opening and discarded are not shown
     created_at: str
     ended_at: str | None
     unqueued_since: str | None  # its runs are stored, but not known to be queued
+    budget: Budget = field(default_factory=Budget)  # what it may spend on models
+    #: What counts against it: with what is reserved for questions under way.
+    model_nanousd: int = 0
+    model_tokens: int = 0
 
     def as_json(self) -> JsonObject:
         return {
@@ -44,6 +50,11 @@ class Batch:
             "passthrough": self.passthrough,
             "cassette": self.cassette,
             "status": self.status,
+            "budget": {
+                **self.budget.as_json(),
+                "cost_usd": cost_usd(self.model_nanousd),
+                "tokens": self.model_tokens,
+            },
             "created_at": self.created_at,
             "ended_at": self.ended_at,
         }
@@ -62,7 +73,11 @@ class RunToRetry(NamedTuple):
     fault_seed: int
 
 
+BUDGET_EXCEEDED = "budget_exceeded"
 _IN_SIGHT = "status NOT IN ('opening', 'discarded')"
+#: Ended before its runs were.
+_STOPPED = "status IN ('cancelled', 'budget_exceeded')"
+_NO_BUDGET = Budget()
 
 
 def add_batch(
@@ -77,6 +92,7 @@ def add_batch(
     fault_seed: FaultSeed = 0,
     passthrough: str = LIVE,
     cassette: str | None = None,
+    budget: Budget = _NO_BUDGET,
     status: str = "running",
     now: str,
 ) -> int:
@@ -85,9 +101,9 @@ def add_batch(
     return insert(
         connection,
         "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, fault_seed,"
-        " passthrough, cassette, status, created_at, unqueued_since)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (org_id, agent_id, *settings, status, now, now),
+        " passthrough, cassette, max_cost_nanousd, max_model_tokens, status, created_at, unqueued_since)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (org_id, agent_id, *settings, budget.max_nanousd, budget.max_tokens, status, now, now),
     )
 
 
@@ -267,8 +283,10 @@ def batch_for_work(connection: Connection, batch_id: int) -> Batch:
     return _batch(connection.execute("SELECT * FROM batches WHERE id = ?", (batch_id,)).fetchone())
 
 
-def unfinished_batches(connection: Connection) -> list[int]:
-    rows = connection.execute("SELECT id FROM batches WHERE status = 'running' ORDER BY id")
+def unfinished_batches(connection: Connection, org_id: int | None = None) -> list[int]:
+    """Of all orgs, or of one."""
+    of_org, values = ("", ()) if org_id is None else (" AND org_id = ?", (org_id,))
+    rows = connection.execute(f"SELECT id FROM batches WHERE status = 'running'{of_org} ORDER BY id", values)
     return [row[0] for row in rows]
 
 
@@ -324,22 +342,38 @@ def finish_batch(connection: Connection, *, batch_id: int, now: str) -> bool:
     return done.rowcount == 1
 
 
-def stop_batch(connection: Connection, *, batch_id: int, now: str) -> None:
-    """From here on nobody claims a run of it."""
+_SPENT = '{"detail":"what the batch may spend on models is used up; resume it with a higher budget"}'
+
+
+def stop_batch(connection: Connection, *, batch_id: int, now: str, status: str = "cancelled") -> bool:
+    """From here on nobody claims a run of it. False when it had ended."""
+    done = connection.execute(
+        "UPDATE batches SET status = ?, ended_at = ? WHERE id = ? AND status = 'running'",
+        (status, now, batch_id),
+    )
+    return done.rowcount == 1
+
+
+def set_budget(connection: Connection, *, batch_id: int, budget: Budget) -> None:
     connection.execute(
-        "UPDATE batches SET status = 'cancelled', ended_at = ? WHERE id = ? AND status = 'running'",
-        (now, batch_id),
+        "UPDATE batches SET max_cost_nanousd = ?, max_model_tokens = ? WHERE id = ?",
+        (budget.max_nanousd, budget.max_tokens, batch_id),
     )
 
 
 def cancel_some_runs(connection: Connection, *, batch_id: int, now: str, most: int) -> list[CancelledRun]:
     """Of a batch that was stopped, and not resumed since; none when none is left."""
+    spent = connection.execute(
+        f"SELECT 1 FROM batches WHERE id = ? AND status = '{BUDGET_EXCEEDED}'", (batch_id,)
+    ).fetchone()
+    because = (BUDGET_EXCEEDED, _SPENT) if spent is not None else (None, None)
     rows = connection.execute(
-        "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE status IN ('pending', 'running')"
+        "UPDATE runs SET status = 'cancelled', ended_at = ?, error_class = ?, error_json = ?"
+        " WHERE status IN ('pending', 'running')"
         " AND id IN (SELECT id FROM runs WHERE batch_id = ? AND status IN ('pending', 'running')"
-        " ORDER BY id LIMIT ?) AND EXISTS (SELECT 1 FROM batches WHERE id = ? AND status = 'cancelled')"
+        f" ORDER BY id LIMIT ?) AND EXISTS (SELECT 1 FROM batches WHERE id = ? AND {_STOPPED})"
         " RETURNING id, dispatched_at",
-        (now, batch_id, most, batch_id),
+        (now, *because, batch_id, most, batch_id),
     )
     return [CancelledRun(row[0], row[1] is not None) for row in rows.fetchall()]
 
@@ -347,7 +381,7 @@ def cancel_some_runs(connection: Connection, *, batch_id: int, now: str, most: i
 def half_cancelled_batches(connection: Connection) -> list[int]:
     """Whose server went down while it cancelled their runs."""
     rows = connection.execute(
-        "SELECT id FROM batches WHERE status = 'cancelled' AND EXISTS (SELECT 1 FROM runs"
+        f"SELECT id FROM batches WHERE {_STOPPED} AND EXISTS (SELECT 1 FROM runs"
         " WHERE runs.batch_id = batches.id AND runs.status IN ('pending', 'running')) ORDER BY id"
     )
     return [row[0] for row in rows]
@@ -365,7 +399,7 @@ def make_pending_again(connection: Connection, *, batch_id: int, run_ids: Sequen
     if is_cancelled(connection, batch_id):
         return False
     connection.execute(
-        "UPDATE runs SET status = 'pending', ended_at = NULL"
+        "UPDATE runs SET status = 'pending', ended_at = NULL, error_class = NULL, error_json = NULL"
         f" WHERE id IN {in_list(run_ids)} AND {_NEVER_SENT}",
         run_ids,
     )
@@ -387,9 +421,8 @@ def take_for_retry(
 
 
 def is_cancelled(connection: Connection, batch_id: int) -> bool:
-    row = connection.execute(
-        "SELECT 1 FROM batches WHERE id = ? AND status = 'cancelled'", (batch_id,)
-    ).fetchone()
+    """By a person, or by its budget."""
+    row = connection.execute(f"SELECT 1 FROM batches WHERE id = ? AND {_STOPPED}", (batch_id,)).fetchone()
     return row is not None
 
 
@@ -397,7 +430,7 @@ def reopen_batch(connection: Connection, *, batch_id: int, now: str) -> None:
     """Where something of it is pending; what has nothing left to do, or was cancelled, stays ended."""
     connection.execute(
         "UPDATE batches SET status = 'running', ended_at = NULL, unqueued_since = ? WHERE id = ?"
-        " AND status <> 'cancelled' AND EXISTS (SELECT 1 FROM runs WHERE batch_id = ?"
+        f" AND NOT {_STOPPED} AND EXISTS (SELECT 1 FROM runs WHERE batch_id = ?"
         " AND status IN ('pending', 'running') AND status = 'pending')",
         (now, batch_id, batch_id),
     )
@@ -473,4 +506,7 @@ def _batch(row: Row) -> Batch:
         created_at=row["created_at"],
         ended_at=row["ended_at"],
         unqueued_since=row["unqueued_since"],
+        budget=Budget(max_nanousd=row["max_cost_nanousd"], max_tokens=row["max_model_tokens"]),
+        model_nanousd=row["model_cost_nanousd"],
+        model_tokens=row["model_tokens"],
     )

@@ -57,6 +57,13 @@ def credentials_by_name(connection: Connection, org_id: int) -> dict[str, Creden
     return {row["name"]: _credential(row) for row in rows}
 
 
+def credential_by_name(connection: Connection, *, org_id: int, name: str) -> Credential | None:
+    row = connection.execute(
+        "SELECT * FROM credentials WHERE org_id = ? AND name = ?", (org_id, name)
+    ).fetchone()
+    return _credential(row) if row else None
+
+
 def delete_credential(connection: Connection, *, org_id: int, credential_id: int) -> bool:
     done = connection.execute("DELETE FROM credentials WHERE id = ? AND org_id = ?", (credential_id, org_id))
     return done.rowcount == 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own, written
 from pipelines.core.seed import Seed, own_id_of
@@ -23,6 +23,7 @@ class Dataset:
     agent_id: int | None
     task_count: int
     content_hash: str | None  # of all its tasks; None until those of an older release have keys
+    models: JsonObject  # asked for its runs instead of the agent's and the server's, by purpose
     created_at: str
 
     def as_json(self) -> JsonObject:
@@ -32,6 +33,7 @@ class Dataset:
             "agent_id": self.agent_id,
             "task_count": self.task_count,
             "content_hash": self.content_hash,
+            "models": self.models,
             "created_at": self.created_at,
         }
 
@@ -183,6 +185,16 @@ def dataset_by_id(connection: Connection, *, org_id: int, dataset_id: int) -> Da
     return _dataset(row) if row else None
 
 
+def name_models(connection: Connection, *, dataset_id: int, models: JsonObject) -> None:
+    text = dumps(models).decode() if models else None
+    connection.execute("UPDATE datasets SET models = ? WHERE id = ?", (text, dataset_id))
+
+
+def models_of_dataset(connection: Connection, dataset_id: int) -> JsonObject:
+    row = connection.execute("SELECT models FROM datasets WHERE id = ?", (dataset_id,)).fetchone()
+    return cast(JsonObject, loads_own(row[0])) if row and row[0] else {}
+
+
 def datasets_of_org(
     connection: Connection,
     org_id: int,
@@ -269,6 +281,7 @@ def _dataset(row: Row) -> Dataset:
         agent_id=row["agent_id"],
         task_count=row["task_count"],
         content_hash=row["content_hash"],
+        models=cast(JsonObject, loads_own(row["models"])) if row["models"] else {},
         created_at=row["created_at"],
     )
 

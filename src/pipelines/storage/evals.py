@@ -39,7 +39,7 @@ class Matrix:
     agent_id: int
     agent_version: int
     settings: JsonObject
-    status: str  # of its batch: running, completed, cancelled
+    status: str  # of its batch: running, completed, cancelled, budget_exceeded
     created_at: str
     ended_at: str | None
     report_key: str | None  # what the stored report rests on; None where there is none

@@ -51,6 +51,10 @@ def has_orgs(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM orgs LIMIT 1").fetchone() is not None
 
 
+def is_only_org(connection: Connection) -> bool:
+    return len(connection.execute("SELECT id FROM orgs LIMIT 2").fetchall()) == 1
+
+
 class Org(NamedTuple):
     id: int
     name: str

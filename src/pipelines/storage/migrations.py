@@ -690,6 +690,68 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0015_models",
+        """
+        -- Each question to a model, stored before it is sent, with what came of it. Masked. A question that
+        -- was answered before is not sent again: its row has no texts and names the one that has them.
+        CREATE TABLE model_exchanges (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            run_id INTEGER REFERENCES runs (id),
+            batch_id INTEGER REFERENCES batches (id),
+            subject TEXT,
+            purpose TEXT NOT NULL,
+            model TEXT NOT NULL,
+            prompt_version TEXT NOT NULL,
+            question_key TEXT NOT NULL,
+            status TEXT NOT NULL,
+            request TEXT,
+            answer TEXT,
+            failure TEXT,
+            problem TEXT,
+            replay_of INTEGER REFERENCES model_exchanges (id),
+            requests INTEGER NOT NULL,
+            input_tokens INTEGER,
+            output_tokens INTEGER,
+            cost_nanousd INTEGER,
+            reserved_tokens INTEGER NOT NULL,
+            reserved_nanousd INTEGER NOT NULL,
+            latency_ms INTEGER,
+            created_at TEXT NOT NULL
+        );
+        CREATE INDEX model_exchanges_of_run ON model_exchanges (run_id, id);
+        CREATE INDEX model_exchanges_of_batch ON model_exchanges (batch_id, id);
+        CREATE INDEX model_exchanges_of_org ON model_exchanges (org_id, id);
+        CREATE INDEX model_exchanges_of_subject ON model_exchanges (org_id, subject, id);
+        -- The first usable answer to a question is the one that everybody gets.
+        CREATE TABLE model_answers (
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            question_key TEXT NOT NULL,
+            exchange_id INTEGER NOT NULL REFERENCES model_exchanges (id),
+            PRIMARY KEY (org_id, question_key)
+        );
+        -- What a batch may spend on models, and what it has: reserved before a request, set right after it.
+        ALTER TABLE batches ADD COLUMN max_cost_nanousd INTEGER;
+        ALTER TABLE batches ADD COLUMN max_model_tokens INTEGER;
+        ALTER TABLE batches ADD COLUMN model_cost_nanousd INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE batches ADD COLUMN model_tokens INTEGER NOT NULL DEFAULT 0;
+        """,
+    ),
+    (
+        "0021_conversations",
+        """
+        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
+        ALTER TABLE runs ADD COLUMN conversation TEXT;
+        """,
+    ),
+    (
+        "0018_model_names",
+        """
+        -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
+        ALTER TABLE datasets ADD COLUMN models TEXT;
+        """,
+    ),
+    (
         "0017_coding",
         """
         -- Tasks have copies, so a scenario that is changed or deleted changes none of them. `head` is what

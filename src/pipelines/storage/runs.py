@@ -41,6 +41,7 @@ class ListedRun:
     error_class: str | None
     error_json: Json
     soft_warnings: Json
+    conversation: Json  # who played the user, what each turn rests on, whose word ended it
     verdict: str | None  # PASS, FAIL, PENDING, NOT_APPLICABLE; None until it is judged
     failure_mode: str | None
     judgement: Json  # the whole verdict: scores, reasoning, evidence, grader
@@ -75,6 +76,7 @@ class ListedRun:
             "error_class": self.error_class,
             "error_json": self.error_json,
             "soft_warnings": self.soft_warnings,
+            "conversation": self.conversation,
             "verdict": self.verdict,
             "failure_mode": self.failure_mode,
             "judgement": self.judgement,
@@ -295,6 +297,7 @@ class Ending:
     error_class: str | None = None
     error_json: Json = None
     soft_warnings: list[Json] | None = None  # None leaves those it has
+    conversation: Json = None
     verdict: str | None = None
     failure_mode: str | None = None
     judgement: Json = None
@@ -306,8 +309,8 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
     """Close a running run; False when it had already ended."""
     done = connection.execute(
         "UPDATE runs SET status = ?, ended_at = ?, final_response = ?, messages = ?, metadata = ?,"
-        " error_class = ?, error_json = ?, soft_warnings = COALESCE(?, soft_warnings), verdict = ?,"
-        " failure_mode = ?, judgement = ?, judge_error = ?, oracle_version = ?"
+        " error_class = ?, error_json = ?, soft_warnings = COALESCE(?, soft_warnings),"
+        " conversation = ?, verdict = ?, failure_mode = ?, judgement = ?, judge_error = ?, oracle_version = ?"
         " WHERE id = ? AND status = 'running'",
         (
             ending.status.value,
@@ -318,6 +321,7 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
             ending.error_class,
             _text(ending.error_json),
             _text(ending.soft_warnings),
+            _text(ending.conversation),
             ending.verdict,
             ending.failure_mode,
             _text(ending.judgement),
@@ -418,6 +422,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "error_class": row["error_class"],
         "error_json": _value(row["error_json"]),
         "soft_warnings": _value(row["soft_warnings"]),
+        "conversation": _value(row["conversation"]),
         "verdict": row["verdict"],
         "failure_mode": row["failure_mode"],
         "judgement": _value(row["judgement"]),

@@ -46,7 +46,9 @@ class ErrorClass(StrEnum):
     PROXY_MISCONFIGURED = "proxy_misconfigured"  # the proxy URL is one that no agent could call
     RESPONSE_CONTRACT_VIOLATION = "response_contract_violation"  # no gradeable transcript, though required
     TRANSPORT_ERROR = "transport_error"  # the connection broke after the dispatch began
+    SIMULATOR_FAULT = "simulator_fault"  # the simulated user went wrong, or its model: not the agent's doing
     INTERRUPTED = "interrupted"  # the platform stopped while the agent had the dispatch
+    BUDGET_EXCEEDED = "budget_exceeded"  # its batch may ask models no more; it was cancelled
     INTERNAL_ERROR = "internal_error"  # our fault
 
 

@@ -41,14 +41,17 @@ OdysseyError
     ReviewClaimed
     EndpointBound
     EndpointDrift
+    BudgetExceeded
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
+    ModelNotConfigured
   RateLimited
   SimulationError                 the simulated backend could not answer
   AskFailed                       what a tool call had to be passed on to could not answer
     OutcomeUnknown
     CassetteMiss
+  ModelFailed                     a model gave nothing that can be used
   StorageUnavailable              worth a retry
   IssuerUnavailable               worth a retry
   InternalError                   our fault
@@ -382,6 +385,29 @@ class CassetteMiss(AskFailed):
     """The run replays a cassette, and this call was not recorded on it."""
 
     code = "cassette_miss"
+
+
+class ModelFailed(OdysseyError):
+    """The model gave no answer that can be used."""
+
+    code = "model_failed"
+
+    def __init__(self, message: str | None = None, *, reason: str = "", details: Any = None) -> None:
+        """`reason` is a stable word, such as `timeout`."""
+        super().__init__(message, details={"reason": reason} | (details or {}))
+        self.reason = reason
+
+
+class BudgetExceeded(Conflict):
+    """What this batch may spend on models is used up."""
+
+    code = "budget_exceeded"
+
+
+class ModelNotConfigured(Invalid):
+    """This needs a model, and none is set: PIPELINES_MODEL names one for everything."""
+
+    code = "model_not_configured"
 
 
 class StorageUnavailable(OdysseyError):

@@ -86,7 +86,7 @@ def run_once(server: Server, wanted: Wanted) -> Ran:
     )
     report = server.get(f"{MATRIX}/{opened.name}")
     give_out(server, report, wanted.files, wanted.fail_on, as_json=wanted.as_json)
-    if was_cancelled or report["status"] == "cancelled":
+    if was_cancelled or report["status"] in ("cancelled", "budget_exceeded"):
         stderr.print(f"Cancelled. Go on with: pipelines eval run --resume {opened.name}", soft_wrap=True)
         return Ran(report, was_cancelled, ExitCode.COULD_NOT_RUN)
     code = exit_code(report, wanted.fail_on, failed_runs.classes(server, report))

@@ -241,7 +241,7 @@ def _head(report: Report) -> JsonObject:
 def _warnings(before: Report, after: Report) -> Iterator[str]:
     """What else than the agent's version differs between the two."""
     for report in (before, after):
-        if report.get("status") not in ("completed", "cancelled"):
+        if report.get("status") not in ("completed", "cancelled", "budget_exceeded"):
             yield f"{report['matrix_id']} has not ended ({report.get('status')}): its numbers will change"
     first, second = (_agent(report) for report in (before, after))
     if first.get("id") != second.get("id"):

@@ -129,7 +129,7 @@ class Heatmap:
 
     @property
     def is_final(self) -> bool:
-        return self.status in ("completed", "cancelled", "failed")
+        return self.status in ("completed", "cancelled", "budget_exceeded", "failed")
 
     @property
     def described(self) -> str:

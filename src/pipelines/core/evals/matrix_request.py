@@ -1,7 +1,7 @@
 """A request for a matrix, or for runs of one scenario: read strictly, all problems at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, did_you_mean, is_id, kind, quoted
@@ -9,6 +9,8 @@ from pipelines.core.evals.delivery import delivery_problem
 from pipelines.core.evals.pair import HOW, JOINT
 from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES, Variation
 from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
+from pipelines.core.model_budget import Budget, read_budget
 from pipelines.core.problems import Problem, Refused
 
 MAX_REPEATS = 100
@@ -16,7 +18,7 @@ MAX_RNG_SEED = 2**53 - 1  # what every JSON reader gives back as it was
 MOST_HINTS = 20  # names compared with all there are: a body may hold thousands
 _SHARED = (
     *("agent_id", "repeats", "baseline_repeats", "intensity", "delivery", "rng_seed", "parallel"),
-    "concurrency",
+    *("concurrency", *BUDGET_FIELDS),
 )
 MATRIX_FIELDS = ("scenario_ids", "variation_types", *_SHARED)
 RUN_FIELDS = ("scenario_id", "variation_type", *_SHARED)
@@ -33,6 +35,7 @@ class MatrixAsked:
     delivery: str | None = None  # None: as the agent is set to
     rng_seed: int | None = None  # None: to be drawn
     concurrency: int = MAX_CONCURRENCY
+    budget: Budget = field(default_factory=Budget)
     is_run: bool = False  # runs of one scenario, which may be compared with baselines that are there
 
     @property
@@ -133,6 +136,7 @@ def _asked(
     )
     concurrency = fields.whole_number("concurrency", MAX_CONCURRENCY, least=1, most=MAX_CONCURRENCY)
     is_parallel = _flag(fields, "parallel")
+    budget = read_budget(fields)
     if not is_parallel and fields.has("concurrency") and concurrency > 1:
         fields.refuse("concurrency", '`"parallel": false` means one at a time', "leave one of the two out")
     if fields.problems:
@@ -147,6 +151,7 @@ def _asked(
         delivery=delivery if isinstance(delivery, str) else None,
         rng_seed=rng_seed if has_seed else None,
         concurrency=concurrency if is_parallel else 1,
+        budget=budget,
         is_run=is_run,
     )
 

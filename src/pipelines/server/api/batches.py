@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine import open_batch, report_batch, rescore, review_runs
 from pipelines.engine.compare_batches import compare_batches as compared_batches
+from pipelines.engine.model_costs import costs_of_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.report_batch import DEFAULT_MB, MOST_MB
 from pipelines.server.api import schemas
@@ -31,11 +32,12 @@ from pipelines.server.api.common import (
     answer_page,
     encode_cursor,
     id_cursor,
+    is_still_known,
     json_body,
     read_optional_object,
 )
 from pipelines.server.api.eval_matrix import Reports
-from pipelines.server.batch_watches import BatchWatches
+from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.batches import batches_of_org
 from pipelines.storage.connection import Connection
 from pipelines.storage.paging import Filter
@@ -84,16 +86,19 @@ async def list_batches(
 
 @router.get("/{batch_id}")
 async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
-    """The batch, its counts by status and verdict, the pass rate with its interval, and pass^k."""
-    return answer(await open_batch.read_batch(platform, key.org_id, batch_id))
+    """The batch, its counts by status and verdict, the pass rate with its interval, pass^k, and its costs."""
+    batch = await open_batch.read_batch(platform, key.org_id, batch_id)
+    return answer(batch | {"costs": await costs_of_batch(platform, batch_id)})
 
 
 @router.get("/{batch_id}/events", responses=schemas.EVENTS)
-async def get_events(batch_id: Id, platform: Ours, watches: Watches, key: Viewer) -> Response:
+async def get_events(
+    batch_id: Id, request: Request, platform: Ours, watches: Watches, key: Viewer
+) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
     await open_batch.find_batch(platform, key.org_id, batch_id)
     return StreamingResponse(
-        watches.events(key.org_id, batch_id),
+        while_welcome(watches.events(key.org_id, batch_id), partial(is_still_known, request)),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )
@@ -106,10 +111,16 @@ async def cancel_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contri
     return answer(batch.as_json())
 
 
-@router.post("/{batch_id}/resume")
-async def resume_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contributor) -> Response:
-    """Go on: send what was not sent, and make a new attempt at what was cancelled or interrupted."""
-    batch = await open_batch.resume_batch(platform, runner, key.org_id, batch_id)
+@router.post("/{batch_id}/resume", openapi_extra=json_body(schemas.BUDGET, required=False))
+async def resume_batch(
+    batch_id: Id, request: Request, platform: Ours, runner: Runner, key: Contributor
+) -> Response:
+    """Go on: send what was not sent, and make a new attempt at what was cancelled or interrupted.
+
+    A budget in the body takes the place of the one before; a batch that has spent its own needs one.
+    """
+    body = await read_optional_object(request)
+    batch = await open_batch.resume_batch(platform, runner, key.org_id, batch_id, body)
     return answer(batch.as_json(), 202)
 
 

@@ -28,7 +28,10 @@ from pipelines.wire.errors import (
     InvalidApiKey,
     InvalidCursor,
     InvalidJsonBody,
+    IssuerUnavailable,
     MissingApiKey,
+    StorageUnavailable,
+    Unauthorized,
     UnsupportedMediaType,
 )
 from pipelines.wire.names import API_V1, MAX_BODY_BYTES, OTLP_TRACES, Role
@@ -74,6 +77,17 @@ async def identity_by_secret(platform: Platform, secret: str) -> Identity:
     if key is None:
         raise InvalidApiKey
     return key
+
+
+async def is_still_known(request: Request) -> bool:
+    """For an answer that goes on. Where it cannot be found out just now, nobody is sent away."""
+    try:
+        await _identity_of(request)
+    except (Unauthorized, Forbidden):
+        return False
+    except (StorageUnavailable, IssuerUnavailable):
+        pass
+    return True
 
 
 def at_least(identity: Identity, role: Role) -> bool:

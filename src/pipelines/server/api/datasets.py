@@ -15,6 +15,7 @@ from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads
 from pipelines.core.task_files import format_of
 from pipelines.core.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
 from pipelines.engine import correct_oracle, upload_tasks
+from pipelines.engine.name_models import name_models
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_tasks import CHECKING_BYTES, CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
@@ -101,6 +102,13 @@ async def get_dataset(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
     """One dataset and how many tasks it has."""
     dataset = await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
     return answer(dataset.as_json())
+
+
+@router.put("/api/datasets/{dataset_id}/models", openapi_extra=json_body(schemas.MODELS))
+async def put_models(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Name the models that are asked for this dataset's runs, by purpose; `{}` names none."""
+    body = await read_json_object(request)
+    return answer((await name_models(platform, key.org_id, dataset_id, body)).as_json())
 
 
 @router.get("/api/datasets/{dataset_id}/tasks")

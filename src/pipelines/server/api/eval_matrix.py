@@ -1,6 +1,7 @@
 """The test matrix, every scenario under every variation: started, watched, stopped, resumed, reported."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -20,13 +21,15 @@ from pipelines.server.api.common import (
     answer,
     answer_page,
     id_cursor,
+    is_still_known,
     json_body,
     read_json_object,
     read_moment,
+    read_optional_object,
 )
 from pipelines.server.api.eval_runs import Moment
 from pipelines.server.api.eval_scenarios import TextId
-from pipelines.server.batch_watches import BatchWatches
+from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.evals import matrices_of_org
 from pipelines.storage.paging import Filter
 
@@ -65,7 +68,7 @@ async def list_matrices(
     platform: Ours,
     key: Viewer,
     kind: Literal["matrix", "run"] | None = None,
-    status: Literal["running", "completed", "cancelled"] | None = None,
+    status: Literal["running", "completed", "cancelled", "budget_exceeded"] | None = None,
     agent_id: OptionalId = None,
     since: Moment = None,
     until: Moment = None,
@@ -96,11 +99,13 @@ async def get_matrix(matrix_id: TextId, reports: Reports, key: Viewer) -> Respon
 
 
 @router.get("/{matrix_id}/events", responses=schemas.EVENTS)
-async def get_events(matrix_id: TextId, platform: Ours, watches: Watches, key: Viewer) -> Response:
+async def get_events(
+    matrix_id: TextId, request: Request, platform: Ours, watches: Watches, key: Viewer
+) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
     matrix = await run_evals.find_matrix(platform, key.org_id, matrix_id)
     return StreamingResponse(
-        watches.events(key.org_id, matrix.batch_id),
+        while_welcome(watches.events(key.org_id, matrix.batch_id), partial(is_still_known, request)),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )
@@ -113,10 +118,16 @@ async def cancel_matrix(matrix_id: TextId, platform: Ours, runner: Runner, key: 
     return answer(await run_evals.read_progress(platform, matrix))
 
 
-@router.post("/{matrix_id}/resume", status_code=202)
-async def resume_matrix(matrix_id: TextId, platform: Ours, runner: Runner, key: Contributor) -> Response:
-    """Go on: send what was not sent, and try again what was cancelled or interrupted."""
-    matrix = await run_evals.resume_matrix(platform, runner, key.org_id, matrix_id)
+@router.post("/{matrix_id}/resume", status_code=202, openapi_extra=json_body(schemas.BUDGET, required=False))
+async def resume_matrix(
+    matrix_id: TextId, request: Request, platform: Ours, runner: Runner, key: Contributor
+) -> Response:
+    """Go on: send what was not sent, and try again what was cancelled or interrupted.
+
+    A budget in the body takes the place of the one before; a matrix that has spent its own needs one.
+    """
+    body = await read_optional_object(request)
+    matrix = await run_evals.resume_matrix(platform, runner, key.org_id, matrix_id, body)
     return answer(await run_evals.read_progress(platform, matrix), 202)
 
 

@@ -5,10 +5,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.json_text import JsonObject
 from pipelines.engine import open_batch, open_run, read_run, rescore, review_runs
+from pipelines.engine.batch_figures import WantedBatch, estimate_batch
 from pipelines.engine.decide_run import decide_run
 from pipelines.engine.export_run import export_atif, export_json
+from pipelines.engine.open_batch import MAX_REPEATS
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.server.api import review_schemas, schemas
@@ -120,9 +123,28 @@ async def list_runs(
     return answer_page(page, lambda run: run)
 
 
+@router.get("/estimate")
+async def estimate_runs(
+    platform: Ours,
+    key: Viewer,
+    agent_id: Annotated[int, Query(ge=1, le=MAX_ID)],
+    dataset_id: Annotated[int, Query(ge=1, le=MAX_ID)],
+    repeats: Annotated[int, Query(ge=1, le=MAX_REPEATS)] = 1,
+    concurrency: Annotated[int | None, Query(ge=1, le=MAX_CONCURRENCY)] = None,
+) -> Response:
+    """How long a batch would take and what it would cost, by what the agent's latest runs took.
+
+    Null where no run says anything of it.
+    """
+    wanted = WantedBatch(
+        agent_id=agent_id, dataset_id=dataset_id, tag="", repeats=repeats, concurrency=concurrency
+    )
+    return answer((await estimate_batch(platform, key.org_id, wanted)).as_json())
+
+
 @router.get("/{run_id}")
 async def get_run(run_id: Id, platform: Ours, key: Viewer) -> Response:
-    """The run, the seed it was given, the counts of its calls, and what people said of it (`review`)."""
+    """The run, its seed, the counts of its calls, what people said of it (`review`), what it cost."""
     looker = Looker(key.org_id, reviewer_of(key, None))
     return answer(await read_run.read_run(platform, looker, run_id))
 

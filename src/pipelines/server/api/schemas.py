@@ -6,6 +6,7 @@ from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.failure_rules import MAX_FAULT_SEED
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
+from pipelines.core.model_question import Purpose
 from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
 from pipelines.core.passthrough_choice import CASSETTE_NAME
 from pipelines.core.tasks_csv import COLUMNS
@@ -161,6 +162,32 @@ _PASSTHROUGH: JsonObject = {
     "cassette": {"type": "string", "pattern": f"^{CASSETTE_NAME.pattern}$"},
     "overwrite_cassette": {"type": "boolean", "default": False, "description": "empty it before recording"},
 }
+_BUDGET: JsonObject = {
+    "max_cost_usd": {
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "maximum": 1_000_000,
+        "description": "what it may spend on models that the platform asks, in dollars",
+    },
+    "max_model_tokens": {
+        "type": ["integer", "null"],
+        "minimum": 1,
+        "maximum": 10**12,
+        "description": "what it may spend on them in tokens; needed where a model has no known price",
+    },
+}
+BUDGET: JsonObject = {"type": "object", "properties": _BUDGET, "additionalProperties": False}
+_MODEL_NAME: JsonObject = {"type": "string", "maxLength": 500, "description": "such as openai:gpt-5-mini"}
+MODELS: JsonObject = {
+    "type": "object",
+    "properties": {purpose.value: _MODEL_NAME for purpose in Purpose},
+    "additionalProperties": False,
+}
+MODEL_TEST: JsonObject = {
+    "type": "object",
+    "properties": {"purpose": {"enum": [purpose.value for purpose in Purpose]}, "model": _MODEL_NAME},
+    "additionalProperties": False,
+}
 RUN: JsonObject = {
     "oneOf": [
         {
@@ -179,6 +206,7 @@ RUN: JsonObject = {
                 },
                 "mode": {"const": "dispatch"},
                 **_PASSTHROUGH,
+                **_BUDGET,
             },
             "additionalProperties": False,
         },
@@ -424,6 +452,7 @@ _EVAL_SHARED: JsonObject = {
     "rng_seed": {"type": "integer", "minimum": 0, "maximum": 2**53 - 1},
     "parallel": {"type": "boolean", "default": True, "description": "false: one run at a time"},
     "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000},
+    **_BUDGET,
 }
 MATRIX: JsonObject = {
     "type": "object",

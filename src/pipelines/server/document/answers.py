@@ -14,6 +14,7 @@ from pipelines.server.document import (
     datasets,
     evals,
     matrices,
+    models,
     proxy,
     reviews,
     runs,
@@ -24,7 +25,7 @@ from pipelines.server.document.parts import Operation
 
 _ROOMS = (
     *(agents, datasets, runs, batches, tool_endpoints, cassettes, coding, coding_imports),
-    *(evals, matrices, reviews, accounts, proxy),
+    *(evals, matrices, reviews, models, accounts, proxy),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
@@ -36,6 +37,7 @@ TAGS = {
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
     "coding": "Scenarios of coding tasks: a repository, its setup, and how a change to it is graded.",
+    "models": "Models that the platform asks: which, whether they answer, what was said.",
     "credentials": "Secrets that code agents and tool endpoints may ask for.",
     "keys": "API keys of the org.",
     "eval library": "Scenarios under pressure, their matrices, reviews and drafts.",

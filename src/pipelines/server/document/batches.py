@@ -33,11 +33,12 @@ _BATCH = {
     "fault_seed": told(either(WHOLE, {"const": "repeat"}), "what random failure rules draw"),
     "passthrough": told(one_of(PASSTHROUGH_MODES), "how calls of passthrough tools are answered"),
     "cassette": told(or_null(TEXT), "what they are recorded on or replayed from"),
-    "status": one_of(("running", "completed", "cancelled")),
+    "status": one_of(("running", "completed", "cancelled", "budget_exceeded")),
+    "budget": ref("BatchBudget"),
     "created_at": MOMENT,
     "ended_at": or_null(MOMENT),
 }
-_NOT_COMPARED = ("concurrency", "fault_seed", "passthrough", "cassette", "ended_at")
+_NOT_COMPARED = ("budget", "concurrency", "fault_seed", "passthrough", "cassette", "ended_at")
 _SIDE = record(
     "One of the two runs.",
     {"run_id": ID, "verdict": or_null(VERDICT), "failure_mode": or_null(FAILURE_MODE)},
@@ -48,7 +49,21 @@ SCHEMAS: Schemas = {
     "BatchPage": page_of("Batch", "batches"),
     "BatchReport": record(
         "A batch with its counts and its pass rate.",
-        {**_BATCH, "counts": ref("BatchCounts"), "summary": ref("BatchSummary")},
+        {
+            **_BATCH,
+            "counts": ref("BatchCounts"),
+            "summary": ref("BatchSummary"),
+            "costs": ref("Costs"),
+        },
+    ),
+    "BatchBudget": record(
+        "What a batch may spend on models that the platform asks, and has.",
+        {
+            "max_cost_usd": told(or_null(NUMBER), "null: no limit"),
+            "max_model_tokens": told(or_null(WHOLE), "null: no limit"),
+            "cost_usd": told(NUMBER, "spent, with what is reserved for questions under way"),
+            "tokens": WHOLE,
+        },
     ),
     "BatchCounts": record(
         "Runs by status and by verdict.",

@@ -25,6 +25,7 @@ _DATASET = {
     "name": TEXT,
     "agent_id": told(or_null(ID), "whose tools the rows were checked against"),
     "task_count": WHOLE,
+    "models": told(OBJECT, "asked for its runs, by purpose"),
     "content_hash": told(or_null(TEXT), "of all its tasks in order; null while it is worked out"),
     "created_at": MOMENT,
 }

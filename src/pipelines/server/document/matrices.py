@@ -24,7 +24,7 @@ from pipelines.server.document.parts import (
 )
 
 INTERVAL = told(or_null(listed(NUMBER)), "from and to; null where there is none")
-_STATUS = one_of(("running", "completed", "cancelled"))
+_STATUS = one_of(("running", "completed", "cancelled", "budget_exceeded"))
 _KIND = one_of(("matrix", "run"))
 _ASKED = {
     "scenarios": WHOLE,

@@ -90,6 +90,7 @@ SCHEMAS: Schemas = {
             "odyssey_seed": told(OBJECT, "by its axis names"),
             "counts": ref("CallCounts"),
             "review": told(or_null(ref("Review")), "what people made of it"),
+            "costs": ref("Costs"),
         },
     ),
     "ExportedRun": record("A run, with what was asked.", {**RUN, **_ASKED}),

@@ -1,9 +1,7 @@
 """What a batch's page shows of its progress: on the page itself, and as the event that replaces it."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from typing import Any
 
 from pipelines.core.json_text import JsonObject
@@ -11,7 +9,6 @@ from pipelines.engine.batch_figures import took_ms
 from pipelines.web.render import render
 
 TEMPLATE = "batch_progress.html"
-ASKED_EVERY_S = 20.0  # whether somebody who watches is still signed in
 LOOKED_EVERY_S = 1.0  # nobody reads numbers faster, and 200 people may watch
 
 
@@ -23,22 +20,6 @@ class BatchFragment:
 
     async def __call__(self, batch: JsonObject) -> str:
         return await asyncio.to_thread(render, TEMPLATE, {"batch": shown_figures(batch, self._now())})
-
-
-async def while_welcome(
-    events: AsyncGenerator[bytes, None],
-    is_welcome: Callable[[], Awaitable[bool]],
-    every_s: float = ASKED_EVERY_S,
-) -> AsyncIterator[bytes]:
-    """A batch may run for days: whoever was signed out meanwhile is told nothing more of it."""
-    asked_at = time.monotonic()
-    async with aclosing(events):
-        async for event in events:
-            if time.monotonic() - asked_at >= every_s:
-                if not await is_welcome():
-                    return
-                asked_at = time.monotonic()
-            yield event
 
 
 def shown_figures(batch: JsonObject, now: str) -> dict[str, Any]:

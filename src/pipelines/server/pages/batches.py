@@ -14,8 +14,8 @@ from pipelines.engine import open_batch, review_runs
 from pipelines.engine.batch_figures import batch_figures, took_ms
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
-from pipelines.server.batch_watches import BatchWatches
-from pipelines.server.pages.batch_fragment import shown_figures, while_welcome
+from pipelines.server.batch_watches import BatchWatches, while_welcome
+from pipelines.server.pages.batch_fragment import shown_figures
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.run_query import read_id, read_run_query
 from pipelines.server.pages.runs import Offered, offered_filters, shown_runs

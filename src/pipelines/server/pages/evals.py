@@ -33,7 +33,7 @@ TABS = (
 TRAIL = (("Evals", "/evals"),)
 ROWS = 20
 DRAFT_ROWS = 50
-STATES = ("running", "completed", "cancelled")
+STATES = ("running", "completed", "cancelled", "budget_exceeded")
 DAYS = (7, 30, 90, 365)
 MOST_AGENTS = 200  # in a choice
 

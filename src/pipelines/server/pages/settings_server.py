@@ -21,6 +21,7 @@ from pipelines.server.sandboxes import code_folder, environments_folder
 from pipelines.server.settings import SETTINGS, Settings
 from pipelines.storage.batches import counts_of_batch, signs_of_workers, unfinished_batches
 from pipelines.storage.connection import Connection
+from pipelines.storage.keys import is_only_org
 from pipelines.wire.errors import StorageUnavailable
 
 router = APIRouter()
@@ -50,7 +51,7 @@ class FolderSize(NamedTuple):
 async def server_page(request: Request, visitor: Reader) -> Response:
     platform, settings = platform_of(request), settings_of(request)
     try:
-        work = await platform.database.read(_work)
+        work = await platform.database.read(lambda connection: _work(connection, visitor.org_id))
     except StorageUnavailable as error:
         work = {"error": error.message}
     live = platform.live_runs.counts()
@@ -125,8 +126,9 @@ async def prune(request: Request, visitor: Keeper) -> Response:
     return go("/settings/data", f"Pruned {len(lines)} things, {freed / _MEBIBYTE:.1f} MiB.")
 
 
-def _work(connection: Connection) -> JsonObject:
-    batches = unfinished_batches(connection)
+def _work(connection: Connection, org_id: int) -> JsonObject:
+    """What is under way for the org; of the whole server only what no other org could be told by."""
+    batches = unfinished_batches(connection, org_id)
     totals: dict[str, int] = {}
     for batch_id in batches[:MOST_BATCHES]:
         by_status = counts_of_batch(connection, batch_id)["by_status"]
@@ -134,7 +136,8 @@ def _work(connection: Connection) -> JsonObject:
         for status, number in by_status.items():
             totals[status] = totals.get(status, 0) + int(str(number))
     workers: JsonObject = {**signs_of_workers(connection)}
-    return {"batches": len(batches), "runs": {**totals}, "workers": workers}
+    is_alone = is_only_org(connection)
+    return {"batches": len(batches), "runs": {**totals}, "workers": workers, "is_alone": is_alone}
 
 
 def _shown(settings: Settings) -> Iterator[Setting]:

@@ -21,6 +21,7 @@ from pipelines.server.api.runs import exported_run
 from pipelines.server.pages.coding_run import coding_context
 from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.trace_lines import WINDOW, lines_of, window_at
+from pipelines.server.pages.trace_talk import talk_context
 from pipelines.server.pages.trace_view import (
     MOST_FAILURES,
     MOST_WARNINGS,
@@ -68,6 +69,7 @@ async def run_page(
         trail=trail,
         strip=strip_of(read),
         card=verdict_card(run),
+        talk=talk_context(run),
         people=people_of(read.review),
         review_id=review_of(run, read.review),
         earlier=read.earlier,

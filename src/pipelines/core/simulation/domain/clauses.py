@@ -154,7 +154,7 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
         return Claim("reads", first), "question"
     if _has_subject(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
-    if first in ("give", "gives") and {"to", "back"} & {*words[2:]}:  # else "gives the balance" tells it
+    if first in ("give", "gives") and _gives_something(words):  # else "gives the balance" tells it
         return Claim("writes", "give"), "s"
     for base, inflection in _bases(first):
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
@@ -167,7 +167,18 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
             return _of_verb(base), inflection
     if following in _ARTICLES and first not in _AFTER_NOUNS:  # no noun has an article right behind it
         return Claim("acts", [base for base, _ in _bases(first)][-1 if first.endswith("es") else 0]), "s"
-    return Claim("names"), "noun"
+    return Claim("names", _doubted(first, following)), "noun"
+
+
+def _doubted(first: str, following: str | None) -> str | None:
+    """ "Book hours worked": a noun, by what follows it, that may be meant as a verb all the same."""
+    is_bare = first in LEADING_NOUNS and following is not None and following not in _AFTER_NOUNS
+    return first if is_bare and OP_OF_VERB.get(first) not in (None, *READS) else None
+
+
+def _gives_something(words: list[str]) -> bool:
+    """ "Gives the book back", "Give an instance another size": somebody has something else afterwards."""
+    return bool({"to", "back"} & {*words[2:]}) or bool({"another", "new", "different"} & {*words[2:6]})
 
 
 def _has_subject(words: list[str]) -> bool:
@@ -189,6 +200,8 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
             if own.objects & {*words[1:5], *(word + "s" for word in words[1:5])}
             else None
         )
+    if base in _READING and following in ("a", "an") and OP_OF_VERB.get(base) not in (None, *READS):
+        return Claim("writes", base)  # "Report a problem" makes a report; "Report the balance" tells it
     if _is_verb(base):
         return _of_verb(base)
     return Claim("acts", base) if following in _DETERMINERS or following in ("it", "them") else None

@@ -46,6 +46,7 @@ _VAGUE = word_set(
 _QUESTIONS = word_set("is has can does are was should may could must will would did needs")
 
 _UNSURE = 0.3
+_DOUBTED = 0.6  # a read by what its description says, if that is no order to do something
 _BY_KINDS: dict[NameKind, dict[ClaimKind, Decision]] = {
     "reads": {
         "reads": Decision("read", 0.97),
@@ -135,6 +136,8 @@ def names_particulars(words: Sequence[str]) -> bool:
 def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool) -> Decision:
     """Both together. That nothing is changed is believed wherever the name does not say otherwise."""
     decision = _BY_KINDS[kind][claim.kind]
+    if claim.kind == "names" and claim.verb is not None and decision.side == "read":
+        decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
         return Decision("read", 0.7)
     if decision.side != "read" and says_nothing_changes(description) and claim.kind != "writes":

@@ -14,31 +14,35 @@ _VERBS_BY_OP = {
     "compute": "calculate compute evaluate estimate convert add_numbers sum average mean subtract multiply "
     "divide round sqrt translate quote predict forecast simulate project analyze analyse rank diagnose "
     "detect classify aggregate calc determine",
-    "create": "create add new make register insert place submit generate open book reserve schedule post "
-    "publish issue start begin initiate enroll enrol raise file log record save store compose draft write "
-    "upload import invite purchase buy order request apply provision launch deploy clone copy duplicate "
-    "comment reply tweet retweet mention touch mkdir subscribe assess rate review hire onboard admit lend "
-    "dispense prescribe administer donate plant sow",
+    "create": "create add new make register insert place submit generate open book reserve schedule "
+    "post publish issue start begin initiate enroll enrol raise file log record save "
+    "store compose draft write upload import report invite purchase buy order request "
+    "apply provision launch deploy clone copy duplicate comment reply tweet retweet "
+    "mention touch mkdir subscribe assess rate review hire onboard admit lend dispense "
+    "prescribe administer donate plant sow",
     "notify": "send notify email message alert text sms call ping remind broadcast contact announce",
     "update": "update modify edit change set rename adjust amend correct patch replace alter revise "
-    "configure extend reschedule move mv assign reassign transfer_ownership upgrade downgrade swap "
-    "exchange reset increase decrease raise_limit customize tag label sort mark put upsert merge promote "
-    "press fill refuel refill charge recharge top relocate postpone shift restock replenish reduce lower "
-    "override adj upd chg mod enter allocate link unlink attach reprice prioritize prioritise "
-    "deprioritize delegate reallocate redirect reroute rebook annotate bump advance delay appoint "
-    "nominate split",
+    "configure resize rescale repoint rekey rotate extend reschedule move mv assign "
+    "reassign transfer_ownership upgrade downgrade swap exchange reset increase decrease "
+    "raise_limit customize tag label sort mark put upsert merge promote press fill refuel "
+    "refill charge recharge top relocate postpone shift restock replenish reduce lower "
+    "override adj upd chg mod enter allocate link unlink attach reprice prioritize "
+    "prioritise deprioritize delegate reallocate redirect reroute rebook annotate bump "
+    "advance delay appoint nominate split scale detach",
     "delete": "delete remove drop erase clear purge destroy discard rm rmdir unsubscribe unfollow unlike "
-    "uninstall detach del",
-    "transition": "cancel close resolve approve reject complete finish finalize finalise archive unarchive "
-    "suspend resume pause activate deactivate enable disable lock unlock block unblock ship deliver "
-    "return refund confirm accept decline deny escalate reopen void dispatch fulfill fulfil expire "
-    "release hold terminate end stop pick pack receive acknowledge claim abandon rollback revert restore "
-    "freeze unfreeze flag unflag publish_draft unpublish verify_as disconnect connect check_in check_out "
-    "checkin checkout board redeem revoke renew settle dismiss mute unmute follow like reboot restart "
-    "toggle turn switch grant engage ignite waive discontinue reactivate reinstate withhold excuse "
-    "dispute retire decommission ban unban admit discharge evict sign seal ratify veto quarantine recall "
-    "requeue forfeit lapse vacate arm disarm certify adjourn unassign unsuspend ack unack snooze silence "
-    "triage pin unpin star unstar defer expedite accredit exempt invalidate nullify overrule undo redo "
+    "uninstall del strike expunge",
+    "transition": "cancel close resolve approve reject complete finish finalize finalise archive "
+    "unarchive suspend resume pause activate deactivate enable disable lock unlock block "
+    "unblock ship deliver return refund confirm accept decline deny escalate reopen void "
+    "dispatch fulfill fulfil expire release hold terminate end stop pick pack receive "
+    "acknowledge claim abandon rollback revert restore freeze unfreeze flag unflag "
+    "publish_draft unpublish verify_as disconnect connect check_in check_out checkin "
+    "checkout board redeem revoke renew settle dismiss mute unmute follow like reboot "
+    "restart toggle turn switch grant engage ignite waive discontinue reactivate "
+    "reinstate withhold excuse dispute retire decommission ban unban halt admit discharge "
+    "evict sign seal ratify veto quarantine recall requeue forfeit lapse vacate arm "
+    "disarm certify adjourn unassign unsuspend ack unack snooze silence triage pin unpin "
+    "star unstar defer expedite accredit exempt invalidate nullify overrule undo redo "
     "hide unhide sell sunset deprecate",
     "transfer": "transfer wire remit",
     "fund": "fund deposit credit topup",
@@ -106,6 +110,46 @@ VERB_PAIRS = {
     ("switch", "off"): "disable",
     ("opt", "in"): "enable",
     ("opt", "out"): "disable",
+    **{(verb, "on"): "enable" for verb in ("power", "put", "plug")},
+    **{(verb, "off"): "disable" for verb in ("power", "shut")},
+    **{(verb, "up"): "start" for verb in ("boot", "fire")},
+    **{(verb, "up"): "create" for verb in ("spin", "stand", "draw", "write")},
+    **{(verb, "down"): "stop" for verb in ("shut", "power", "wind", "spin", "tear", "take", "bring")},
+    **{(verb, "off"): "cancel" for verb in ("call", "break")},
+    **{(verb, "up"): "cancel" for verb in ("give",)},
+    **{(verb, "out"): "cancel" for verb in ("back", "pull", "drop")},
+    **{(verb, "off"): "postpone" for verb in ("put", "hold")},
+    **{(verb, "back"): "return" for verb in ("give", "send", "bring", "hand", "take")},
+    **{(verb, "off"): "approve" for verb in ("sign",)},
+    **{(verb, "down"): "reject" for verb in ("turn", "vote")},
+    **{(verb, "out"): "complete" for verb in ("carry",)},
+    **{(verb, "up"): "complete" for verb in ("finish", "wrap")},
+    **{(verb, "out"): "issue" for verb in ("hand", "give", "lend", "loan", "rent")},
+    **{(verb, "in"): "submit" for verb in ("hand", "turn", "send", "put")},
+    ("lay", "off"): "terminate",
+    ("let", "go"): "terminate",
+    ("write", "off"): "waive",
+    ("pay", "off"): "settle",
+    ("pay", "out"): "pay",
+    ("phase", "out"): "retire",
+    ("roll", "back"): "rollback",
+    ("roll", "out"): "deploy",
+    ("clock", "in"): "check_in",
+    ("clock", "out"): "check_out",
+    ("pick", "up"): "pick",
+    ("drop", "off"): "deliver",
+    ("take", "over"): "claim",
+    ("take", "on"): "accept",
+    ("take", "out"): "remove",
+    ("take", "off"): "remove",
+    ("cross", "off"): "remove",
+    ("fill", "in"): "fill",
+    ("bring", "forward"): "reschedule",
+    ("move", "up"): "reschedule",
+    ("push", "back"): "reschedule",
+    ("sign", "on"): "login",
+    ("ask", "for"): "request",
+    ("apply", "for"): "apply",
 }
 
 

@@ -19,8 +19,9 @@ from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.mailbox import read_mailbox
+from pipelines.core.simulation.reading.marked import read_marked
 from pipelines.core.simulation.reading.membership import read_membership
-from pipelines.core.simulation.reading.notify import read_handoff
+from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
@@ -37,7 +38,7 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
-from pipelines.core.simulation.reading.update import read_update
+from pipelines.core.simulation.reading.update import read_changed_fields, read_update
 
 Family = Callable[[Reading], Drafted | None]
 
@@ -84,7 +85,7 @@ def families(reading: Reading) -> Sequence[Family]:
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
-        return (read_handoff, read_computing, read_unclear)
+        return (read_handoff, read_computing, read_marked, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     return (read_handoff, read_computing, read_mailbox, *known, *_WRITES[reading.name.op], read_unclear)
 
@@ -100,11 +101,22 @@ def _withdrawn(reading: Reading) -> Drafted | None:
 
 
 _WRITES: dict[str, tuple[Family, ...]] = {
-    "create": (read_membership, read_started, read_service_change, read_create, refuse),
-    "notify": (read_create, refuse),
-    "update": (read_amount, read_account, read_recorded, read_update, read_service_change),
+    "create": (
+        *(read_membership, read_started, read_service_change, read_create),
+        *(read_changed_fields, refuse),
+    ),
+    "notify": (read_create, read_told, refuse),
+    "update": (
+        read_amount,
+        read_account,
+        read_recorded,
+        read_changed_fields,
+        read_marked,
+        read_update,
+        read_service_change,
+    ),
     "delete": (read_membership, read_delete, refuse),
-    "transition": (read_membership, read_recorded, read_transition, read_service_change),
+    "transition": (read_membership, read_recorded, read_transition, read_marked, read_service_change),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
     "withdraw": (read_account, _withdrawn),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.words import article, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import read_tool_name
@@ -73,7 +74,7 @@ def _is_told(reading: Reading, table: Collection) -> bool:
 
 def read_create(reading: Reading, into: Collection | None = None) -> Drafted | None:
     home = _home(reading) if into is None else _home_in(reading, into)
-    if home is None:
+    if home is None or (into is None and _is_there_already(reading, home.collection)):
         return None
     if _says_nothing(reading, home):
         return None
@@ -88,6 +89,17 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
     # What is kept of a type that nobody seeded is a guess.
     confidence = 0.8 if not home.collection.is_empty else 0.45
     return Drafted(steps=tuple(steps), notes=_notes(home, reading), confidence=confidence)
+
+
+def _is_there_already(reading: Reading, collection: Collection) -> bool:
+    """`notify_client(client_id, message)` makes no client: the one whose id is given is there."""
+    if collection.is_empty or collection.form != "table":
+        return False
+    own = [one for one in reading.arguments if one.is_required and one.id_noun and one.is_scalar]
+    homes = (best_collection(one.id_noun or (), reading.known, reading.service) for one in own)
+    named = collection.id_field
+    is_new = named is not None and any(find_field(collection.fields, one.name) == named for one in own)
+    return not is_new and any(home == collection for home in homes)
 
 
 def _says_nothing(reading: Reading, home: _Home) -> bool:

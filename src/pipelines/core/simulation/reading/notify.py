@@ -1,6 +1,8 @@
 """Handing over to people: nothing in the world changes, the caller is told it was done."""
 
 from pipelines.core.english.words import word_set
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.records import record_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -29,3 +31,16 @@ def read_handoff(reading: Reading) -> Drafted | None:
     else:
         value = {"status": done} if reading.answers_in_objects else done
     return Drafted(steps=({"return": value},), confidence=0.8)
+
+
+def read_told(reading: Reading) -> Drafted | None:
+    """`notify_client(client_id, message)`: somebody who is there is told something; nothing is kept of it."""
+    bound = record_of(reading)
+    if bound is None:
+        return None
+    told = {"status": "'sent'", "message": "'sent'", "success": "true", "sent": "true"}
+    source = Source(value="null", noun="result", fields={}, extra=told)
+    answer: Json = {"status": "'sent'"}
+    if reading.output:
+        answer = reply(source, reading.output, reading.arguments)
+    return Drafted(steps=(*bound.steps, {"return": answer}), confidence=0.8)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.roles import states_of, status_path
+from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
@@ -22,14 +22,15 @@ _LEADS_TO = {
     "activate": ("active", "activated"),
     "reactivate": ("active",),
     "deactivate": ("inactive", "deactivated"),
-    "enable": ("enabled", "active"),
-    "disable": ("disabled", "inactive"),
+    "enable": ("enabled", "active", "running", "on"),
+    "disable": ("disabled", "inactive", "stopped", "off"),
     "start": ("in_progress", "started", "running", "active"),
     "begin": ("in_progress", "started"),
     "finish": ("completed", "finished", "done"),
     "complete": ("completed", "complete", "done"),
     "end": ("ended", "completed", "closed"),
     "stop": ("stopped", "inactive"),
+    "halt": ("halted", "stopped", "inactive"),
     "hold": ("on_hold", "held"),
     "unblock": ("active", "unblocked"),
     "unlock": ("active", "unlocked"),
@@ -93,7 +94,7 @@ def initial_state(reading: Reading, collection: Collection) -> str:
 
 def target_state(reading: Reading, collection: Collection) -> str:
     """The state a verb leads to: as the description says, as a sister tool's does, else its participle."""
-    said = reading.said.becomes or _as_sisters_say(reading)
+    said = told_state(reading)
     if said is not None:
         return said
     known = known_states(reading, collection)
@@ -107,6 +108,18 @@ def target_state(reading: Reading, collection: Collection) -> str:
     if found is None and reading.name.verb in _BACK_TO_WORK:
         found = next((first for state in _INITIAL if (first := _same_state(state, known))), None)
     return found or in_style(options[0], known or reading.known.states)
+
+
+def place_of_state(state: str, collection: Collection) -> tuple[str, ...] | None:
+    """The field in which some record is in this state already, though it is not called one: `standing`."""
+    wanted = joined(tokens(state))
+    places = (path for path, value in valued_fields(collection.fields) if joined(tokens(value)) == wanted)
+    return next(places, None)
+
+
+def told_state(reading: Reading) -> str | None:
+    """In so many words, by the description or that of a sister tool."""
+    return reading.said.becomes or _as_sisters_say(reading)
 
 
 def _as_sisters_say(reading: Reading) -> str | None:
@@ -203,7 +216,8 @@ def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | 
         if "boolean" not in field.kinds:
             continue
         words = [each for each in tokens(name) if each not in ("is", "has")]
-        if verb == "toggle" and [singular(each) for each in words] == nouns[-len(words) :]:
+        is_named = [singular(each) for each in words] == nouns[-len(words) :]
+        if verb == "toggle" and (is_named or _only_switch(collection) == name):
             return name, None
         for done, value in _switched_to(verb):
             rest = [each for each in words if each not in done]
@@ -212,6 +226,11 @@ def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | 
         if verb in _SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
             return name, verb not in _SWITCHES_OFF
     return None
+
+
+def _only_switch(collection: Collection) -> str | None:
+    found = [name for name, field in collection.fields.items() if "boolean" in field.kinds]
+    return found[0] if len(found) == 1 else None
 
 
 def knows_effect(reading: Reading, collection: Collection) -> bool:

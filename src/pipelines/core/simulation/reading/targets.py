@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.tool_names import ToolName, without_generic
 
@@ -32,6 +33,7 @@ _WHOLES = {
     "fleet": ("vehicle", "car", "truck"),
 }
 _LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
+_OF_A_KEEPER = 6.0  # a record that refers to the others is what is changed, whatever the name stresses
 _ENOUGH = 4.0  # a collection is meant when its last word is named, or most of its words
 
 
@@ -53,14 +55,63 @@ def subject_of(
         for position, argument in enumerate(arguments)
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
-    return max(found, key=lambda subject: subject.score + _keeps_others(subject, found), default=None)
+    if not found:
+        return _by_only_argument(name, arguments, known, service) or _by_named_argument(
+            name, arguments, known, service
+        )
+    keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
+    return max(found, key=lambda subject: subject.score + keeper * _keeps_others(subject, found))
 
 
-def _keeps_others(subject: Subject, found: Sequence[Subject]) -> float:
+def _by_only_argument(
+    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
+) -> Subject | None:
+    """`revoke_user(username)`, `toggle_flag(flag)`: of a thing that the name speaks of, the one argument that
+    is none of its fields, whatever it is called, says which."""
+    if name.op in ("create", "notify", "list", "search") or name.op is None:
+        return None
+    collection = best_collection(named_thing(name), known, service)
+    if collection is None or collection.form != "table" or collection.is_empty:
+        return None
+    open_ones = [
+        one
+        for one in arguments
+        if one.is_required
+        and one.is_scalar
+        and one.kind in ("text", "number", "any")
+        and not one.schema.get("enum")
+        and (find_field(collection.fields, one.name) in (None, collection.id_field))
+    ]
+    if len(open_ones) != 1:
+        return None
+    return Subject(collection=collection, id_argument=open_ones[0], score=1.0)
+
+
+def _by_named_argument(
+    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
+) -> Subject | None:
+    """`set_rollout(flag, percent)`: an argument called like a type, where the others are fields of that."""
+    if name.op in ("create", "notify", "list", "search") or name.op is None:
+        return None
+    needed = [one for one in arguments if one.is_required]
+    for one in needed:
+        table = best_collection(one.words, known, service) if one.is_scalar and one.kind == "text" else None
+        if table is None or table.form != "table" or table.is_empty:
+            continue
+        others = [other for other in needed if other is not one]
+        if others and all(find_field(table.fields, other.name) for other in others):
+            return Subject(collection=table, id_argument=one, score=1.0)
+    return None
+
+
+def _keeps_others(subject: Subject, found: Sequence[Subject]) -> bool:
     """`swap_trainer(session_id, trainer_id)` is about the session, which keeps the trainer's id."""
     others = [one.collection.entity_type for one in found if one is not subject]
+    own = find_field(subject.collection.fields, subject.id_argument.name)
+    if own not in (None, subject.collection.id_field):
+        return False  # `assign_manager(employee_id, manager_id)`: the manager is what the employee keeps
     linked = {link.entity_type for link in subject.collection.links}
-    return 3.0 if any(kind in linked for kind in others) else 0.0
+    return any(kind in linked for kind in others)
 
 
 def _by_argument(

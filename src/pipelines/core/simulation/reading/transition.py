@@ -6,6 +6,7 @@ from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
+from pipelines.core.simulation.domain.roles import states_of
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
 from pipelines.core.simulation.reading.filters import field_for
@@ -14,13 +15,14 @@ from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.states import (
     goes_on,
-    known_states,
     knows_effect,
     paused_fields,
+    place_of_state,
     state_conditions,
     status_of,
     switch_field,
     target_state,
+    told_state,
 )
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -35,6 +37,7 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply, time_like
 
+STATES_THAT_TELL = 3  # seen or declared: with so many, one that is not among them is doubtful
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
 
@@ -50,12 +53,15 @@ def read_transition(reading: Reading) -> Drafted | None:
         return _switched(reading, bound, checks, switch)
     target = target_state(reading, bound.collection)
     changes: dict[str, Json] = {}
-    status = status_of(reading, bound.collection) or ("status",)
-    known = known_states(reading, bound.collection)
+    status = status_of(reading, bound.collection) or place_of_state(target, bound.collection) or ("status",)
+    known = states_of(bound.collection.fields, status)
     if reading.said.amount is not None and reading.said.becomes is None and target not in known:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-    if target in known or not known or not _changes_fields(bound, others):
-        changes[dot(bound.noun, *status)] = text(target)
+    if target in known or told_state(reading) is not None or len(known) < STATES_THAT_TELL:
+        if target in known or not known or not _changes_fields(bound, others):
+            changes[dot(bound.noun, *status)] = text(target)
+    elif not _changes_fields(bound, others):
+        return None  # the records have states, and this is none of them: which one is meant would be a guess
     lets: list[Step] = [*known_parts(reading, bound)]
     kept, more = kept_arguments(reading, bound, others)
     changes |= kept

@@ -5,20 +5,45 @@ from collections.abc import Iterator, Sequence
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import find_field
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
-from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.states import named_states, state_conditions
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
+from pipelines.core.simulation.reading.steps import (
+    Bound,
+    Drafted,
+    Step,
+    arg,
+    dot,
+    find_one,
+    name_for,
+    refusal,
+    require,
+)
+from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
 from pipelines.core.simulation.reading.writing import change_reply, time_like
 
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
+
+
+def read_changed_fields(reading: Reading) -> Drafted | None:
+    """An update whose arguments say what changes: as clear as can be."""
+    bound = record_of(reading)
+    if bound is None or not any(_known_place(one, reading, bound) for one in others_of(reading)):
+        return None
+    return read_update(reading)
+
+
+def _known_place(argument: Argument, reading: Reading, bound: Bound) -> bool:
+    path = _place(argument, reading, bound)
+    return path is not None and field_at(bound.collection.fields, path) is not None
 
 
 def read_update(reading: Reading) -> Drafted | None:
@@ -35,20 +60,34 @@ def read_update(reading: Reading) -> Drafted | None:
         *allowed_values(others),
         *_conditions(reading, bound),
         *known_parts(reading, bound),
+        *_there(reading, bound, others),
     ]
     once = once_only(reading, bound)
     steps += once[:1]
     replaced = _replaced_parts(reading, bound)
     steps += replaced
     changes |= _touched(bound)
+    added = dict(_appended(reading, bound, others))
     if changes:
         steps.append({"set": changes})
+    steps += [{"append": {place: value}} for place, value in added.items()]
     steps += once[1:]
-    notes = (
-        () if changes or replaced else (f"no argument of `{reading.tool.name}` names a field of the record",)
-    )
+    is_clear = bool(changes or replaced or added)
+    notes = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
     steps.append({"return": change_reply(reading, bound)})
-    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes else 0.4)
+    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes or added else 0.4)
+
+
+def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[Step]:
+    """What a record is to refer to must be there: move_pet(pet_id, new_owner_id)."""
+    fields = bound.collection.fields
+    for argument in others:
+        path = _place(argument, reading, bound) if argument.is_scalar and argument.is_required else None
+        link = next((one for one in bound.collection.links if one.path == path), None)
+        other = reading.known.tables.get(link.entity_type) if link is not None else None
+        if other is None or other.is_empty or path is None or field_at(fields, path) is None:
+            continue
+        yield find_one(name_for(noun_of(other), avoid=(bound.noun,)), other.entity_type, arg(argument.name))
 
 
 def _is_changed(argument: Argument, changes: dict[str, Json]) -> bool:
@@ -83,8 +122,21 @@ def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iter
             yield from [(place, f"default({place}, 0) + {arg(argument.name)}")] if place else []
             continue
         path = _place(argument, reading, bound)
-        if path is not None:
+        if path is not None and not _is_one_more(argument, path, bound):
             yield dot(bound.noun, *path), arg(argument.name)
+
+
+def _appended(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[str, Json]]:
+    """`tag_incident(incident_id, tag)`: one value for a field that keeps many is one more of them."""
+    for argument in others:
+        path = _place(argument, reading, bound) if argument.is_scalar and argument.is_required else None
+        if path is not None and _is_one_more(argument, path, bound):
+            yield dot(bound.noun, *path), arg(argument.name)
+
+
+def _is_one_more(argument: Argument, path: tuple[str, ...], bound: Bound) -> bool:
+    field = field_at(bound.collection.fields, path)
+    return argument.is_scalar and field is not None and field.keeps == "list" and not field.of_records
 
 
 def _is_delta(argument: Argument) -> bool:
@@ -104,11 +156,23 @@ def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...
         return path
     if argument.words[0] == "new" and len(argument.words) == 1:
         return _spoken_of(reading, bound)
+    linked = _linked_field(argument, reading, bound)
+    if linked is not None:
+        return linked
     # Ids and lists of ids refer to other things; only plain values may become new fields.
     if argument.id_noun is not None or argument.kind == "list" or argument.words[-1] == "ids":
         return None
     words = argument.words[1:] if argument.words[0] in ("new", "updated") else argument.words
     return ("_".join(words),) if words else None
+
+
+def _linked_field(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:
+    """`change_doctor(patient_id, doctor_id)`: the one field with ids of doctors, whatever it is called."""
+    if not argument.id_noun or not argument.is_scalar:
+        return None
+    other = best_collection(argument.id_noun, reading.known, reading.service)
+    kept = [link.path for link in bound.collection.links if other and link.entity_type == other.entity_type]
+    return kept[0] if len(kept) == 1 else None
 
 
 def _spoken_of(reading: Reading, bound: Bound) -> tuple[str, ...] | None:

@@ -1,0 +1,214 @@
+"""What is wrong with a simulated user's words: each is a reason to ask again, then to give the run up.
+
+An agent that fails because its user made up an order number has not failed. So everything here is about the
+user alone, and is found by looking words up, not by asking another model.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import NamedTuple
+
+from pipelines.core.persona.facts import Knowledge
+from pipelines.core.persona.talk import SERVICE, Talk, UserWords
+from pipelines.core.persona.values import Known, values_in
+from pipelines.core.persona.waiting import asks_for, waits_for_user
+from pipelines.core.problems import Problem
+
+QUOTED_WORDS = 6  # of the behaviour text in a row: fewer stand in anybody's sentence
+COPIED = 0.8  # of the words of the service's last message, in its order
+SHORTEST_COPIED = 8  # words
+
+
+class FaultKind(StrEnum):
+    EMPTY = "empty"  # says nothing
+    MADE_UP = "made_up"  # an id, amount or day from nowhere
+    REVEALED_EARLY = "revealed_early"  # told before anybody asked
+    ROLE_FLIPPED = "role_flipped"  # speaks as the service
+    SCRATCHPAD = "scratchpad"  # shows its thinking, its instructions or their format
+    BEHAVIOR_LEAKED = "behavior_leaked"  # knows the backend's rules
+    STOPPED_EARLY = "stopped_early"  # ends while the service waits for it; harmless where it says something
+    UNKNOWN_FACT = "unknown_fact"  # rests on a fact that it was not given
+
+
+class Fault(NamedTuple):
+    kind: FaultKind
+    message: str
+
+    def as_problem(self) -> Problem:
+        return Problem(path="/message", message=self.message)
+
+
+_TAGS = re.compile(
+    r"</?\s*(?:think|thinking|thought|scratchpad|reasoning|analysis|reflection|plan|inner|data-[0-9a-f]+)\b",
+    re.IGNORECASE,
+)
+_NOTES = re.compile(
+    r"^\W{0,4}(?:thought|thinking|reasoning|analysis|internal|scratchpad|strategy|plan|goal|note to self|"
+    r"reason|stop|message|facts?_?used|user|customer|me)\W{0,4}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BRACKETED = re.compile(
+    r"[\[(*]\s*(?:thinks?|thinking|internal|pauses?|waits?|as the (?:user|customer)|stop|end of|note)\b",
+    re.IGNORECASE,
+)
+_OUT_OF_ROLE = re.compile(
+    r"\b(?:simulated user|user simulator|simulation|my persona|the persona|"
+    r"(?:stay|remain|am|being) in character|"
+    r"role-?play(?:ing)?|my instructions|system prompt|(?:my|the) (?:known|given) facts|"
+    r"as an? (?:ai|language model|llm)|when_asked|facts_used)\b|^\s*[{\[]\s*\"",
+    re.IGNORECASE,
+)
+_OFFERS = re.compile(
+    r"\bhow (?:can|may|could) i (?:help|assist|be of)\b"
+    r"|\b(?:anything|something) else (?:that )?i can (?:help|assist|do)\b"
+    r"|\b(?:i(?:'d| would) be|i(?:'m| am)) (?:happy|glad) to (?:help|assist) you\b"
+    r"|\bthank you for (?:contacting|reaching out|calling|choosing|your patience)\b"
+    r"|\b(?:we|i) apologi[sz]e for (?:the|any) (?:inconvenience|delay)\b"
+    r"|\b(?:for|to) you,? (?:sir|madam|valued customer)\b|\bdear (?:customer|user|guest)\b"
+    r"|\bi(?:'m| am) (?:an? |the |your )?(?:ai|virtual|support|customer (?:service|support)|service)"
+    r" (?:assistant|agent|representative|team)\b",
+    re.IGNORECASE,
+)
+_SERVES = re.compile(
+    r"\b(?:i|we)(?:'ve| have|'ll| will|'m going to| am going to| can)?"
+    r"(?: (?:now|just|already|successfully|go ahead and)){0,3}"
+    r" (?:process|refund|cancel(?:l)?|issue|credit|escalate|ship|update|reset|transfer|book|approve|arrange|"
+    r"initiate|look up|locate|pull up)(?:e?d|ing|s)?(?: up)? your\b",
+    re.IGNORECASE,
+)
+_LET_ME = re.compile(
+    r"\blet me (?:check|look|pull|process|verify|see what i can do|transfer|get)\b[^.?!]{0,60}\bfor you\b",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(
+    r"^\W{0,4}(?:agent|assistant|support|service|representative|bot|ai|system)\W{0,4}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WORDS = re.compile(r"[a-z0-9']+")
+_IDENTIFIER = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
+
+
+def faults_in(words: UserWords, talk: Talk) -> list[Fault]:
+    """Everything that is wrong; an ignored stop is not among it (`is_stop_ignored`)."""
+    if not words.message:
+        return list(_silent(words, talk))
+    return [
+        *_unknown_facts(words, talk),
+        *_made_up(words, talk),
+        *_revealed(words, talk),
+        *_flipped(words.message, talk),
+        *_shows_its_thinking(words.message, talk),
+        *_leaked(words.message, talk),
+    ]
+
+
+def is_stop_ignored(words: UserWords, talk: Talk) -> bool:
+    """Whether the user ends it while the service waits for a word of theirs: what they say is sent."""
+    return words.stop and bool(words.message) and waits_for_user(talk.last_of_service)
+
+
+def _silent(words: UserWords, talk: Talk) -> Iterator[Fault]:
+    if not words.stop:
+        yield Fault(FaultKind.EMPTY, "is empty, and the conversation is not ended")
+    elif waits_for_user(talk.last_of_service):
+        says = "is empty, though the service waits for an answer: give one, and do not stop yet"
+        yield Fault(FaultKind.STOPPED_EARLY, says)
+
+
+def _unknown_facts(words: UserWords, talk: Talk) -> Iterator[Fault]:
+    known = {fact.id for fact in talk.facts}
+    strange = [each for each in words.facts_used if each not in known]
+    if strange:
+        says = f"rests on facts that do not exist: {', '.join(strange[:5])}"
+        yield Fault(FaultKind.UNKNOWN_FACT, says)
+
+
+def _made_up(words: UserWords, talk: Talk) -> Iterator[Fault]:
+    known = Known([talk.opening, *_told(talk), *(line.text for line in talk.lines), *_days_near(talk.today)])
+    for value in values_in(words.message):
+        if not known.holds(value):
+            yield Fault(
+                FaultKind.MADE_UP,
+                f"says “{value.written}”, which stands in no fact, nor in what was said:"
+                " say that you do not have it",
+            )
+
+
+def _revealed(words: UserWords, talk: Talk) -> Iterator[Fault]:
+    said = Known([words.message])
+    open_to_all = Known([talk.opening, *(line.text for line in talk.lines)])
+    asked = [line.text for line in talk.lines if line.by == SERVICE]
+    for fact in talk.facts:
+        if fact.knowledge is not Knowledge.WHEN_ASKED:
+            continue
+        told = [value for value in values_in(fact.text) if said.holds(value) and not open_to_all.holds(value)]
+        if told and not any(asks_for(text, fact.text) for text in asked):
+            yield Fault(
+                FaultKind.REVEALED_EARLY,
+                f"tells “{told[0].written}” ({fact.id}), which nobody has asked for yet",
+            )
+
+
+def _flipped(message: str, talk: Talk) -> Iterator[Fault]:
+    for pattern in (_LABELLED, _OFFERS, _SERVES, _LET_ME):
+        match = pattern.search(message)
+        if match is not None:
+            says = f"“{match[0].strip()}” is what the service would say: you are the person who writes to it"
+            yield Fault(FaultKind.ROLE_FLIPPED, says)
+            return
+    if _is_copy(message, talk.last_of_service):
+        yield Fault(FaultKind.ROLE_FLIPPED, "repeats the service's own message")
+
+
+def _shows_its_thinking(message: str, talk: Talk) -> Iterator[Fault]:
+    for pattern in (_TAGS, _NOTES, _BRACKETED, _OUT_OF_ROLE):
+        match = pattern.search(message)
+        if match is not None:
+            says = f"“{match[0].strip()}” does not belong in a message: write what the person says, alone"
+            yield Fault(FaultKind.SCRATCHPAD, says)
+            return
+
+
+def _leaked(message: str, talk: Talk) -> Iterator[Fault]:
+    """Words of the behaviour text that the person cannot have from elsewhere."""
+    if not talk.behavior:
+        return
+    heard = " ".join([talk.opening, *_told(talk), *(line.text for line in talk.lines)]).lower()
+    rules = talk.behavior.lower()
+    for match in _IDENTIFIER.finditer(message.lower()):
+        if match[0] in rules and match[0] not in heard:
+            says = f"“{match[0]}” is a word of the backend, which no user knows"
+            yield Fault(FaultKind.BEHAVIOR_LEAKED, says)
+            return
+    quoted = _runs(message) & _runs(talk.behavior) - _runs(heard)
+    if quoted:
+        says = f"“{' '.join(min(quoted))}” is the backend's own rule, which no user knows"
+        yield Fault(FaultKind.BEHAVIOR_LEAKED, says)
+
+
+def _told(talk: Talk) -> list[str]:
+    return [fact.text for fact in talk.facts if fact.knowledge is not Knowledge.UNKNOWN]
+
+
+def _days_near(today: str) -> list[str]:
+    """A person knows what day it is, and so the days around it."""
+    try:
+        now = date.fromisoformat(today[:10])
+    except ValueError:
+        return []
+    return [(now + timedelta(days=days)).isoformat() for days in (-1, 0, 1)]
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _WORDS.findall(text.lower())
+    return {tuple(words[at : at + QUOTED_WORDS]) for at in range(len(words) - QUOTED_WORDS + 1)}
+
+
+def _is_copy(message: str, other: str) -> bool:
+    mine, theirs = _WORDS.findall(message.lower())[:400], _WORDS.findall(other.lower())[:400]
+    if len(mine) < SHORTEST_COPIED or len(theirs) < SHORTEST_COPIED:
+        return False
+    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= COPIED

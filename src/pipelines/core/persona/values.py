@@ -1,0 +1,106 @@
+"""Ids, amounts and days in what people say: what a simulated user must have from somewhere."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from pipelines.core.english.dates import Day, dates
+from pipelines.core.english.mentions import mentions
+
+LONGEST_READ = 20_000  # characters of one message
+SHORTEST_NUMBER = 4  # digits: a bare number this long is somebody's id, unless it is a year
+_REFERENCE = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9_\-./@+]{0,80}|#\d")
+_BARE = re.compile(r"[^a-z0-9@]")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_NAMED = re.compile(
+    r"\b(?:number|no\.?|nr\.?|id|code|order|ticket|booking|reservation|account|invoice|case|reference|claim|"
+    r"policy|card|pin|room|flight|zip|postcode)\s*(?:(?:number|no\.?|id|code|is|:|#|=|was)\s*){0,3}$",
+    re.IGNORECASE,
+)
+_UNITS = re.compile(
+    r"(?:st|nd|rd|th|am|pm|h|hrs?|min|mins|s|kg|g|km|m|cm|mm|gb|mb|tb|x|k|d|w|y|yo|p|px|°?[cf]|mph|%)",
+    re.IGNORECASE,
+)
+
+
+class Value(NamedTuple):
+    """Something that can be looked up, and how it stands in the text."""
+
+    written: str
+    key: str  # of an id: small letters and digits alone
+    amounts: frozenset[Decimal] = frozenset()  # all that the spelling of an amount can mean
+    days: frozenset[Day] = frozenset()
+
+
+class Known:
+    """Everything that was said or is known, to look values up in."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._keys: set[str] = set()
+        self._runs: set[str] = set()
+        self._amounts: set[Decimal] = set()
+        self._days: set[Day] = set()
+        for text in texts:
+            self._add(text[:LONGEST_READ])
+
+    def holds(self, value: Value) -> bool:
+        if value.days:
+            return any(one.agrees_with(other) for one in value.days for other in self._days)
+        if value.amounts:
+            return not value.amounts.isdisjoint(self._amounts) or value.key in self._keys
+        return value.key in self._keys or _digits(value.key) in self._runs
+
+    def _add(self, text: str) -> None:
+        for match in _REFERENCE.finditer(text):
+            key = _key(match[0])
+            self._keys.add(key)
+            if len(run := _digits(key)) >= 2:
+                self._runs.add(run)
+        found = mentions(text)
+        for number in found.numbers:
+            self._amounts |= number.values
+        for day in found.days:
+            self._days |= day.days
+            self._keys.add(_key(text[day.start : day.end]))
+
+
+def values_in(text: str) -> Iterator[Value]:
+    """Ids, amounts of money and days. Counts ("two things", "3 weeks") are nobody's secret and left out."""
+    text = text[:LONGEST_READ]
+    taken = [(one.start, one.end) for one in dates(text)]
+    for day in dates(text):
+        yield Value(text[day.start : day.end], "", days=day.days)
+    for number in mentions(text).numbers:
+        if number.currency is not None:
+            taken.append((number.start, number.end))
+            yield Value(text[number.start : number.end], _key(text[number.start : number.end]), number.values)
+    for match in _REFERENCE.finditer(text):
+        if not any(start < match.end() and match.start() < end for start, end in taken):
+            written = match[0].rstrip(".-/")
+            if _is_id(written, text[: match.start()]):
+                yield Value(written, _key(written))
+
+
+def _is_id(written: str, before: str) -> bool:
+    key = _key(written)
+    if "@" in written and "." in written.partition("@")[2]:
+        return True
+    digits = _digits(key)
+    if not digits:
+        return False
+    if written.startswith("#"):
+        return True
+    if key.isdigit():
+        is_long = len(key) >= SHORTEST_NUMBER and not (len(key) == 4 and _YEAR.fullmatch(key))
+        return is_long or (len(key) >= 2 and _NAMED.search(before[-60:]) is not None)
+    rest = key.lstrip("0123456789")
+    return _UNITS.fullmatch(rest) is None and not key.startswith("http")
+
+
+def _key(written: str) -> str:
+    return _BARE.sub("", written.lower())
+
+
+def _digits(key: str) -> str:
+    return "".join(character for character in key if character.isdigit())

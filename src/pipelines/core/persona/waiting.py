@@ -1,0 +1,62 @@
+"""Whether the service waits for the user: asks to confirm, asks for something, or is about to act."""
+
+import re
+from functools import lru_cache
+
+from pipelines.core.verdict.speech import content_stems, sentences
+
+LAST_SENTENCES = 6  # a question is followed by little
+_CONFIRM = re.compile(
+    r"\b(?:confirm|shall (?:i|we)|should (?:i|we)|may (?:i|we)|"
+    r"(?:can|could) (?:i|we) (?:go|proceed|do|take|cancel|refund|book)|"
+    r"(?:do|would) you (?:want|like)(?: me| us)? to|like me to|go ahead|proceed|"
+    r"(?:is|does|are) (?:that|this|these|it) (?:correct|right|ok(?:ay)?|fine|all right|alright|acceptable)|"
+    r"(?:does|would) (?:that|this|it) work|are you sure|do you agree|sounds? (?:good|right|ok(?:ay)?)|"
+    r"ok(?:ay)? (?:with you|if|to)|(?:reply|say|answer)(?: with)? [\"'“]?yes|yes or no)\b",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"\b(?:anything|something|what) else\b|\bfurther (?:help|questions|assistance)\b"
+    r"|\b(?:other|more) (?:questions|help|assistance)\b|\bhow (?:was|did)\b"
+    r"|\b(?:feel free|don't hesitate|do not hesitate|happy to help)\b"
+    r"|\b(?:need|have) any(?:thing)? (?:more|other|further|questions?)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\?|\b(?:please|could you|can you|kindly|i(?:'ll| will)? need|i(?:'d| would) need|let me know|tell me|"
+    r"send me|"
+    r"provide|share|which|what is|what's|may i have|can i have|can i get)\b",
+    re.IGNORECASE,
+)
+_ABOUT_TO_ACT = re.compile(
+    r"\b(?:i(?:'ll| will)|i(?:'m| am) going to|we(?:'ll| will)) (?:now |just |go ahead and |first )*"
+    r"(?:process|cancel|refund|check|look|issue|submit|start|book|update|transfer|verify|do|create|place|"
+    r"make|send|change|reset|restart|delete|close|apply|reschedule)\b"
+    r"(?![^.?!]{0,80}\b(?:once|if|after|when) you\b)"
+    r"|\b(?:one|just a|give me a) (?:moment|second|minute)\b|\bplease (?:hold|wait|bear with)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=256)
+def waits_for_user(service: str) -> bool:
+    """Of the service's last message: a person who left now would leave in the middle."""
+    last = [one for one in sentences(service)[-LAST_SENTENCES:] if not _CLOSING.search(one)]
+    asks = any("?" in one or _CONFIRM.search(one) for one in last if _is_request(one))
+    return asks or any(_ABOUT_TO_ACT.search(one) for one in last[-2:])
+
+
+def asks_for(service: str, fact: str) -> bool:
+    """Whether a message asks for what a fact tells: a request that shares a word with it."""
+    about = content_stems(fact)
+    return any(
+        about & content_stems(one)
+        for one in sentences(service)
+        if _ASKS.search(one) and not _CLOSING.search(one)
+    )
+
+
+def _is_request(sentence: str) -> bool:
+    return (
+        "?" in sentence or re.search(r"\b(?:please|reply|say|confirm)\b", sentence, re.IGNORECASE) is not None
+    )

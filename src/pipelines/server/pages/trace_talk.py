@@ -1,0 +1,72 @@
+"""A conversation with a persona, for the page of its run: what was said, and what each message rests on."""
+
+from typing import Any
+
+from pipelines.core.persona.facts import Knowledge, facts_in
+from pipelines.core.transcript import Message, messages_from_stored
+from pipelines.storage.runs import Run
+
+MOST_LINES = 200
+KNOWLEDGE_WORDS = {
+    Knowledge.KNOWN: "knows",
+    Knowledge.WHEN_ASKED: "only when asked",
+    Knowledge.UNKNOWN: "does not know",
+}
+ENDED_BY = {
+    "user": "the user had nothing more to say",
+    "user_keyword": "the keyword stood in the user's words",
+    "agent_keyword": "the keyword stood in the agent's words",
+    "max_turns": "max_turns were said",
+    "agent_failed": "the agent failed",
+    "simulator_fault": "the simulated user went wrong",
+}
+
+
+def talk_context(run: Run) -> dict[str, Any] | None:
+    """None where nobody played the user."""
+    told: Any = run.conversation if isinstance(run.conversation, dict) else {}
+    if told.get("played_by") != "persona":
+        return None
+    turns = {turn["turn"]: turn for turn in told.get("turns", ())}
+    lines = _lines(messages_from_stored(run.messages or ()), turns)
+    used = [fact for turn in turns.values() for fact in turn["facts_used"]]
+    return {
+        "model": told.get("model"),
+        "prompt_version": told.get("prompt_version"),
+        "ended_by": ENDED_BY.get(told.get("ended_by"), told.get("ended_by")),
+        "reason": told.get("reason"),
+        "lines": lines[:MOST_LINES],
+        "more": max(0, len(lines) - MOST_LINES),
+        "facts": [
+            {
+                "id": fact.id,
+                "text": fact.text,
+                "knowledge": KNOWLEDGE_WORDS[fact.knowledge],
+                "used": used.count(fact.id),
+            }
+            for fact in facts_in(run.seed.user_simulator_persona)
+        ],
+    }
+
+
+def _lines(messages: tuple[Message, ...], turns: dict[int, Any]) -> list[dict[str, Any]]:
+    """What either side said in words, the user's with the facts behind it. The opening is the task's own."""
+    lines: list[dict[str, Any]] = []
+    number = 0
+    for message in messages:
+        if message.role not in ("user", "assistant") or not message.text().strip():
+            continue
+        is_user = message.role == "user"
+        number += is_user
+        turn = turns.get(number, {}) if is_user else {}
+        lines.append(
+            {
+                "by": "user" if is_user else "agent",
+                "text": message.text(),
+                "facts": turn.get("facts_used", ()),
+                "reason": turn.get("reason"),
+                "stop_ignored": turn.get("stop_ignored", False),
+                "attempts": turn.get("attempts", 1),
+            }
+        )
+    return lines

@@ -1,0 +1,293 @@
+"""What a batch may spend on models: counted by whoever asks, on both databases, and what its end leaves."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desk import TASK, House, answered, open_house, refused
+from nodes import eventually
+from pipelines.core.agent_definition import AgentDefinition
+from pipelines.core.model_budget import Budget
+from pipelines.core.model_question import Failure, ModelMessage, ModelQuestion, Purpose
+from pipelines.engine.models import Asker, Models
+from pipelines.models.client import ModelClient
+from pipelines.models.scripted import Scripted, ScriptedModel
+from pipelines.storage import agents, batches
+from pipelines.storage.connection import Connection
+from pipelines.storage.database import Database, Store
+from pipelines.storage.keys import add_org
+from pipelines.storage.model_exchanges import costs_of_batch, spent_of_batch
+from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.wire.errors import BudgetExceeded, ModelFailed
+from played_agents import Dispatch, played
+
+pytestmark = pytest.mark.anyio
+NOW = "2026-05-01T12:00:00.000000Z"
+A_TOKEN = 1_000  # nanodollars
+SCRIPT = '{"answer": {"n": 3}}\n{"price_per_million_tokens": 1}\n'
+
+
+def question(number: int) -> ModelQuestion:
+    return ModelQuestion(
+        purpose=Purpose.JUDGE,
+        prompt_version="test/1",
+        system="Count.",
+        messages=(ModelMessage(role="user", content=f"Question {number}"),),
+        schema={"type": "object"},
+        max_output_tokens=50,
+    )
+
+
+class OneModel:
+    """Waits, where the test wants both to be at the edge at once."""
+
+    def __init__(self, *script: Scripted) -> None:
+        self.model = ScriptedModel(script or (Scripted(answer={"n": 3}),), nanousd_a_token=A_TOKEN)
+
+    async def client_for(self, org_id: int, model: str) -> ModelClient:
+        return self.model
+
+    async def close(self) -> None: ...
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def nodes(
+    request: pytest.FixtureRequest, tmp_path: Path, anyio_backend: str
+) -> AsyncIterator[tuple[Database, Database]]:
+    """Two nodes on one Postgres; SQLite has one, with two who ask."""
+    if request.param == "sqlite":
+        one: Store = SqliteStore(tmp_path / "odyssey.db")
+        database = Database(one)
+        yield database, database
+        await database.close()
+        return
+    url = request.getfixturevalue("postgres").new_database()
+    both = Database(PostgresStore(url)), Database(PostgresStore(url))
+    yield both
+    for each in both:
+        await each.close()
+
+
+def stored(connection: Connection, budget: Budget) -> int:
+    org_id = add_org(connection, "one", NOW)
+    agent_id = agents.add_agent(connection, org_id=org_id, name="a", status="published", now=NOW)
+    definition = AgentDefinition(name="a")
+    agents.add_version(
+        connection,
+        agent_id=agent_id,
+        definition=definition,
+        sealed_auth_header=None,
+        status="published",
+        now=NOW,
+    )
+    return batches.add_batch(
+        connection,
+        org_id=org_id,
+        agent_id=agent_id,
+        agent_version=1,
+        dataset_id=None,
+        repeats=1,
+        concurrency=4,
+        budget=budget,
+        now=NOW,
+    )
+
+
+def asking(database: Database, *script: Scripted) -> tuple[Models, ScriptedModel, list[int]]:
+    clients = OneModel(*script)
+    heard: list[int] = []
+    names = {Purpose.JUDGE: "scripted:x"}
+    return (
+        Models(database, clients, names, now=lambda: NOW, on_used_up=heard.append),
+        clients.model,
+        heard,
+    )
+
+
+@pytest.mark.parametrize(
+    "budget", [Budget(max_tokens=1_000), Budget(max_nanousd=1_000 * A_TOKEN)], ids=["tokens", "dollars"]
+)
+async def test_of_two_workers_at_the_edge_one_is_refused(
+    nodes: tuple[Database, Database], budget: Budget
+) -> None:
+    batch_id = await nodes[0].write(lambda connection: stored(connection, budget))
+    left = Budget(max_tokens=1) if budget.max_tokens else Budget(max_nanousd=1)
+    await nodes[0].write(lambda connection: batches.set_budget(connection, batch_id=batch_id, budget=left))
+    asker = Asker(org_id=1, batch_id=batch_id)
+    sides = [asking(node, Scripted(answer={"n": 3}, delay_s=0.05)) for node in nodes]
+    results = await asyncio.gather(
+        *[models.ask(asker, question(number)) for number, (models, _, _) in enumerate(sides)],
+        return_exceptions=True,
+    )
+    assert sorted(type(result).__name__ for result in results) == ["Asked", "BudgetExceeded"]
+    assert sum(len(model.asked) for _, model, _ in sides) == 1, "at most one request over"
+    assert [batch for _, _, heard in sides for batch in heard] == [batch_id]
+
+
+async def test_what_was_reserved_is_set_right_by_what_it_cost(nodes: tuple[Database, Database]) -> None:
+    budget = Budget(max_tokens=10_000)
+    batch_id = await nodes[0].write(lambda connection: stored(connection, budget))
+    models, _, _ = asking(nodes[0])
+    asked = [await models.ask(Asker(org_id=1, batch_id=batch_id), question(n)) for n in (1, 2, 1)]
+    spent = await nodes[1].read(lambda connection: spent_of_batch(connection, batch_id))
+    assert spent is not None
+    assert spent.tokens == sum(each.tokens or 0 for each in asked)
+    assert spent.nanousd == spent.tokens * A_TOKEN
+    (costs,) = await nodes[1].read(lambda connection: costs_of_batch(connection, batch_id))
+    assert costs == ("judge", 2, 1, 2, spent.tokens, spent.nanousd, 0)
+
+
+@pytest.mark.parametrize(
+    ("failure", "keeps"), [(Failure.TIMEOUT, True), (Failure.REFUSED, True)], ids=["timeout", "refused"]
+)
+async def test_what_may_have_been_paid_for_stays_reserved(
+    nodes: tuple[Database, Database], failure: Failure, keeps: bool
+) -> None:
+    batch_id = await nodes[0].write(lambda connection: stored(connection, Budget(max_tokens=10_000)))
+    models, _, _ = asking(nodes[0], Scripted(answer=failure))
+    with pytest.raises(ModelFailed):
+        await models.ask(Asker(org_id=1, batch_id=batch_id), question(1))
+    spent = await nodes[0].read(lambda connection: spent_of_batch(connection, batch_id))
+    assert spent is not None
+    assert (spent.tokens > 0) is keeps
+
+
+async def test_a_batch_without_a_budget_is_counted_and_held_by_nothing(
+    nodes: tuple[Database, Database],
+) -> None:
+    batch_id = await nodes[0].write(lambda connection: stored(connection, Budget()))
+    models, _, heard = asking(nodes[0])
+    for number in range(5):
+        await models.ask(Asker(org_id=1, batch_id=batch_id), question(number))
+    spent = await nodes[0].read(lambda connection: spent_of_batch(connection, batch_id))
+    assert spent is not None
+    assert (spent.tokens > 0, spent.is_used_up, heard) == (True, False, [])
+
+
+# -- a whole server
+
+
+@pytest.fixture
+async def house(tmp_path: Path, anyio_backend: str) -> AsyncIterator[House]:
+    (tmp_path / "script.jsonl").write_text(SCRIPT)
+    model = f"scripted:{tmp_path / 'script.jsonl'}"
+    async with open_house(tmp_path / "house", own_url="http://127.0.0.1:9", model=model) as opened:
+        yield opened
+
+
+async def ended(house: House, batch_id: int) -> dict[str, Any]:
+    while True:
+        batch: dict[str, Any] = answered(await house.owner.client.get(f"/api/batches/{batch_id}"))
+        if batch["status"] != "running" and not {"pending", "running"} & batch["counts"]["by_status"].keys():
+            return batch
+        await asyncio.sleep(0.01)
+
+
+async def test_a_batch_ends_with_its_budget_and_goes_on_with_a_higher_one(house: House) -> None:
+    client, may_end = house.owner.client, threading.Event()
+
+    def answers_the_first(dispatch: Dispatch) -> None:
+        is_first = dispatch is dispatch.agent.dispatches[0]
+        if not is_first and not may_end.is_set():
+            dispatch.until_it_hangs_up()
+        else:
+            dispatch.answer(metadata={"total_cost_usd": 0.5})
+
+    with played(answers_the_first) as agent:
+        agent_id = (await house.owner.agent(endpoint_url=agent.url, max_concurrency=2))["id"]
+        dataset = await house.owner.dataset(*[TASK] * 4, agent_id=agent_id)
+        body = {"agent_id": agent_id, "dataset_id": dataset["id"], "max_model_tokens": 30}
+        batch_id = answered(await client.post("/api/runs", json=body), 202)["id"]
+        await asyncio.to_thread(eventually, lambda: len(agent.dispatches) >= 3, "one ended, two under way")
+        asker = Asker(org_id=1, batch_id=batch_id)
+        for number in range(3):
+            try:
+                await house.platform.models.ask(asker, replace(question(number), system="x" * 100))
+            except BudgetExceeded:
+                break
+        batch = await ended(house, batch_id)
+        runs = answered(await client.get("/api/runs", params={"batch_id": batch_id}))["items"]
+        assert batch["status"] == "budget_exceeded"
+        assert batch["budget"]["max_model_tokens"] == 30
+        assert batch["budget"]["tokens"] >= 30
+        assert sorted((run["status"], run["error_class"]) for run in runs) == [
+            *[("cancelled", "budget_exceeded")] * 3,
+            ("completed", None),
+        ]
+        assert batch["costs"]["agent"] == {"cost_usd": 0.5, "runs": 1}
+        assert batch["costs"]["judge"]["cost_usd"] == batch["costs"]["judge"]["tokens"] / 1_000_000
+        error = refused(await client.post(f"/api/batches/{batch_id}/resume"), 422, "invalid_request")
+        assert error["details"][0]["path"] == "/max_model_tokens"
+        may_end.set()
+        higher = {"max_model_tokens": 100_000}
+        resumed = answered(await client.post(f"/api/batches/{batch_id}/resume", json=higher), 202)
+        assert (resumed["status"], resumed["budget"]["max_model_tokens"]) == ("running", 100_000)
+        batch = await ended(house, batch_id)
+    assert (batch["status"], batch["counts"]["by_status"]) == ("completed", {"completed": 4})
+
+
+@pytest.mark.parametrize(
+    ("asked", "paths"),
+    [
+        ({"max_cost_usd": 0, "max_model_tokens": -1}, ["/max_cost_usd", "/max_model_tokens"]),
+        ({"max_cost_usd": "much", "max_model_tokens": 1.5}, ["/max_cost_usd", "/max_model_tokens"]),
+        ({"max_cost_usd": 1e9}, ["/max_cost_usd"]),
+    ],
+)
+async def test_a_budget_that_is_none_is_refused_with_every_problem(
+    house: House, asked: dict[str, Any], paths: list[str]
+) -> None:
+    agent_id = (await house.owner.agent())["id"]
+    dataset_id = (await house.owner.dataset(agent_id=agent_id))["id"]
+    body = {"agent_id": agent_id, "dataset_id": dataset_id} | asked
+    error = refused(await house.owner.client.post("/api/runs", json=body), 422, "invalid_request")
+    assert sorted(problem["path"] for problem in error["details"]) == paths
+
+
+async def test_dollars_alone_do_not_hold_a_model_without_a_price(house: House) -> None:
+    client = house.owner.client
+    models = {"judge": "http://127.0.0.1:9/v1#local"}
+    agent_id = (await house.owner.agent(config={"models": models}))["id"]
+    dataset_id = (await house.owner.dataset(agent_id=agent_id))["id"]
+    body = {"agent_id": agent_id, "dataset_id": dataset_id, "max_cost_usd": 1.5}
+    error = refused(await client.post("/api/runs", json=body), 422, "invalid_request")
+    assert "127.0.0.1:9" in error["details"][0]["message"]
+    assert "max_model_tokens" in error["details"][0]["hint"]
+    both = answered(await client.post("/api/runs", json=body | {"max_model_tokens": 9}), 202)
+    assert both["budget"] == {"max_cost_usd": 1.5, "max_model_tokens": 9, "cost_usd": 0, "tokens": 0}
+    named = {"judge": "openai:gpt-5-mini"}
+    answered(await client.put(f"/api/datasets/{dataset_id}/models", json=named))
+    answered(await client.post("/api/runs", json=body), 202)
+    for batch in answered(await client.get("/api/batches"))["items"]:
+        await client.post(f"/api/batches/{batch['id']}/cancel")
+
+
+async def test_an_estimate_rests_on_what_runs_asked_before(house: House) -> None:
+    client = house.owner.client
+    with played(lambda dispatch: dispatch.answer()) as agent:
+        agent_id = (await house.owner.agent(endpoint_url=agent.url))["id"]
+        dataset_id = (await house.owner.dataset(TASK, TASK, agent_id=agent_id))["id"]
+        query = {"agent_id": agent_id, "dataset_id": dataset_id}
+        nothing = answered(await client.get("/api/runs/estimate", params=query))
+        assert (nothing["runs"], nothing["models"]["cost_usd"], nothing["time"]["total_ms"]) == (
+            2,
+            None,
+            None,
+        )
+        batch_id = answered(await client.post("/api/runs", json=query), 202)["id"]
+        await ended(house, batch_id)
+    runs = answered(await client.get("/api/runs", params={"batch_id": batch_id}))["items"]
+    asker = Asker(org_id=1, batch_id=batch_id, run_id=runs[0]["id"])
+    asked = await house.platform.models.ask(asker, question(1))
+    told = answered(await client.get("/api/runs/estimate", params=query | {"repeats": 3}))
+    assert told["models"] == {
+        "from_runs": 2,
+        "cost_usd": pytest.approx((asked.cost_nanousd or 0) / 1e9 * 3),
+        "tokens": (asked.tokens or 0) * 3,
+    }

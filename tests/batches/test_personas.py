@@ -1,0 +1,120 @@
+"""Conversations whose user a model plays, over real sockets: its words, its end, its faults."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from nodes import REFUND_TASK, Api
+from played_agents import Dispatch, PlayedAgent, played
+
+ADA = "Ada is in a hurry.\nOnly when asked: the order number is 4521"
+PERSONA = REFUND_TASK | {
+    "user": "Hello, I want my money back.",
+    "behavior": "refund_order only succeeds when the order's status is shipped.",
+    "turn_mode": "model_as_user",
+    "user_simulator_persona": ADA,
+}
+
+
+def serves(dispatch: Dispatch) -> None:
+    """Asks for the number, then whether it may, then does it."""
+    if "4521" in dispatch.said:
+        dispatch.answer("Shall I refund order 4521?")
+    elif "Yes" in dispatch.said:
+        dispatch.call("refund_order", {"order_id": "4521"})
+        dispatch.answer("I have refunded order 4521.")
+    else:
+        dispatch.answer("What is your order number?")
+
+
+def talk(api: Api, agent: PlayedAgent, row: Any) -> dict[str, Any]:
+    batch_id = api.start_batch(agent.url, row)
+    assert api.ended(batch_id)["status"] == "completed"
+    return api.only_run(batch_id)
+
+
+def test_a_persona_answers_until_its_matter_is_settled(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA)
+        said = [dispatch.said for dispatch in agent.dispatches]
+    assert said == [PERSONA["user"], "It is order 4521.", "Yes, please refund it."]
+    assert (run["status"], run["verdict"]) == ("completed", "PASS")
+    told = run["conversation"]
+    assert (told["played_by"], told["ended_by"], told["reason"]) == ("persona", "user", "it is done")
+    assert [turn["facts_used"] for turn in told["turns"]] == [["F2"], [], []]
+    assert [turn["stop_ignored"] for turn in told["turns"]] == [False, True, False], "it was asked to confirm"
+    assert run["messages"][-1] == {"role": "user", "content": "Thanks, bye."}
+    assert run["final_response"] == "I have refunded order 4521."
+
+
+def test_the_same_conversation_again_asks_nobody(api: Api):
+    with played(serves) as agent:
+        row = PERSONA | {"user": "Good day, I want my money back."}
+        batch_id = api.start_batch(agent.url, row, repeats=2, concurrency=1)
+        api.ended(batch_id)
+        first, second = sorted(api.runs(batch_id), key=lambda run: run["id"])
+    asked = [api.get(f"/api/runs/{run['id']}/exchanges")["items"] for run in (first, second)]
+    assert [each["status"] for each in asked[0]] == ["answered"] * 3
+    assert [each["status"] for each in asked[1]] == ["replayed"] * 3
+
+
+def test_the_user_is_shown_nothing_of_the_backend(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA | {"user": "Hi, I want my money back now."})
+    exchange = api.get(f"/api/runs/{run['id']}/exchanges")["items"][-1]
+    request = str(api.get(f"/api/model-exchanges/{exchange['id']}")["request"])
+    assert "money back now" in request
+    for hidden in ("only succeeds", "shipped", "expected_state", "refund_order", "initial_state"):
+        assert hidden not in request
+
+
+def test_made_up_twice_is_the_users_fault_and_counts_for_nobody(api: Api):
+    with played(serves) as agent:
+        batch_id = api.start_batch(agent.url, PERSONA | {"user_simulator_persona": "Bob"})
+        batch = api.ended(batch_id)
+        run = api.only_run(batch_id)
+    assert (run["status"], run["error_class"]) == ("failed", "simulator_fault")
+    assert run["error_json"]["faults"] == ["made_up"]
+    assert "9999" in run["error_json"]["detail"]
+    assert run["verdict"] == "NOT_APPLICABLE"
+    assert batch["summary"]["judged"] == 0
+    assert [one["id"] for one in api.runs(batch_id, needs_review="true")] == [run["id"]]
+    assert run["messages"][-1]["content"] == "What is your order number?", "what was said is kept"
+
+
+def test_one_fault_is_mended_by_asking_again(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA | {"user_simulator_persona": "Cleo", "max_turns": 2})
+        assert agent.dispatches[1].said == "I do not have it."
+    assert run["conversation"]["turns"][0]["attempts"] == 2
+    assert run["conversation"]["ended_by"] == "max_turns"
+
+
+@pytest.mark.parametrize("memory_mode", ["replay", "stateful"])
+def test_the_keyword_in_the_users_words_ends_it_and_whose_it_was_is_told(api: Api, memory_mode: str):
+    row = PERSONA | {"user_simulator_persona": "Dan", "termination_keyword": "goodbye"}
+    with played(serves) as agent:
+        run = talk(api, agent, row | {"memory_mode": memory_mode})
+        assert len(agent.dispatches) == 1
+    assert run["conversation"]["ended_by"] == "user_keyword"
+    assert run["messages"][-1]["content"] == "Never mind, GOODBYE."
+
+
+def test_a_model_that_does_not_answer_is_no_fault_of_the_agent(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA | {"user_simulator_persona": "Eve"})
+    assert (run["error_class"], run["error_json"]["faults"]) == ("simulator_fault", ["timeout"])
+    assert run["verdict"] == "NOT_APPLICABLE"
+
+
+def test_the_page_of_the_run_shows_what_was_said_beside_what_the_person_knows(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA | {"user": "Good evening, I want my money back."})
+    with httpx2.Client(base_url=api.url) as browser:
+        browser.post("/sign-in", data={"key": api.key})
+        page = browser.get(f"/runs/{run['id']}").text
+    assert "the user had nothing more to say" in page
+    assert "only when asked" in page
+    assert "rests on F2" in page
+    assert "wanted to leave while the agent waited" in page
