@@ -26,9 +26,9 @@ OPERATION_IDS = re.findall(r"\w+", """
     export_cassette export_dataset export_run export_traces finish_run get_agent get_agent_response_schema
     get_batch get_batch_report get_batch_report_contents get_code_mode get_coding_scenario get_dataset
     get_draft get_eval_run get_eval_summary get_exchange get_health get_heatmap get_matrix get_metrics
-    get_models get_readiness get_review get_review_agreement get_review_progress get_review_settings
-    get_run get_run_coding get_run_ledger get_run_output get_run_trace get_run_verdicts get_scenario
-    get_task get_tool_endpoint get_variation give_review_verdict grade_coding_scenario import_cassette
+    get_models get_readiness get_review get_review_agreement get_review_progress get_review_settings get_run
+    get_run_coding get_run_ledger get_run_output get_run_trace get_run_verdicts get_scenario get_task
+    get_tool_endpoint get_variation give_review_verdict grade_coding_scenario import_cassette
     import_coding_scenario ingest_telemetry judge_batch judge_run list_agents list_batches list_cassettes
     list_coding_scenarios list_credentials list_datasets list_drafts list_endpoint_tools list_eval_runs
     list_keys list_marks list_matrices list_oracles list_plans list_reviews list_run_exchanges

@@ -178,8 +178,7 @@ def _check(tasks: list[TaskToRun], asked: _Asked, *, is_code: bool) -> None:
     if len(tasks) * asked.repeats > MAX_RUNS:
         message = f"these are {len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
         raise Refused([Problem(path="/repeats", message=message)], "the batch")
-    problems = coding_refusals(tasks) if not is_code else []
-    if problems:
+    if not is_code and (problems := coding_refusals(tasks)):
         raise Refused(problems, "the batch")
 
 

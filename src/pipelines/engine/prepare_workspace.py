@@ -286,11 +286,13 @@ def workspace_variables(
 
 def _key(scenario: CodingScenario, org_id: int, commit: str | None, dependencies: Path | None) -> str:
     """Of everything that what is kept depends on."""
-    seed = scenario.workspace_seed.as_json() | ({"commit": commit} if commit is not None else {})
+    start = scenario.workspace_seed.as_json()
+    if commit is not None:  # whatever it was called
+        start = {key: value for key, value in start.items() if key != "ref"} | {"commit": commit}
     whole: Mapping[str, Any] = {
         "format": FORMAT,
         "org": org_id,
-        "seed": seed if commit is None else {key: value for key, value in seed.items() if key != "ref"},
+        "seed": start,
         "setup": scenario.setup_command,
         "workdir": scenario.workdir if scenario.setup_command is not None else None,
         "dependencies": dependencies.name if dependencies is not None else None,

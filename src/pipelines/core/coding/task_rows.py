@@ -56,8 +56,8 @@ def coding_problems(axes: JsonObject, context: CodingContext) -> Iterator[Proble
         hint = "name a scenario as `scenario_ref`; make one with POST /api/coding-scenarios"
         message = f"`{given[0]}` changes a coding scenario, and the row names none"
         yield Problem(path=f"/{given[0]}", message=message, hint=hint)
-    else:
-        yield from _scenario_problems(axes, context)
+        return
+    yield from _scenario_problems(axes, context)
     read, _ = with_modes(axes)
     if read.get("turn_mode") == CONVERSATION:
         yield Problem(path="/turn_mode", message="a coding task has one turn", hint="leave it out")

@@ -170,13 +170,13 @@ def _shown(stored: StoredCodingScenario) -> dict[str, Any]:
     }
 
 
-def _in_short(seed: Any) -> str:
+def _in_short(start: Any) -> str:
     """What a workspace starts from, as a list tells it."""
-    if seed["type"] == "git":
-        return f"git: {seed['url']} at {seed['ref']}"
-    if seed["type"] == "files":
-        return f"{seed['files']} file{'s' if seed['files'] != 1 else ''}"
-    return str(seed["type"])
+    if start["type"] == "git":
+        return f"git: {start['url']} at {start['ref']}"
+    if start["type"] == "files":
+        return f"{start['files']} file{'s' if start['files'] != 1 else ''}"
+    return str(start["type"])
 
 
 def _scorer(scorer: Scorer) -> dict[str, Any]:
