@@ -31,7 +31,8 @@ def entered(words: str, folder: Path, server: Server, code: int = 0) -> str:
         shell, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == code, done.stdout + done.stderr
-    assert all(len(line) <= 80 for line in done.stdout.splitlines()), done.stdout
+    is_ours = words.startswith("pipelines ")
+    assert not is_ours or all(len(line) <= 80 for line in done.stdout.splitlines()), done.stdout
     return done.stdout + done.stderr
 
 

@@ -193,7 +193,7 @@ def datasets(api: Api, agent_id: int) -> int:
 
 
 def batches(api: Api, agent_id: int, dataset_id: int) -> None:
-    api.get(f"/api/runs/estimate?agent_id={agent_id}&dataset_id={dataset_id}")
+    api.get("/api/runs/estimate", agent_id=agent_id, dataset_id=dataset_id)
     first, second = (api.batch_of(agent_id, dataset_id) for _ in range(2))
     for batch in (first, second):
         api.ended(batch)

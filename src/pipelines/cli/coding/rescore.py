@@ -61,7 +61,8 @@ def _rescore_run(server: Server, run_id: int, body: JsonObject, *, as_json: bool
 
 def _rescore_batch(server: Server, batch_id: int, body: JsonObject, *, as_json: bool) -> None:
     changes: list[Any] = []
-    rescored, cursor = 0, ""
+    rescored = 0
+    cursor: str | None = ""
     total = server.get(f"/api/batches/{batch_id}")["counts"]["total"]
     columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=stderr, transient=True) as bar:

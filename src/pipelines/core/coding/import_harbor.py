@@ -42,7 +42,7 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
         "workspace_seed": seed_of(files),
         "workdir": workdir,
         "requirements": "".join(f"{line}\n" for line in without_doubles(built.requirements)) or None,
-        "env_vars": built.env_vars | _variables(config, "environment") or None,
+        "env_vars": {**built.env_vars, **_variables(config, "environment")} or None,
         "timeouts": _timeouts(config),
         "test_files": {f"{TESTS_FOLDER}/{path}": text for path, text in tests.items()},
         "scorers": [_scorer(config, tests)],
