@@ -1,6 +1,6 @@
 """What the platform adds to a coding task on a repository of 5,000 files, and whether it leaves anything.
 
-    python bench/coding.py [--json] [--rounds 10]
+    python bench/coding.py [--json] [--rounds 10] [--first]
 
 Everything but setup, agent and scorers, which do next to nothing here: a workspace made for the first task of
 a scenario (cold), and unpacked, collected, applied and put back for each (warm). The reference does the same
@@ -37,6 +37,7 @@ from pipelines.engine.run_workspace import WorkspaceJob, worked
 from pipelines.engine.score_workspace import grade
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
+from pipelines.sandbox import launching, memory
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.job import CodeJob, parse_entrypoint
 from pipelines.sandbox.memory import tree
@@ -85,6 +86,13 @@ async def opened(folder: Path, warm: int) -> AsyncIterator[Any]:
         yield SimpleNamespace(workspaces=workspaces, code_mode=mode)
     finally:
         await mode.close()
+
+
+def go_first() -> None:
+    """Sandboxes step back for the server; on a machine that others use, they would step back for those."""
+    Path("/proc/self/autogroup").write_text("-20")
+    memory.NICE = -20
+    launching.Request.__init__.__kwdefaults__["nice"] = -20
 
 
 async def nothing(*_: object) -> None:
@@ -213,7 +221,10 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--first", action="store_true", help="as root: before all else on this machine")
     given = parser.parse_args()
+    if given.first:
+        go_first()
     with tempfile.TemporaryDirectory(prefix="odyssey-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)

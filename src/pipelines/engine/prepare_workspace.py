@@ -253,8 +253,9 @@ class Workspaces:
     def _empty(self) -> Path:
         """Of the directory, but nothing that pruning would take for a workspace."""
         empty = self._directory / ".empty"
-        empty.mkdir(parents=True, exist_ok=True)
-        empty.chmod(0o755)
+        if not empty.is_dir():  # touched again, it would be another one to the sandboxes that wait
+            empty.mkdir(parents=True, exist_ok=True)
+            empty.chmod(0o755)
         return empty
 
 

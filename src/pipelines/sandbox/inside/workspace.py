@@ -67,7 +67,6 @@ def make_seed(message: Message) -> Message:
 
 
 def _unpack_any(path: str) -> None:
-    import tarfile
     import zipfile
 
     try:
@@ -76,10 +75,9 @@ def _unpack_any(path: str) -> None:
                 for entry in archive.infolist():
                     _unzip(archive, entry)
             return
-        with tarfile.open(path) as archive:
-            archive.extractall(WORKSPACE, filter="data")
-    except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
         raise Refusal(f"the archive cannot be unpacked: {error}") from None
+    _untar(path, WORKSPACE)
 
 
 def _unzip(archive: Any, entry: Any) -> None:
@@ -135,9 +133,9 @@ def unpack_ahead() -> None:
 
 def _untar(archive: str, folder: str) -> None:
     command = [_TAR, "--extract", "--file", archive, "--directory", folder, "--no-same-owner"]
-    done = subprocess.run(command, capture_output=True, check=False)
+    done = subprocess.run(command, capture_output=True, check=False, env={"PATH": "/usr/bin:/bin"})
     if done.returncode:
-        raise Refusal(f"the workspace cannot be unpacked: {done.stderr.decode('utf-8', 'replace')[-500:]}")
+        raise Refusal(f"the archive cannot be unpacked: {done.stderr.decode('utf-8', 'replace')[-500:]}")
 
 
 # An agent in it
