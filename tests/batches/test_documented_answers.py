@@ -68,6 +68,8 @@ def test_every_operation_answers_as_the_document_says(
     reviews(api)
     drafts(api)
     tool_endpoints(api)
+    coding_imports(api)
+    coding(api)
     keys_and_server(api)
     expected = {
         f"{name} {status}"
@@ -162,6 +164,42 @@ def tool_endpoints(api: Api) -> None:
     assert api.client.delete(place).status_code == 204
 
 
+def coding(api: Api) -> None:
+    body = {
+        "name": "greet",
+        "user_instruction": "Write a greeting into greeting.txt.",
+        "workspace_seed": {"type": "files", "files": {"README.md": "Greetings.\n"}},
+        "scorers": [{"name": "greets", "type": "command", "command": "grep -qi hello greeting.txt"}],
+    }
+    made = api.post("/api/coding-scenarios", body, 201)
+    api.get("/api/coding-scenarios")
+    api.get(f"/api/coding-scenarios/{made['id']}")
+    api.put("/api/coding-scenarios/greet", body)
+    patch = "diff --git a/greeting.txt b/greeting.txt\nnew file mode 100644\n--- /dev/null\n"
+    patch += "+++ b/greeting.txt\n@@ -0,0 +1 @@\n+Hello!\n"
+    api.client.timeout = 300.0
+    assert api.post("/api/coding-scenarios/greet/grade", {"patch": patch}, 200)["passed"]
+    text = "def run(task_input, *, proxy_url, run_token):\n"
+    text += "    open('/job/workspace/greeting.txt', 'w').write('Hello!\\n')\n    return 'Done.'\n"
+    agent = AGENT | {"mode": "code", "code": {"source": "paste", "text": text}, "tools_schema": []}
+    agent_id = api.post("/api/agents", {k: v for k, v in agent.items() if k != "endpoint_url"}, 201)["id"]
+    batch_id = api.batch_of(agent_id, api.dataset({"user": "Greet.", "scenario_ref": "greet"})["id"])
+    api.ended(batch_id, 300.0)
+    run_id = api.only_run(batch_id)["id"]
+    assert api.get(f"/api/runs/{run_id}/coding")["grading"]["passed"]
+    api.post(f"/api/runs/{run_id}/rescore", {"scorers": body["scorers"]}, 200)
+    api.post(f"/api/batches/{batch_id}/rescore", None, 200)
+    answered(api.client.delete("/api/coding-scenarios/greet"), 204)
+
+
+def coding_imports(api: Api) -> None:
+    scorer = {"name": "it is there", "type": "command", "command": "test -f done.txt"}
+    scenario = {"name": "done", "user_instruction": "Write done.txt.", "scorers": [scorer]}
+    api.post(
+        "/api/coding-scenarios/import", {"scenario": scenario, "reference": {"command": "echo > done.txt"}}
+    )
+
+
 def seed_sessions(api: Api, agent_id: int) -> None:
     body = {"agent_id": agent_id, "name": "Orders", "size": "compact", "rng_seed": 7}
     body |= {"now": "2026-05-01T12:00:00Z", "buckets": [{"name": "refunds", "rows": 3}]}
@@ -233,7 +271,7 @@ def batches(api: Api, agent_id: int, dataset_id: int) -> None:
     assert api.client.get(f"/api/batches/{first}/report").status_code == 200
     api.get("/api/runs", batch_id=first)
     run = api.runs(first)[0]["id"]
-    for part in ("", "/trace", "/output", "/ledger"):
+    for part in ("", "/trace", "/output", "/ledger", "/export"):
         api.get(f"/api/runs/{run}{part}")
     api.post(f"/api/runs/{run}/judge")
     api.post(f"/api/runs/{run}/verdict", {"verdict": "PASS", "note": "It is refunded.", "labels": ["money"]})

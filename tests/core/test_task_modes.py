@@ -75,10 +75,9 @@ REFUSED = {
         "`turn_mode` is `single_shot`",
     ),
     "many turns of one": ({"max_turns": 5}, "max_turns", "one turn"),
-    "a workspace": ({"workspace_seed": {"git": "x"}}, "workspace_seed", "cannot be run yet"),
-    "a setup": ({"setup_command": "make"}, "setup_command", "cannot be run yet"),
-    "a coding scenario": ({"scenario_ref": "x"}, "scenario_ref", "cannot be run yet"),
-    "a grader": ({"eval": "pytest"}, "eval", "cannot be run yet"),
+    "a workspace": ({"workspace_seed": {"type": "empty"}}, "workspace_seed", "names none"),
+    "a setup": ({"setup_command": "make"}, "setup_command", "names none"),
+    "a grader": ({"eval": "pytest"}, "eval", "names none"),
 }
 
 

@@ -13,7 +13,7 @@ from pipelines.core import csv_text
 from pipelines.core.failure_rules import parse_failure_rules
 from pipelines.core.ledger_schema import parse_ledger_schema
 from pipelines.core.problems import Refused
-from pipelines.core.seed import AXES, EVAL_PARTS, Seed, TrackedConstraint, parse_seed
+from pipelines.core.seed import AXES, OWN_PARTS, Seed, TrackedConstraint, parse_seed
 from pipelines.core.task_files import read_source
 from pipelines.core.tasks_csv import COLUMNS, MAX_ROWS, parse_tasks, tasks_as_csv, tasks_as_rows
 from pipelines.core.tools_schema import parse_tools_schema
@@ -285,7 +285,7 @@ def test_five_thousand_rows_and_no_more():
 
 def test_every_axis_has_exactly_one_column():
     assert sorted(column.axis for column in COLUMNS) == sorted(AXES)
-    assert {*AXES, *EVAL_PARTS} == {field.name for field in fields(Seed)}
+    assert {*AXES, *OWN_PARTS} == {field.name for field in fields(Seed)}
     assert len({column.name for column in COLUMNS}) == len(COLUMNS)
     assert all(column.help.endswith(".") for column in COLUMNS)
 

@@ -51,6 +51,13 @@ class Server:
             else self._ask("POST", path, **options)
         )
 
+    def refusal_or_answer(self, path: str, body: Any, **options: Any) -> tuple[str | None, Any]:
+        """Of a POST: what is wrong with the request, in the server's words, or the answer."""
+        response = self._request("POST", path, json=body, fine=(404, 409, 413, 422), **options)
+        if not response.is_error:
+            return None, response.json()
+        return "\n".join(_error_lines(response.json()["error"])), None
+
     def put(self, path: str, body: Any, **options: Any) -> Any:
         return self._ask("PUT", path, json=body, **options)
 
@@ -134,6 +141,10 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
         stop(f"{path}: {response.status_code} {response.text[:300]}", code)
+    stop("\n".join(_error_lines(error)), code)
+
+
+def _error_lines(error: Any) -> list[str]:
     found = error.get("details")
     details = found if isinstance(found, list) else []  # an object is for programs: the message says it too
     lines = [error["message"].split("; the first: ")[0] if details else error["message"]]  # all are below
@@ -142,7 +153,7 @@ def _stop_with_error(path: str, response: httpx2.Response) -> None:
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
             said = said_of(str(detail.get("path") or ""), str(detail.get("message")))
             lines.append(f"  {said}{hint}")
-    stop("\n".join(lines), code)
+    return lines
 
 
 def _key_from_file() -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pipelines.cli import cassette as cassettes
 from pipelines.cli import ci, endpoints, models, odyssey, worlds
+from pipelines.cli.coding.commands import app as coding_app
 from pipelines.cli.eval.commands import app as eval_app
 from pipelines.cli.look_commands import app as look_app
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.add_typer(odyssey.app, name="odyssey")
 app.add_typer(eval_app, name="eval")
+app.add_typer(coding_app, name="coding")
 app.add_typer(ci.app, name="ci")
 app.add_typer(cassettes.app, name="cassette")
 app.add_typer(endpoints.app, name="endpoints")

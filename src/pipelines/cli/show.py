@@ -18,6 +18,7 @@ from pipelines.cli.blocks import (
     value_text,
 )
 from pipelines.cli.client import Server
+from pipelines.cli.coding.show import print_coding
 from pipelines.cli.eval.words import plural
 from pipelines.cli.exchanges import cost_lines
 from pipelines.cli.files import stop
@@ -33,6 +34,7 @@ MOST_CHANGES = 40
 WITHOUT_LIMIT = 10**9
 ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
 BATCH = "batch:"
+CODING = "coding_scenario"  # of a seed: its scenario, where it is about a workspace
 
 
 def print_one(server: Server, named: str, *, full: bool, as_json: bool) -> None:
@@ -58,17 +60,22 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     trace = server.every(f"/api/runs/{run_id}/trace")
     output = server.get(f"/api/runs/{run_id}/output")
     verdicts = server.get(f"/api/runs/{run_id}/verdicts")
+    coding = server.get(f"/api/runs/{run_id}/coding") if CODING in run["odyssey_seed"] else None
     if as_json:
         whole = run | {"trace": trace, "output": output, "earlier_verdicts": verdicts["earlier"]}
+        whole |= {"coding": coding} if coding is not None else {}
         typer.echo(json.dumps(whole, ensure_ascii=False))
         return
     console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
     _print_head(console, run)
     _print_asked(console, run, _oracle(server, run), longest)
     _print_trace(console, trace, longest, MOST_ROWS if not full else WITHOUT_LIMIT)
-    _print_changes(console, run, trace, longest, MOST_CHANGES if not full else WITHOUT_LIMIT)
+    if coding is None:
+        _print_changes(console, run, trace, longest, MOST_CHANGES if not full else WITHOUT_LIMIT)
     _print_answer(console, run, longest)
     _print_error(console, run)
+    if coding is not None:
+        print_coding(console, coding, full=full)
     _print_verdict(console, run)
     _print_judge(console, server, run)
     _print_people(console, run["review"], verdicts["earlier"])
@@ -124,7 +131,8 @@ def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
     _part(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
     given = [axis for axis in ORACLE if oracle.get(axis) is not None]
     lines = [f"{axis}: {value_text(oracle[axis], longest)}" for axis in given]
-    _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
+    if lines or CODING not in seed:
+        _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
 
 
 def _print_answer(console: Console, run: Any, longest: int) -> None:

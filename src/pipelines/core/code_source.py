@@ -175,7 +175,7 @@ def _content(text: Json, place: str, problems: list[Problem], what: str) -> byte
 def _read_git(fields: Fields, *, allow_http: bool) -> GitSource | None:
     fields.require("url", "such as https://git.example.com/team/agent.git")
     url = fields.text("url", longest=LONGEST_URL)
-    complaint = _git_url_complaint(url, allow_http=allow_http) if url is not None else None
+    complaint = git_url_complaint(url, allow_http=allow_http) if url is not None else None
     if complaint is not None:
         fields.refuse("url", f"`url` {complaint}", "such as https://git.example.com/team/agent.git")
     ref = fields.text("ref") or DEFAULT_REF
@@ -193,7 +193,7 @@ def is_git_ref(text: str) -> bool:
     return _REF.fullmatch(text) is not None and ".." not in text and "//" not in text and ".lock" not in text
 
 
-def _git_url_complaint(url: str, *, allow_http: bool) -> str | None:
+def git_url_complaint(url: str, *, allow_http: bool) -> str | None:
     """Git has many spellings of `run this` and `read that file`; only plain web addresses are taken."""
     if not url.isascii() or not url.isprintable() or " " in url:
         return "has characters that no URL has"

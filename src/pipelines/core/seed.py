@@ -1,7 +1,7 @@
 """The task seed: what one task asks, the world it starts in, what goes wrong in it and what counts as right.
 
 Read from axis names with JSON values; the CSV's own names are core.tasks_csv's. What `workspace_seed` and
-`eval` mean is decided where they are used: here only their shape.
+`eval` mean is for `core.coding`: here only their shape.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -82,6 +82,8 @@ class Seed:
     id: str | None = None
     tags: tuple[str, ...] = ()
     strict_simulation: bool = False  # a call whose plan would be a guess is an error
+    #: The coding scenario as it was when the task was made, whole, with what its row says otherwise.
+    coding_scenario: JsonObject | None = None
     #: An eval run under a variation: what is added to the agent's system prompt, and which variation it is.
     system_prompt_addition: str | None = None
     variation: JsonObject | None = None
@@ -93,7 +95,7 @@ class Seed:
     def as_json(self) -> JsonObject:
         """The odyssey_seed blob: the axes that say something, under their axis names."""
         always = CONVERSATION_AXES if self.is_conversation else ()
-        values = {axis: _plain(getattr(self, axis)) for axis in (*AXES, *EVAL_PARTS)}
+        values = {axis: _plain(getattr(self, axis)) for axis in (*AXES, *OWN_PARTS)}
         return {axis: value for axis, value in values.items() if axis in always or value != _DEFAULTS[axis]}
 
     @classmethod
@@ -115,9 +117,10 @@ class Seed:
         return self.is_conversation and self.simulator_mode != "scripted"
 
 
-#: Filled in by the platform for an eval run. No author writes them: an upload that has one is refused.
-EVAL_PARTS = ("system_prompt_addition", "variation", "tool_result_addition", "drawn_as")
-AXES = tuple(each.name for each in fields(Seed) if each.name not in EVAL_PARTS)
+#: Filled in by the platform. No author writes them: an upload that has one is refused.
+EVAL_PARTS = ("system_prompt_addition", "variation", "tool_result_addition", "drawn_as")  # of an eval run
+OWN_PARTS = ("coding_scenario", *EVAL_PARTS)
+AXES = tuple(each.name for each in fields(Seed) if each.name not in OWN_PARTS)
 #: Written out in every conversation, so that a reader of the seed need not know the defaults.
 CONVERSATION_AXES = ("turn_mode", "max_turns", "memory_mode", "simulator_mode")
 
@@ -140,7 +143,7 @@ _ENTRIES_FROM_STORED: dict[str, Callable[[Any], object]] = {
     "tags": str,
 }
 _EMPTY = Seed(user_instruction="")
-_DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in (*AXES, *EVAL_PARTS)}
+_DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in (*AXES, *OWN_PARTS)}
 
 
 def parse_seed(

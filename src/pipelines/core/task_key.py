@@ -16,6 +16,8 @@ ORACLE_AXES = (
     *("expected_outcome", "tracked_constraints", "eval", "expected_state", "expected_calls"),
     "rubric",
 )
+#: Of a coding task's scenario, what grades and is not asked.
+GRADING_PARTS = ("scorers", "test_files")
 #: What people find a task by.
 LABEL_AXES = ("id", "tags")
 _NOT_ASKED = frozenset((*ORACLE_AXES, *LABEL_AXES, "initial_state", "drawn_as"))
@@ -33,12 +35,19 @@ def canonical_hash(value: Json) -> str:
 def content_hash(seed: JsonObject, world_hash: str | None) -> str:
     """Of what a seed asks; `world_hash` is the canonical one of its initial state, which is not looked at."""
     asked = {axis: _one_line_end(value) for axis, value in seed.items() if axis not in _NOT_ASKED}
+    if isinstance(scenario := seed.get("coding_scenario"), dict):
+        asked["coding_scenario"] = {
+            part: value for part, value in scenario.items() if part not in GRADING_PARTS
+        }
     return canonical_hash([asked, world_hash])[:STORED_DIGITS]
 
 
 def oracle_hash(seed: JsonObject) -> str:
     """Of what counts as right."""
-    return canonical_hash({axis: seed[axis] for axis in ORACLE_AXES if axis in seed})[:STORED_DIGITS]
+    right = {axis: seed[axis] for axis in ORACLE_AXES if axis in seed}
+    if isinstance(scenario := seed.get("coding_scenario"), dict):
+        right["coding_scenario"] = {part: scenario[part] for part in GRADING_PARTS if part in scenario}
+    return canonical_hash(right)[:STORED_DIGITS]
 
 
 def world_hash_of(seed: JsonObject) -> str | None:

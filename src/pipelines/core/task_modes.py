@@ -16,7 +16,6 @@ _TURNS, _PERSONA, _MODE, _WHO = (
     "turn_mode",
     "simulator_mode",
 )
-_CODING = ("scenario_ref", "workspace_seed", "setup_command", "eval")
 NEEDS_MODEL = (
     "The user is played by a persona: a run needs a model, named by PIPELINES_USER_MODEL or PIPELINES_MODEL."
 )
@@ -26,13 +25,13 @@ _SCRIPT = 'give `scripted_user_turns`, such as ["Yes, go ahead."]'
 def with_modes(axes: JsonObject) -> tuple[JsonObject, list[str]]:
     """The axes with the modes that the others leave no choice about, and a sentence on each."""
     read = dict(axes)
-    has_turns, has_persona = _is_given(axes, _TURNS), _is_given(axes, _PERSONA)
-    signs = [axis for axis in (_TURNS, _PERSONA, _WHO) if _is_given(axes, axis)]
+    has_turns, has_persona = is_given(axes, _TURNS), is_given(axes, _PERSONA)
+    signs = [axis for axis in (_TURNS, _PERSONA, _WHO) if is_given(axes, axis)]
     said = []
-    if not _is_given(axes, _MODE) and signs:
+    if not is_given(axes, _MODE) and signs:
         read[_MODE] = CONVERSATION
         said.append(f"`{_MODE}` is read as `{CONVERSATION}`, since there is `{signs[0]}`.")
-    if _word(read, _MODE) == CONVERSATION and has_turns and not has_persona and not _is_given(axes, _WHO):
+    if _word(read, _MODE) == CONVERSATION and has_turns and not has_persona and not is_given(axes, _WHO):
         read[_WHO] = "scripted"
         said.append(f"`{_WHO}` is read as `scripted`, since there are `{_TURNS}`.")
     return read, said
@@ -49,7 +48,7 @@ def cannot_run(axes: JsonObject) -> list[Problem]:
         problems += _persona_problems(axes, _word(read, _WHO))
     elif _word(read, _MODE) in ("", ONE_TURN):
         problems += _one_turn_problems(axes)
-    return [*problems, *_coding_problems(axes)]
+    return problems
 
 
 def without_effect(seed: Seed) -> Iterator[str]:
@@ -72,10 +71,10 @@ def without_effect(seed: Seed) -> Iterator[str]:
 def _persona_problems(axes: JsonObject, who: str) -> Iterator[Problem]:
     if who not in ("", "persona"):
         return
-    if _is_given(axes, _TURNS) and not who:
+    if is_given(axes, _TURNS) and not who:
         message = f"there are both `{_TURNS}` and `{_PERSONA}`, and `{_WHO}` does not say which counts"
         yield Problem(path=f"/{_WHO}", message=message, hint=f"set `{_WHO}` to `scripted`")
-    elif _is_given(axes, _TURNS):
+    elif is_given(axes, _TURNS):
         message = f"the user is played by a persona, and there are `{_TURNS}`: only one can speak"
         hint = f"leave them out, or set `{_WHO}` to `scripted`"
         yield Problem(path=f"/{_TURNS}", message=message, hint=hint)
@@ -84,7 +83,7 @@ def _persona_problems(axes: JsonObject, who: str) -> Iterator[Problem]:
 def _one_turn_problems(axes: JsonObject) -> Iterator[Problem]:
     hint = f"set `{_MODE}` to `{CONVERSATION}`, or leave the other out"
     for axis in (_TURNS, _PERSONA):
-        if _is_given(axes, axis):
+        if is_given(axes, axis):
             message = f"`{axis}` is for a conversation, and `{_MODE}` is `{ONE_TURN}`"
             yield Problem(path=f"/{axis}", message=message, hint=hint)
     most = axes.get("max_turns")
@@ -93,19 +92,12 @@ def _one_turn_problems(axes: JsonObject) -> Iterator[Problem]:
         yield Problem(path="/max_turns", message=message, hint=f"leave it out, or {_SCRIPT}")
 
 
-def _coding_problems(axes: JsonObject) -> Iterator[Problem]:
-    for axis in _CODING:
-        if _is_given(axes, axis):
-            message = f"`{axis}` is for coding tasks, which cannot be run yet"
-            yield Problem(path=f"/{axis}", message=message, hint="leave it out")
-
-
 def _word(axes: JsonObject, axis: str) -> str:
     """A mode as it is read: in any case. What is no text is no mode."""
     value = axes.get(axis)
     return value.strip().lower() if isinstance(value, str) else "" if value is None else "?"
 
 
-def _is_given(axes: JsonObject, axis: str) -> bool:
+def is_given(axes: JsonObject, axis: str) -> bool:
     value = axes.get(axis)
     return value not in (None, "", [], {}) and not (isinstance(value, str) and not value.strip())

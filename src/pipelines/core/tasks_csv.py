@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core import csv_text
+from pipelines.core.coding.task_rows import ANY_SCENARIO, CodingContext, coding_problems
 from pipelines.core.column_naming import AS_WRITTEN, Naming
 from pipelines.core.json_rows import JsonRows
 from pipelines.core.json_text import Json, JsonObject
@@ -64,12 +65,13 @@ def read_tasks(
     ledger_schema: LedgerSchema | None = None,
     keep: Callable[[Iterable[Seed]], Sequence[Seed]] = tuple,
     naming: Naming = AS_WRITTEN,
+    coding: CodingContext = ANY_SCENARIO,
 ) -> ReadTasks:
     """As `parse_tasks`, with what its author may want to know of how the file was read.
 
     `keep` is given the seeds one by one, as they are read: of many large ones all at once are too many.
     """
-    reading = _Reading(read_source(source, format, naming), tools, ledger_schema, naming)
+    reading = _Reading(read_source(source, format, naming), tools, ledger_schema, naming, coding)
     seeds = keep(reading.seeds())
     reading.refuse_problems()
     rows = tuple(row.number for row in reading.read)
@@ -85,8 +87,10 @@ class _Reading:
         tools: Sequence[Tool] | None,
         ledger_schema: LedgerSchema | None,
         naming: Naming,
+        coding: CodingContext,
     ) -> None:
         self.upload = upload
+        self._coding = coding
         self.read: list[Row] = []  # without what they say
         self._tools = tools
         self._ledger_schema = ledger_schema
@@ -99,7 +103,7 @@ class _Reading:
         for row in self.upload.rows:
             self.read.append(replace(row, axes={}))
             self._ids.append(row.axes.get("id"))
-            found = cannot_run(row.axes)
+            found = [*cannot_run(row.axes), *coding_problems(row.axes, self._coding)]
             try:
                 seed = _seed(row, self.upload, self._tools, self._ledger_schema)
             except Refused as refused:

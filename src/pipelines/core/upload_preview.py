@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from pipelines.core.authored import nearest_names
+from pipelines.core.coding.task_rows import ANY_SCENARIO, CodingContext
 from pipelines.core.column_naming import Naming
 from pipelines.core.csv_text import records_of
 from pipelines.core.file_text import decode
@@ -33,13 +34,20 @@ def preview_upload(
     ledger_schema: LedgerSchema | None,
     may_read: Callable[[], bool] = lambda: True,
     keep: Callable[[Iterable[Seed]], Sequence[Seed]] = tuple,
+    coding: CodingContext = ANY_SCENARIO,
 ) -> JsonObject:
     """`{columns, rows, tasks, problems, total_problems, notes, warnings}`; `tasks` is None where it would be
     refused. No further behaviour text is read once `may_read` says no."""
     shown = _table(data, naming) if format == TABLE else _entries(data, format, naming)
     try:
         read = read_tasks(
-            data, format=format, tools=tools, ledger_schema=ledger_schema, keep=keep, naming=naming
+            data,
+            format=format,
+            tools=tools,
+            ledger_schema=ledger_schema,
+            keep=keep,
+            naming=naming,
+            coding=coding,
         )
     except Refused as refused:
         problems: list[Json] = [problem.as_json() for problem in refused.problems[:MOST_SHOWN]]

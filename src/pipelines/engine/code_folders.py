@@ -1,17 +1,15 @@
 """Stored code unpacked on this node: one read-only folder per content, made when a run first needs it."""
 
 import asyncio
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from pipelines.core.code_source import CodeRecord
 from pipelines.core.code_zip import unpacked
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_code import read_code
-from pipelines.sandbox.held_folders import HeldFolders
+from pipelines.sandbox.held_folders import HeldFolders, new_folder
 from pipelines.sandbox.recipe import readable_to_all
 
 
@@ -62,14 +60,3 @@ def unpack(raw: bytes, place: Path) -> None:
             made.rename(place)
     if not place.is_dir():
         raise OSError(f"the code cannot be unpacked to {place}")
-
-
-@contextmanager
-def new_folder(parent: Path) -> Iterator[Path]:
-    """An empty folder under a name that nobody has; gone afterwards, unless it was moved."""
-    parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="new-", dir=parent))
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)

@@ -106,7 +106,7 @@ async def _checked(platform: Platform, org_id: int, found: _Found, asked: Correc
 
 
 def _rows(found: _Found, asked: Correction) -> Json | LargeRows:
-    seed = replace(found.task.seed, drawn_as=None)
+    seed = replace(found.task.seed, drawn_as=None, coding_scenario=None)
     (row,) = tasks_as_rows([seed])
     row = {name: value for name, value in (row | asked.axes).items() if value is not None}
     if len(found.task.seed_text) + len(found.world) <= SMALL_CHARACTERS:

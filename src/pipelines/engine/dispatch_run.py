@@ -8,14 +8,17 @@ import logging
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.agent_reply import MAX_REPLY_BYTES, AgentReply
+from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.model_question import Purpose
 from pipelines.core.seed import Seed
 from pipelines.core.transcript import Message, after_turn
+from pipelines.engine.edit_coding_scenarios import scenario_of
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.models import Asker
 from pipelines.engine.name_models import asker_of_run
 from pipelines.engine.platform import Platform
+from pipelines.engine.rescore import flag_signs
 from pipelines.engine.run_batch import RETRY_S, Claimed
 from pipelines.engine.run_code import CodeRunner
 from pipelines.engine.simulated_user import SimulatorFault, conversation_json, next_turn
@@ -144,8 +147,16 @@ class Dispatcher:
 
     async def _send(self, claimed: Claimed, envelope: Envelope) -> Outcome:
         agent = claimed.agent
+        scenario = scenario_of(claimed.run.seed)
         if agent.definition.is_code:
-            return await self._code_runner.dispatch(agent, envelope, claimed.run.batch_id)
+            return await self._code_runner.dispatch(agent, envelope, claimed.run.batch_id, scenario)
+        if scenario is not None:
+            return DispatchFailed(
+                error_class=ErrorClass.AGENT_UNREACHABLE,
+                detail=f"this {HTTP_REFUSAL}",
+                reached="no",
+                hint=HTTP_HINT,
+            )
         return await self._client.dispatch(target_of(self._platform, agent), envelope)
 
     def _take_in(self, session: _Session, reply: AgentReply, turn: int) -> None:
@@ -237,6 +248,8 @@ class Dispatcher:
             try:
                 await self._platform.live_runs.close(run.id)
                 await judge_and_end(self._platform, run, whole, tuple(session.responses))
+                if run.seed.coding_scenario is not None:
+                    await flag_signs(self._platform, run)
                 break
             except StorageUnavailable as error:  # the agent's work is done: worth some patience
                 log.warning("the end of run %s waits for the database: %s", run.id, error)

@@ -26,7 +26,7 @@ from pipelines.core.evals.review_requests import ReviewSettings
 from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job
-from pipelines.storage import eval_scenarios, evals, review_marks, reviews
+from pipelines.storage import eval_scenarios, evals, review_marks, review_queue, reviews
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import EvalOutcome, Matrix
 from pipelines.storage.review_marks import Mark
@@ -237,6 +237,35 @@ def _new_item(matrix: Matrix, flag: Flag, fingerprint: str, settings: ReviewSett
         updated_at=now,
         decided_at=None,
     )
+
+
+# -- runs whose agent may have deceived its graders
+
+
+async def flag_tampering(platform: Platform, org_id: int, run_id: int, signs: Sequence[str]) -> None:
+    """An ended run goes to people with what was seen; one that has an item already keeps it."""
+    now = platform.now()
+
+    def store(connection: Connection) -> None:
+        settings = review_marks.settings_of_org(connection, org_id)
+        item = review_queue.run_to_review(
+            connection,
+            org_id=org_id,
+            run_id=run_id,
+            wanted=settings.reviewers_wanted,
+            blind=settings.blind,
+            must_wait=False,
+        )
+        if item is None:
+            return
+        reasons = tuple(dict.fromkeys(signs))
+        if reviews.add_review(connection, replace(item, reasons=reasons)):
+            detail: JsonObject = {"reasons": [*reasons]}
+            reviews.add_event(
+                connection, review_id=item.review_id, event="opened", reviewer=None, now=now, detail=detail
+            )
+
+    await platform.database.write(store)
 
 
 # -- the audit sample

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from pipelines.engine.code_folders import new_folder
+from pipelines.sandbox.held_folders import new_folder
 from pipelines.sandbox.job import CodeJob, Entrypoint
 from pipelines.sandbox.recipe import readable_to_all
 

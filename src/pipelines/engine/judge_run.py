@@ -27,12 +27,13 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLon
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question
 from pipelines.core.verdict.rubric import PROMPT_VERSION, can_be_read
+from pipelines.core.verdict.scorers import TAMPERED
 from pipelines.core.verdict.verdict import JudgeError, Outcome, Verdict
 from pipelines.engine import score_eval_run
 from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
 from pipelines.engine.stored_answers import user_turns_of
-from pipelines.storage import evals, model_judgements, oracles, runs
+from pipelines.storage import coding, evals, model_judgements, oracles, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Task, task_by_id
 from pipelines.storage.evals import AskedOfRun, EvalOutcome
@@ -151,6 +152,7 @@ class _Gathered(NamedTuple):
     world: World
     asked: AskedOfRun | None  # of an eval run
     oracle: "_Oracle"
+    grading: JsonObject | None = None  # of a coding run
 
 
 class _Oracle(NamedTuple):
@@ -237,9 +239,16 @@ def _gathered(
         warnings += _unenforced(connection, platform, run)
     called = {row.tool_name for row in rows if row.kind == TOOL_CALL and row.tool_name is not None}
     warnings += _guessed(connection, platform, run, called, _refused(rows))
+    grading = coding.grading_of_run(connection, run.id) if run.seed.coding_scenario is not None else None
+    warnings += tamper_warnings(grading)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
-    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world, asked, oracle)
+    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world, asked, oracle, grading)
+
+
+def tamper_warnings(grading: JsonObject | None) -> list[str]:
+    signs = grading.get("tamper_signs") if grading is not None else None
+    return [f"{TAMPERED}: {sign}" for sign in signs] if isinstance(signs, list) else []
 
 
 def _oracle(connection: Connection, run: Run, *, by_present: bool) -> _Oracle:
@@ -331,6 +340,7 @@ def _with_verdict(
             status=ending.status.value,
             error_class=ending.error_class,
             now=run.simulated_now or None,
+            grading=found.grading,
             keep_going=keep_going,
         )
         verdict = judge(evidence)

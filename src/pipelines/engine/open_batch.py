@@ -1,10 +1,12 @@
 """Asking for runs: a batch over a dataset or some tasks, its progress, stopping and resuming it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, is_id
+from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.failure_rules import FaultSeed, read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import REPLAY
@@ -64,7 +66,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
         await refuse_drift(platform, agent)
     tasks = await _tasks(platform, org_id, asked)
-    _check(tasks, asked)
+    _check(tasks, asked, is_code=agent.definition.is_code)
     if any(task.needs_model for task in tasks):
         platform.models.needed(Purpose.USER, await named_for(platform, agent, asked.dataset_id))
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
@@ -172,12 +174,23 @@ async def _tasks_of_dataset(platform: Platform, org_id: int, dataset_id: int) ->
     return tasks
 
 
-def _check(tasks: list[TaskToRun], asked: _Asked) -> None:
+def _check(tasks: list[TaskToRun], asked: _Asked, *, is_code: bool) -> None:
     if not tasks:
         raise Refused([Problem(path="/dataset_id", message="has no tasks to run")], "the batch")
     if len(tasks) * asked.repeats > MAX_RUNS:
         message = f"these are {len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
         raise Refused([Problem(path="/repeats", message=message)], "the batch")
+    if not is_code and (problems := coding_refusals(tasks)):
+        raise Refused(problems, "the batch")
+
+
+def coding_refusals(tasks: Sequence[TaskToRun]) -> list[Problem]:
+    """Of an agent that is reached over HTTP."""
+    return [
+        Problem(path=f"task {task.id}", message=HTTP_REFUSAL, hint=HTTP_HINT)
+        for task in tasks
+        if task.is_coding
+    ]
 
 
 def _read(body: JsonObject) -> _Asked:

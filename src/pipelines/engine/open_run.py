@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pipelines.core.agent_reply import BadReply, read_reply_fields
 from pipelines.core.authored import Fields, is_id
+from pipelines.core.coding.task_rows import HTTP_HINT
 from pipelines.core.failure_rules import read_fault_seed
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import REPLAY
@@ -49,6 +50,11 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     tasks = await platform.database.read(
         partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=[task_id])
     )
+    if any(task.is_coding for task in tasks):
+        message = (
+            "is a coding task: its agent has to run in the sandbox with the workspace, not be played by hand"
+        )
+        raise Refused([Problem(path=f"task {task_id}", message=message, hint=HTTP_HINT)], "the run")
     await check_rules(platform, agent, tasks, of_dataset=False)
     await refuse_without_model(platform, agent, tasks[0].dataset_id if tasks else None)
     await check_cassette(platform, org_id, asked.passthrough, "the run")

@@ -14,6 +14,7 @@ from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_gateway import ModelGateway
 from pipelines.engine.models import Models
 from pipelines.engine.plan_readers import PlanReaders
+from pipelines.engine.prepare_workspace import Workspaces
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.outbound.address_guard import AddressRefused
 from pipelines.outbound.fetch_git import GitFetcher
@@ -68,6 +69,7 @@ class Platform:
     endpoint_refusal: Callable[[str], Awaitable[AddressRefused | None]]
     git: GitFetcher
     code_mode: CodeMode
+    workspaces: Workspaces
     plan_readers: PlanReaders
     helpers: HelperProcesses  # read what is large: bodies, replies, code
     upload_helpers: HelperProcesses  # apart, since an upload takes minutes where a body takes seconds

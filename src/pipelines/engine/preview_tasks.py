@@ -2,9 +2,11 @@
 
 from functools import partial
 
+from pipelines.core.coding.task_rows import CodingContext
 from pipelines.core.column_naming import Naming
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.upload_preview import preview_upload
+from pipelines.engine.edit_coding_scenarios import coding_context
 from pipelines.engine.platform import Platform
 from pipelines.engine.time_limit import has_time
 from pipelines.engine.upload_tasks import (
@@ -33,12 +35,14 @@ async def preview_tasks(
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
+    coding = await coding_context(platform, org_id, is_http_agent=around.is_http_agent)
     if isinstance(rows, SmallFile):
-        return await platform.plan_readers.run(partial(_here, rows, around, naming), owner=org_id)
+        return await platform.plan_readers.run(partial(_here, rows, around, naming, coding), owner=org_id)
     asked: JsonObject = {
         "format": rows.format,
         "definition": around.definition_text,
         "naming": naming.as_json(),
+        "coding": coding.as_json(),
     }
     job = Job("preview_rows", asked, CHECKING_S, MOST_TOLD_BYTES, CHECKING_BYTES)
     (text,) = await platform.upload_helpers.run(job, rows.data, owner=org_id)
@@ -47,7 +51,7 @@ async def preview_tasks(
     return told
 
 
-def _here(rows: SmallFile, around: Surroundings, naming: Naming) -> JsonObject:
+def _here(rows: SmallFile, around: Surroundings, naming: Naming, coding: CodingContext) -> JsonObject:
     return preview_upload(
         rows.data,
         format=rows.format,
@@ -55,4 +59,5 @@ def _here(rows: SmallFile, around: Surroundings, naming: Naming) -> JsonObject:
         tools=around.tools,
         ledger_schema=around.ledger_schema,
         may_read=has_time(MOST_WARNING_S),
+        coding=coding,
     )

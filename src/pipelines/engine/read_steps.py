@@ -177,6 +177,10 @@ async def read_run_page(
     return await platform.database.read(read)
 
 
+async def read_timeline(platform: Platform, org_id: int, run_id: int) -> Timeline:
+    return await platform.database.read(lambda connection: _timeline(connection, org_id, run_id))
+
+
 async def read_window(
     platform: Platform, org_id: int, run_id: int, window: Callable[[Timeline], range]
 ) -> tuple[Timeline, dict[int, StepBrief]]:

@@ -14,6 +14,7 @@ from time import perf_counter
 
 from pipelines.core.agent_reply import BadReply, check_response_contract, parse_agent_reply
 from pipelines.core.code_secrets import together_complaint
+from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Refused
@@ -31,6 +32,8 @@ from pipelines.engine.model_access import (
     url_variables,
 )
 from pipelines.engine.platform import Platform, later
+from pipelines.engine.prepare_workspace import CannotMake
+from pipelines.engine.run_workspace import WorkspaceJob, run_in_workspace
 from pipelines.engine.upload_code import MOST_REQUIREMENTS, REQUIREMENTS_FILE
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
 from pipelines.outbound.ping import PingResult
@@ -103,18 +106,31 @@ class CodeRunner:
         self._folders = folders
         self._door = door
 
-    async def dispatch(self, agent: Agent, envelope: Envelope, batch_id: int | None) -> Outcome:
-        """Call the agent's function once."""
+    async def dispatch(
+        self,
+        agent: Agent,
+        envelope: Envelope,
+        batch_id: int | None,
+        scenario: CodingScenario | None = None,
+    ) -> Outcome:
+        """Call the agent's function once; of a coding task in its workspace."""
         started = perf_counter()
         async with AsyncExitStack() as held:
             try:
                 ready = await self._made_ready(agent, held)
             except (CannotStart, CodeModeUnavailable) as error:
                 return _not_started(str(error))
-            return await self._call(agent, envelope, ready, Place(agent.org_id, batch_id), started)
+            place = Place(agent.org_id, batch_id)
+            return await self._call(agent, envelope, ready, place, started, scenario)
 
     async def _call(
-        self, agent: Agent, envelope: Envelope, ready: _Ready, place: Place, started: float
+        self,
+        agent: Agent,
+        envelope: Envelope,
+        ready: _Ready,
+        place: Place,
+        started: float,
+        scenario: CodingScenario | None,
     ) -> Outcome:
         async def begins() -> None:
             await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
@@ -128,12 +144,25 @@ class CodeRunner:
             redaction=Redaction(ready.secrets),
             models=models,
         )
+        hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         try:
-            outcome = await self._run(ready.pool, job, visitor, place, begins)
+            if scenario is None:
+                outcome = await self._run(ready.pool, job, visitor, place, begins)
+            else:
+                work = WorkspaceJob(
+                    job=job,
+                    scenario=scenario,
+                    run_id=envelope.run_id,
+                    place=place,
+                    hide=lambda text: hidden.cut_text(text, LEFT_OUT),
+                )
+                serve = self._door(visitor)
+                outcome = await run_in_workspace(self._platform, work, serve=serve, begins=begins)
+        except CannotMake as error:
+            return _not_started(f"the workspace cannot be made: {error}")
         finally:
             if models is not None:
                 await asyncio.shield(models.close())
-        hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         await self._keep_output(envelope.run_id, outcome, hidden)
         latency_ms = round((perf_counter() - started) * 1000, 3)
         contract = agent.definition.response_contract

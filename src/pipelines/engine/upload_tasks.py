@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from pipelines.core.coding.task_rows import CodingContext
 from pipelines.core.column_naming import AS_WRITTEN, Naming
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger_schema import LedgerSchema
@@ -19,6 +20,7 @@ from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, read_task
 from pipelines.core.tools_schema import Tool
 from pipelines.core.upload_warnings import upload_warnings
 from pipelines.core.uploads import MAX_NAME, is_name
+from pipelines.engine.edit_coding_scenarios import coding_context, with_scenarios
 from pipelines.engine.platform import Platform
 from pipelines.engine.seeds_in_file import SeedsInFile
 from pipelines.engine.time_limit import has_time
@@ -86,6 +88,7 @@ class Surroundings:
     tools: tuple[Tool, ...] | None = None
     ledger_schema: LedgerSchema | None = None
     definition_text: str | None = None  # the agent's
+    is_http_agent: bool = False  # known to be one
 
 
 async def create_dataset(
@@ -182,7 +185,13 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[S
                     here[name] = known.get(name) or datasets.world_by_hash(connection, name)
             # What a corrected task draws under is its former name, which no author writes.
             seeds = [
-                replace(task.seed, initial_state=here[task.world_hash], drawn_as=None) for task in page.items
+                replace(
+                    task.seed,
+                    initial_state=here[task.world_hash],
+                    drawn_as=None,
+                    coding_scenario=None,
+                )
+                for task in page.items
             ]
             return seeds, here, page.last_id
 
@@ -222,6 +231,7 @@ async def surroundings_of(platform: Platform, org_id: int, agent_id: int) -> Sur
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         definition_text=agent.definition_text,
+        is_http_agent=not agent.definition.is_code,
     )
 
 
@@ -234,33 +244,45 @@ async def check_rows(
     naming: Naming = AS_WRITTEN,
 ) -> Checked:
     """The seeds and what their author should know, or Refused with every problem."""
+    coding = await coding_context(platform, org_id, is_http_agent=around.is_http_agent)
     try:
         if isinstance(rows, LargeRows):
-            checked = await _check_aside(platform, org_id, rows, around, naming)
+            checked = await _check_aside(platform, org_id, rows, around, naming, coding)
         else:
             checked = await platform.plan_readers.run(
-                partial(_check_here, rows, around, naming), owner=org_id
+                partial(_check_here, rows, around, naming, coding), owner=org_id
             )
     except Refused as refused:
         refused.problems[:0] = problems
         raise
     if problems:
         raise Refused(problems, "the dataset")
-    return checked
+    return checked._replace(seeds=await with_scenarios(platform, org_id, checked.seeds))
 
 
 async def _check_aside(
-    platform: Platform, org_id: int, rows: LargeRows, around: Surroundings, naming: Naming
+    platform: Platform,
+    org_id: int,
+    rows: LargeRows,
+    around: Surroundings,
+    naming: Naming,
+    coding: CodingContext,
 ) -> Checked:
-    definition = around.definition_text
-    asked: JsonObject = {"format": rows.format, "definition": definition, "naming": naming.as_json()}
+    asked: JsonObject = {
+        "format": rows.format,
+        "definition": around.definition_text,
+        "naming": naming.as_json(),
+        "coding": coding.as_json(),
+    }
     job = Job("upload_rows", asked, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
     parts = await platform.upload_helpers.run_into(PartsInFile(), job, rows.data, owner=org_id)
     told: Any = loads_own(parts[-1])
     return Checked(SeedsInFile(parts), told["warnings"], told["notes"])
 
 
-def _check_here(rows: Json | SmallFile, around: Surroundings, naming: Naming) -> Checked:
+def _check_here(
+    rows: Json | SmallFile, around: Surroundings, naming: Naming, coding: CodingContext
+) -> Checked:
     source, format = (rows.data, rows.format) if isinstance(rows, SmallFile) else (rows, TABLE)
     read = read_tasks(
         source,
@@ -268,6 +290,7 @@ def _check_here(rows: Json | SmallFile, around: Surroundings, naming: Naming) ->
         tools=around.tools,
         ledger_schema=around.ledger_schema,
         naming=naming,
+        coding=coding,
     )
     warnings = upload_warnings(
         read.seeds,

@@ -38,12 +38,18 @@ MAX_LISTED_BYTES = 8 * MEBIBYTE  # of all names together
 MAX_HEAD_BYTES = 100  # an object's line before its bytes: id, kind, size
 DIRECTORY, LINK, SUBMODULE = "040000", "120000", "160000"
 _WHAT = "the code"
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GitTree:
     commit: str
     files: tuple[CodeFile, ...]
+
+
+class TreeLimits(NamedTuple):
+    files: int
+    bytes: int
 
 
 class _Blob(NamedTuple):
@@ -84,6 +90,46 @@ class GitFetcher:
             blobs = await self._listed(git, commit, source.directory)
             return GitTree(commit=commit, files=await _contents(git, blobs))
 
+    async def commit_of(self, url: str, ref: str) -> str:
+        """The commit that a name stands for now. A whole commit id is taken by its word."""
+        if _COMMIT.fullmatch(ref):
+            return ref
+        pinned = await self._pinned(url)
+        with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
+            git = _Git(Path(home), pinned, allow_http=self._allow_http)
+            await git.run("init", "--quiet", "--bare", ".")
+            listed = await git.run(
+                "ls-remote", "--", url, ref, f"{ref}^{{}}", place="/code/url", most=MAX_LISTED_BYTES
+            )
+        lines = (line.partition("\t") for line in listed.decode("utf-8", "replace").splitlines())
+        found = {name: commit for commit, _, name in lines}
+        wanted = (
+            ref,
+            *(f"refs/{kind}/{ref}{peeled}" for kind in ("heads", "tags") for peeled in ("", "^{}")),
+        )
+        matching = [found[name] for name in reversed(wanted) if name in found]
+        if not matching or not _COMMIT.fullmatch(matching[0]):
+            raise _refused("/code/url", f"the repository has no branch or tag `{ref[:80]}`")
+        return matching[0]
+
+    async def archive(self, url: str, commit: str, target: Path, limits: TreeLimits) -> None:
+        """The files of a commit as a tar archive, with their modes and links: to be unpacked in a sandbox."""
+        pinned = await self._pinned(url)
+        with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
+            git = _Git(Path(home), pinned, allow_http=self._allow_http, most_bytes=2 * limits.bytes)
+            await git.run("init", "--quiet", "--bare", ".")
+            await git.run(
+                "fetch", "--quiet", "--no-tags", "--depth=1", "--no-recurse-submodules", "--no-auto-gc",
+                "--", url, commit, place="/code/url",
+            )  # fmt: skip
+            raw = await git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, most=8 * MAX_LISTED_BYTES)
+            blobs = [_blob(line) for line in raw.split(b"\0") if line]
+            _refuse_large(blobs, limits)
+            # The tree's own attributes could leave files out of an archive, or write into them.
+            (Path(home) / "info").mkdir(exist_ok=True)
+            (Path(home) / "info" / "attributes").write_text("* -export-ignore -export-subst\n")
+            await git.run("archive", "--format=tar", f"--output={target}", commit)
+
     async def _pinned(self, url: str) -> str:
         """curl's words for `this host is at this address`: git looks no name up by itself."""
         parts = urlsplit(url)
@@ -121,6 +167,15 @@ class GitFetcher:
         return blobs
 
 
+def _refuse_large(blobs: list[_Blob], limits: TreeLimits) -> None:
+    whole = sum(blob.size for blob in blobs)
+    if len(blobs) > limits.files:
+        raise _refused("/code/url", f"has {len(blobs):,} files; at most {limits.files:,} are allowed")
+    if whole > limits.bytes:
+        most = limits.bytes // MEBIBYTE
+        raise _refused("/code/url", f"has {whole // MEBIBYTE:,} MB; at most {most:,} MB are allowed")
+
+
 def version_in(text: str) -> tuple[int, int]:
     """
     >>> version_in("git version 2.39.5 (Apple Git-154)")
@@ -145,8 +200,11 @@ def _size_problems(blobs: list[_Blob]) -> list[Problem]:
 class _Git:
     """git in a folder of its own: no configuration, no credentials and no environment but ours."""
 
-    def __init__(self, home: Path, pinned: str, *, allow_http: bool) -> None:
+    def __init__(
+        self, home: Path, pinned: str, *, allow_http: bool, most_bytes: int = MAX_FETCHED_BYTES
+    ) -> None:
         self._home = home
+        self._most_bytes = most_bytes
         self._options = [
             "-c", "protocol.allow=never",
             "-c", "protocol.https.allow=always",
@@ -167,7 +225,7 @@ class _Git:
         """What it printed; Refused with what it said when it failed, took too long or brought too much."""
         # The shell sets the limit on one file, which the children of git inherit, and becomes git.
         # A pack of some kilobytes can ask for gigabytes, so its memory is limited as well.
-        limit = f'ulimit -f {MAX_FETCHED_BYTES // 512}; ulimit -v {MAX_GIT_KB}; exec git "$@"'
+        limit = f'ulimit -f {self._most_bytes // 512}; ulimit -v {MAX_GIT_KB}; exec git "$@"'
         process = await asyncio.create_subprocess_exec(
             "/bin/sh", "-c", limit, "git", *self._options, *arguments,
             stdin=asyncio.subprocess.PIPE,
@@ -191,14 +249,14 @@ class _Git:
         if len(printed) > most:
             raise _refused(place, f"the repository has more than {MAX_FILES:,} files")
         if measuring.done() and not measuring.cancelled():
-            raise _refused(place, f"the repository is over {MAX_FETCHED_BYTES // MEBIBYTE} MB")
+            raise _refused(place, f"the repository is over {self._most_bytes // MEBIBYTE} MB")
         if process.returncode != 0:
             raise _refused(place, _told(said, process.returncode))
         return printed
 
     async def _measure(self, group: int) -> None:
         """Ends, and ends git, once the store is over its size."""
-        while await asyncio.to_thread(_size_of, self._home) <= MAX_FETCHED_BYTES:  # noqa: ASYNC110
+        while await asyncio.to_thread(_size_of, self._home) <= self._most_bytes:  # noqa: ASYNC110
             await asyncio.sleep(LOOK_S)  # nothing tells us when a file of another process grows
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)

@@ -34,13 +34,19 @@ def upload_head(data: bytes, *, taken: list[str]) -> Iterator[bytes]:
 
 
 def upload_rows(
-    data: bytes, *, format: str | None, definition: str | None, naming: JsonObject | None = None
+    data: bytes,
+    *,
+    format: str | None,
+    definition: str | None,
+    naming: JsonObject | None = None,
+    coding: JsonObject | None = None,
 ) -> Iterator[bytes]:
     """The seeds of an upload, checked whole; then, last, the notes and warnings.
 
     Without a format it is a body with `rows`, which was read strictly before.
     """
     from pipelines.core.agent_definition import AgentDefinition
+    from pipelines.core.coding.task_rows import ANY_SCENARIO, CodingContext
     from pipelines.core.column_naming import AS_WRITTEN, Naming
     from pipelines.core.json_rows import split_rows
     from pipelines.core.seed_text import WrittenSeeds
@@ -63,6 +69,7 @@ def upload_rows(
         ledger_schema=ledger_schema,
         keep=WrittenSeeds,
         naming=Naming.from_json(naming) if naming is not None else AS_WRITTEN,
+        coding=CodingContext.from_json(coding) if coding is not None else ANY_SCENARIO,
     )
     del source, data
     until = time.process_time() + MOST_WARNING_S
@@ -78,9 +85,12 @@ def upload_rows(
     yield dumps({"notes": read.notes, "warnings": warnings})
 
 
-def preview_rows(data: bytes, *, format: str, definition: str | None, naming: JsonObject) -> Iterator[bytes]:
+def preview_rows(
+    data: bytes, *, format: str, definition: str | None, naming: JsonObject, coding: JsonObject
+) -> Iterator[bytes]:
     """What a page shows of a file before anything is stored: see core.upload_preview."""
     from pipelines.core.agent_definition import AgentDefinition
+    from pipelines.core.coding.task_rows import CodingContext
     from pipelines.core.column_naming import Naming
     from pipelines.core.seed_text import WrittenSeeds
     from pipelines.core.upload_preview import preview_upload
@@ -98,6 +108,7 @@ def preview_rows(data: bytes, *, format: str, definition: str | None, naming: Js
             ledger_schema=agent.ledger_schema if agent is not None else None,
             may_read=lambda: time.process_time() < until,
             keep=WrittenSeeds,
+            coding=CodingContext.from_json(coding),
         )
     )
 

@@ -95,7 +95,7 @@ class FunctionBox:
         program = self.program
         port = self._held.sandbox.port
         message = {
-            **self._pool.surroundings(self._held, program.environment, dict(program.env) | _proxied(port)),
+            **self._pool.surroundings(self._held, program.environment, dict(program.env) | proxied(port)),
             "files": list(program.files),
             "limits": self._pool.limits(program.limits) | {"cpu_s": OWN_CPU_S},
             "is_isolated": self._held.folder is None,
@@ -170,7 +170,7 @@ def _read(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
 _read_any = partial(read_frame, checked=_any)
 
 
-def _proxied(port: int) -> dict[str, str]:
+def proxied(port: int) -> dict[str, str]:
     """Where programs look for a proxy. It answers those that may reach nothing, too, with the reason."""
     url = f"http://127.0.0.1:{port}"
     names = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -75,3 +77,14 @@ def last_use(directory: Path, name: str) -> float:
     with suppress(OSError):
         return (directory / USED / name).stat().st_mtime
     return (directory / name).stat().st_mtime
+
+
+@contextmanager
+def new_folder(parent: Path) -> Iterator[Path]:
+    """An empty folder under a name that nobody has; gone afterwards, unless it was moved."""
+    parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix="new-", dir=parent))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)

@@ -5,7 +5,8 @@ import json
 import logging
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -147,10 +148,27 @@ class SandboxPool:
             if job.expects_more:
                 self._stock.refill(layout)
             try:
-                ended = await held.sandbox.execute(self._message(held, job), job.limits, serve)
+                ended = await held.sandbox.execute(self.message(held, job), job.limits, serve)
             finally:
                 await asyncio.shield(self._stock.discard(held))
             return self._outcome(held, job, ended, was_warm=waiting is not None)
+
+    @asynccontextmanager
+    async def held(
+        self, layout: Layout, *, place: Place, begins: Begins | None = None, expects_more: bool = True
+    ) -> AsyncIterator[Held]:
+        """A sandbox for several messages, in its turn; thrown away afterwards. Raises StartFailed."""
+        assert self._stock is not None, "start the pool first"
+        async with self._running.slot(place):
+            if begins is not None:
+                await begins()
+            held = self._stock.take(layout) or await self._stock.start(layout)
+            if expects_more:
+                self._stock.refill(layout)
+            try:
+                yield held
+            finally:
+                await asyncio.shield(self._stock.discard(held))
 
     async def open_sandbox(self, layout: Layout) -> Held:
         """One that is the caller's to give to `discard`; raises StartFailed."""
@@ -167,7 +185,7 @@ class SandboxPool:
             await self._stock.close()
         await self._launcher.close()
 
-    def _message(self, held: Held, job: CodeJob) -> dict[str, Any]:
+    def message(self, held: Held, job: CodeJob) -> dict[str, Any]:
         """What the driver is told. This is the only way in for tokens and secrets."""
         door = f"http://127.0.0.1:{held.sandbox.port}"
         proxy_url = f"{door}{job.proxy_path}"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.launcher import ARGUMENTS, SECCOMP, STAGE, STATUS
@@ -17,10 +17,13 @@ from pipelines.sandbox.launching import Request
 PROXY_PORT = 8377
 FIRST_UID = 60_000  # and one more for each sandbox alive at a time; no system hands these out
 INSIDE = Path(__file__).parent / "inside"
-AGENT_DRIVER, FUNCTIONS_DRIVER = "driver.py", "functions.py"
+AGENT_DRIVER, FUNCTIONS_DRIVER, WORKSPACE_DRIVER = "driver.py", "functions.py", "workspace.py"
 JOB_FOLDER = "/job"
 AGENT_FOLDER = "/job/agent"
 ENVIRONMENT = "/env"
+GIVEN, DEPENDENCIES = "/given", "/deps"  # of a workspace: what it is made from, and its packages
+#: Whoever grades a workspace is another user than who worked in it, on the host as well.
+AGENT_UID, GRADER_UID, GRADERS_AFTER = 1_000, 1_001, 2_000
 PATH = "/usr/local/bin:/usr/bin:/bin"
 _NUMBERED = re.compile(r"python(3\.\d+)")
 _SYSTEM = tuple(Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64"))
@@ -43,6 +46,22 @@ class Interpreter:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WorkspaceLayout:
+    """A workspace's own: it is unpacked inside from what is given, into a folder in memory of this size."""
+
+    given: Path
+    dependencies: Path | None
+    bytes: int
+    is_grading: bool = False
+    workdir: str = "/app"  # where else it is seen
+    folders: tuple[str, ...] = ()  # to write in, beside it
+
+    @property
+    def uid(self) -> int:
+        return GRADER_UID if self.is_grading else AGENT_UID
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
     """What must be known to start a sandbox ahead of its job. Those of equal layouts are interchangeable."""
 
@@ -51,6 +70,7 @@ class Layout:
     disk_bytes: int
     memory_bytes: int
     driver: str = AGENT_DRIVER  # of `inside`: what waits in there for work
+    workspace: "WorkspaceLayout | None" = None
     #: Which folders these were: one removed and made again is another, and who waits has the old one.
     identity: tuple[int, ...] = ()
 
@@ -99,13 +119,16 @@ def isolated(
     shown = {"sbx": INSIDE, "agent": layout.source_dir}
     shown |= {"env": layout.environment} if layout.environment else {}
     shown |= {"python": python.prefix} if python.needs_mount else {}
+    room = layout.workspace
+    if room is not None:
+        shown |= {"given": room.given} | ({"deps": room.dependencies} if room.dependencies else {})
     staged = {name: str(path) for name, path in shown.items()} if is_root() else {}
     seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in shown.items()}
     covered = _covered(hidden, python)
     arguments = [
-        *_namespaces(),
+        *_namespaces(room.uid if room is not None else AGENT_UID),
         *_system_folders(),
-        *_own_folders(seen, python, layout.disk_bytes),
+        *_own_folders(seen, python, layout.disk_bytes, room),
         *([] if staged else _empty_folders(covered)),
         *("--json-status-fd", str(STATUS), "--seccomp", str(SECCOMP)),
         *("--chdir", JOB_FOLDER),
@@ -115,10 +138,14 @@ def isolated(
         argv=[bwrap, "--args", str(ARGUMENTS), "--", *driver],
         arguments=arguments,
         stage=staged,
-        uid=FIRST_UID + slot if is_root() else None,
+        uid=_uid(slot, room) if is_root() else None,
         hidden=[str(folder) for folder in covered] if staged else (),
         cgroups=[str(folder) for folder in group.folders] if group is not None else (),
     )
+
+
+def _uid(slot: int, room: WorkspaceLayout | None) -> int:
+    return FIRST_UID + slot + (GRADERS_AFTER if room is not None and room.is_grading else 0)
 
 
 def unisolated(layout: Layout, python: Interpreter, *, group: Group | None = None) -> Request:
@@ -128,12 +155,12 @@ def unisolated(layout: Layout, python: Interpreter, *, group: Group | None = Non
     return Request(argv=argv, dies_with_us=True, cgroups=cgroups)
 
 
-def _namespaces() -> list[str]:
+def _namespaces(uid: int) -> list[str]:
     return [
         *("--die-with-parent", "--new-session"),
         *("--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-pid", "--unshare-net"),
         *("--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"),
-        *("--cap-drop", "ALL", "--uid", "1000", "--gid", "1000", "--clearenv"),
+        *("--cap-drop", "ALL", "--uid", str(uid), "--gid", str(uid), "--clearenv"),
     ]
 
 
@@ -181,12 +208,16 @@ def _empty_folders(covered: Sequence[Path]) -> list[str]:
     return found
 
 
-def _own_folders(seen: dict[str, str], python: Interpreter, disk_bytes: int) -> list[str]:
+def _own_folders(
+    seen: dict[str, str], python: Interpreter, disk_bytes: int, room: WorkspaceLayout | None
+) -> list[str]:
     # bubblewrap's own /dev is a tmpfs without a limit, hence read-only but for a limited /dev/shm.
     size = ["--size", str(disk_bytes), "--perms", "1777", "--tmpfs"]
     found = ["--proc", "/proc", "--dev", "/dev", *size, "/tmp", *size, "/dev/shm", "--remount-ro", "/dev"]
     found += ["--ro-bind", seen["sbx"], "/sbx"]
     found += [*size, JOB_FOLDER, "--ro-bind", seen["agent"], AGENT_FOLDER, "--dir", f"{JOB_FOLDER}/workspace"]
+    if room is not None:
+        found += _workspace_folders(seen, room, size)
     if "env" in seen:
         found += ["--ro-bind", seen["env"], ENVIRONMENT]
     if "python" in seen:
@@ -196,6 +227,20 @@ def _own_folders(seen: dict[str, str], python: Interpreter, disk_bytes: int) -> 
     # The rest of the root is a tmpfs as well, and nothing of ours is put there later. In /proc a process
     # could take back what was set for it: its share of the CPU, its place among the victims of an OOM.
     return [*found, "--remount-ro", "/proc", "--remount-ro", "/"]
+
+
+def _workspace_folders(seen: dict[str, str], room: WorkspaceLayout, size: list[str]) -> list[str]:
+    """Task collections call it otherwise, such as `/app`; their tests and logs have folders of their own."""
+    folder = f"{JOB_FOLDER}/workspace"
+    found = ["--size", str(room.bytes), "--perms", "0755", "--tmpfs", folder]
+    for parent in reversed(PurePosixPath(room.workdir).parents[:-1]):
+        found += ["--dir", str(parent)]
+    found += ["--symlink", folder, room.workdir]
+    found += ["--ro-bind", seen["given"], GIVEN]
+    found += ["--ro-bind", seen["deps"], DEPENDENCIES] if "deps" in seen else []
+    for writable in (*room.folders, *(("/tests", "/logs") if room.is_grading else ())):
+        found += [*size, writable]
+    return found
 
 
 def readable_to_all(folder: Path) -> None:

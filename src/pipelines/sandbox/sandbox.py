@@ -7,7 +7,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -57,8 +57,16 @@ class Ended:
 class Sandbox:
     """Use `start`; then `execute` once, or not at all; then `close`."""
 
-    def __init__(self, launcher: Launcher, *, is_isolated: bool, group: Group | None = None) -> None:
-        """`group` is the caller's to make and to remove."""
+    def __init__(
+        self,
+        launcher: Launcher,
+        *,
+        is_isolated: bool,
+        group: Group | None = None,
+        writable: Sequence[str] = WRITABLE,
+    ) -> None:
+        """`group` is the caller's to make and to remove; `writable` are its folders in memory."""
+        self._writable = writable
         self._launcher = launcher
         self._is_isolated = is_isolated
         self._group = group
@@ -177,7 +185,7 @@ class Sandbox:
             pid=pid,
             memory_bytes=limits.memory_bytes,
             sockets=limits.sockets if counts else None,
-            folders=WRITABLE if self._is_isolated else (),  # without isolation they are the host's
+            folders=self._writable if self._is_isolated else (),  # without isolation they are the host's
             was_exhausted=self._group.was_exhausted if self._group is not None else None,
             kill=self._kill_for,
             first_look_s=0.0 if is_last else WATCH_EVERY_S,
@@ -221,6 +229,18 @@ class Sandbox:
         except (_TooLarge, ValueError, RecursionError):
             return None
         return said if isinstance(said, dict) else None
+
+    async def piece(self, largest: int) -> bytes | None:
+        """One more frame of an answer that comes in several; None when no more comes."""
+        try:
+            return await self._receive(largest)
+        except _TooLarge:
+            return None
+
+    async def order(self, message: dict[str, Any]) -> None:
+        """A message whose answer is read piece by piece."""
+        data = json.dumps(message).encode()
+        await self._loop.sock_sendall(self._control, struct.pack(">I", len(data)) + data)
 
     async def _receive(self, largest: int) -> bytes | None:
         """One frame, or None when the other end closed first. Handles sent along are dropped by `recv`."""

@@ -14,7 +14,8 @@ from typing import Any
 from pipelines.sandbox.cgroups import Group, Groups
 from pipelines.sandbox.job import Limits
 from pipelines.sandbox.launching import Launcher, Request
-from pipelines.sandbox.recipe import Interpreter, Layout, isolated, unisolated
+from pipelines.sandbox.memory import WRITABLE
+from pipelines.sandbox.recipe import JOB_FOLDER, Interpreter, Layout, isolated, unisolated
 from pipelines.sandbox.sandbox import Sandbox, StartFailed
 
 # With bubblewrap's own and the driver: the code's limit is an rlimit below it, this one nothing gets around.
@@ -158,7 +159,9 @@ class Stock:
             slot = heappop(self._free_slots)
         else:
             slot, self._slots = self._slots, self._slots + 1
-        sandbox = Sandbox(self._launcher, is_isolated=self._way.bwrap is not None, group=group)
+        writable = WRITABLE if layout.workspace is None else (*WRITABLE, f"{JOB_FOLDER}/workspace")
+        is_isolated = self._way.bwrap is not None
+        sandbox = Sandbox(self._launcher, is_isolated=is_isolated, group=group, writable=writable)
         held = Held(layout=layout, slot=slot, sandbox=sandbox, group=group)
         if self._way.bwrap is None:
             held.folder = Path(tempfile.mkdtemp(prefix="odyssey-run-"))

@@ -50,6 +50,8 @@ from pipelines.server.api import (
     agents,
     batches,
     cassettes,
+    coding_imports,
+    coding_scenarios,
     credentials,
     dataset_rules,
     datasets,
@@ -146,6 +148,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     span_helpers = HelperProcesses(processes=SPAN_PROCESSES)
     client = AgentClient(policy, helpers)
     code_mode = sandboxes.code_mode(settings, whole.groups)
+    git = GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints)
     commands = sandboxes.mcp_commands(settings, whole.groups)
     secret_key = load_or_make_key(settings.data_dir / SECRET_FILE, settings.secret_key)
     secrets = SecretBox(secret_key)
@@ -162,8 +165,9 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         now=now,
         manual_run_ttl_s=settings.manual_run_ttl_s,
         endpoint_refusal=client.refusal,
-        git=GitFetcher(GuardedBackend(policy), allow_http=settings.allows_private_endpoints),
+        git=git,
         code_mode=code_mode,
+        workspaces=sandboxes.workspaces(settings, code_mode, git, GuardedBackend(policy)),
         plan_readers=plan_readers,
         helpers=helpers,
         upload_helpers=upload_helpers,
@@ -321,7 +325,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     for module in (
         *(agents, datasets, dataset_rules, seed_sessions, runs, batches, cassettes, credentials, keys),
         *(tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
-        *(eval_drafts, telemetry, whoami, sign_in_links, models),
+        *(eval_drafts, telemetry, whoami, sign_in_links, models, coding_scenarios, coding_imports),
     ):
         api.include_router(module.router)
 

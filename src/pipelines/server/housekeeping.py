@@ -11,7 +11,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.engine.ingest_spans import prune_spans
 from pipelines.engine.prune import CacheLimits, Pruned, prune
 from pipelines.sandbox.prune_folders import prune_folders
-from pipelines.server.sandboxes import code_folder, environments_folder
+from pipelines.server.sandboxes import code_folder, environments_folder, workspaces_folder
 from pipelines.server.settings import Settings
 from pipelines.storage import code
 from pipelines.storage.connection import transaction
@@ -97,7 +97,7 @@ def _pruned_orphans(settings: Settings, *, is_dry: bool) -> list[code.Orphan]:
 
 
 def _directories(settings: Settings) -> list[Path]:
-    return [environments_folder(settings), code_folder(settings)]
+    return [environments_folder(settings), code_folder(settings), workspaces_folder(settings)]
 
 
 def _limits(settings: Settings) -> CacheLimits:

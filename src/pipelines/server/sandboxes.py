@@ -5,9 +5,13 @@ from typing import Literal
 
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.code_mode import CodeMode
+from pipelines.engine.prepare_workspace import WorkspaceLimits, Workspaces
+from pipelines.outbound.address_guard import GuardedBackend
+from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox import cgroups
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.held_commands import HeldCommands
+from pipelines.sandbox.job import MEBIBYTE
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.server.settings import Settings
 
@@ -22,6 +26,23 @@ def code_folder(settings: Settings) -> Path:
 def environments_folder(settings: Settings) -> Path:
     """What it requires, installed."""
     return settings.data_dir.resolve() / "environments"
+
+
+def workspaces_folder(settings: Settings) -> Path:
+    """Workspaces of coding scenarios, set up."""
+    return settings.data_dir.resolve() / "workspaces"
+
+
+def workspaces(
+    settings: Settings, code_mode: CodeMode, git: GitFetcher, network: GuardedBackend
+) -> Workspaces:
+    limits = WorkspaceLimits(
+        bytes=settings.workspace_mb * MEBIBYTE,
+        files=settings.workspace_files,
+        diff_bytes=settings.workspace_diff_kb * 1024,
+    )
+    directory = workspaces_folder(settings)
+    return Workspaces(code_mode, git=git, network=network, directory=directory, limits=limits)
 
 
 def groups_of(settings: Settings) -> cgroups.Groups | None:

@@ -39,6 +39,9 @@ RANGES = (
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
     ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
     ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
+    ("PIPELINES_WORKSPACE_MB", "workspace_mb", 1, 100_000),
+    ("PIPELINES_WORKSPACE_FILES", "workspace_files", 1, 10_000_000),
+    ("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 1, 65_536),
     ("PIPELINES_MODEL_CALLS", "model_calls", 1, 1_000_000),
     ("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 1, 32),
     ("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 1, 3_600),
@@ -89,6 +92,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
     Setting("PIPELINES_SANDBOX_CGROUP", "sandbox_cgroup", "", "cgroup for code, or auto; empty: none"),
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
+    Setting("PIPELINES_WORKSPACE_MB", "workspace_mb", 500, "a coding workspace, with what is written in it"),
+    Setting("PIPELINES_WORKSPACE_FILES", "workspace_files", 50_000, "files of a coding workspace"),
+    Setting("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 4_096, "largest change that is graded"),
     Setting("PIPELINES_MODEL", "model", "", "asked by the platform, such as openai:gpt-5-mini; empty: none"),
     Setting("PIPELINES_SIMULATOR_MODEL", "simulator_model", "", "for tool calls that no plan covers"),
     Setting("PIPELINES_JUDGE_MODEL", "judge_model", "", "for verdicts that no oracle decides"),
@@ -143,6 +149,9 @@ class Settings:
     unsafe_code: str
     sandbox_cgroup: str
     sandboxes_at_once: int
+    workspace_mb: int
+    workspace_files: int
+    workspace_diff_kb: int
     model: str
     simulator_model: str
     judge_model: str

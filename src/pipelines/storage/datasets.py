@@ -58,6 +58,7 @@ class TaskToRun(NamedTuple):
     seed_hash: str
     world_hash: str | None
     needs_model: bool  # to play the user
+    is_coding: bool = False  # needs a workspace
 
 
 class NewTask(NamedTuple):
@@ -68,6 +69,7 @@ class NewTask(NamedTuple):
     oracle_hash: str  # of what counts as right: see core.task_key
     own_id: str | None  # its author's
     tags: str  # as JSON
+    is_coding: bool = False
 
 
 class WrittenSeed(NamedTuple):
@@ -111,6 +113,7 @@ def as_texts(seed: Seed | SeedText) -> WrittenSeed:
         oracle,
         own_id_of(body.get("id")),
         shown_tags(body),
+        "coding_scenario" in body,
     )
     return WrittenSeed(task, (text, world) if world is not None else (text,))
 
@@ -152,11 +155,12 @@ def add_tasks(
     insert_many(
         connection,
         "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model,"
-        " task_key, content_hash, oracle_hash, tags, created_at) VALUES",
+        " task_key, content_hash, oracle_hash, tags, is_coding, created_at) VALUES",
         [
             (
                 *(org_id, dataset_id, last + at + 1, task.seed_hash, task.world_hash, int(task.needs_model)),
                 *((keys[at], task.content_hash, task.oracle_hash, task.tags) if is_named else [None] * 4),
+                int(task.is_coding),
                 now,
             )
             for at, task in enumerate(tasks)
@@ -325,4 +329,5 @@ def _task_to_run(connection: Connection, row: Row) -> TaskToRun:
         row["seed_hash"],
         row["world_hash"],
         bool(needs_model),
+        bool(row["is_coding"]),
     )

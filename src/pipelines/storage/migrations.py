@@ -821,6 +821,44 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "0017_coding",
+        """
+        -- Tasks have copies, so a scenario that is changed or deleted changes none of them. `head` is what
+        -- lists show: a body may have megabytes.
+        CREATE TABLE coding_scenarios (
+            id INTEGER PRIMARY KEY,
+            scenario_id TEXT NOT NULL UNIQUE,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            head TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        CREATE INDEX coding_scenarios_of_org ON coding_scenarios (org_id, id);
+        -- What an agent changed: `patch` is git's, compressed, `summary` everything about it but the patch.
+        CREATE TABLE run_workspaces (
+            run_id INTEGER PRIMARY KEY REFERENCES runs (id),
+            baseline TEXT NOT NULL,
+            summary TEXT NOT NULL,
+            patch BLOB NOT NULL,
+            signs TEXT NOT NULL
+        );
+        -- The last one of a run counts; those before it are kept.
+        CREATE TABLE run_gradings (
+            id INTEGER PRIMARY KEY,
+            run_id INTEGER NOT NULL REFERENCES runs (id),
+            grading TEXT NOT NULL,
+            scorers TEXT NOT NULL,
+            created_at TEXT NOT NULL
+        );
+        CREATE INDEX run_gradings_of_run ON run_gradings (run_id, id);
+        ALTER TABLE tasks ADD COLUMN is_coding INTEGER NOT NULL DEFAULT 0;
+        """,
+    ),
+    (
         "0018_model_names",
         """
         -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.

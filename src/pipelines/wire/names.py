@@ -18,6 +18,8 @@ ENV_RUN_TOKEN_JTI = "PIPELINES_RUN_TOKEN_JTI"
 ENV_RUN_ID = "PIPELINES_RUN_ID"
 ENV_TASK_ID = "PIPELINES_TASK_ID"
 ENV_TASK_INPUT = "_PIPELINES_TASK_INPUT_JSON"
+ENV_TASK_FILE = "PIPELINES_TASK_FILE"  # of a coding task: what is asked, as JSON
+ENV_WORKSPACE = "PIPELINES_WORKSPACE"
 ENV_MODEL_URL = "PIPELINES_MODEL_URL_"  # followed by the name of a model gateway
 ENV_MODEL_KEY = "PIPELINES_MODEL_KEY"  # opens them in this run, and nothing anywhere else
 

@@ -377,4 +377,8 @@ _FROM_SCENARIO = {
     "user_instruction": "write it as `instruction` of the scenario",
     "task_input": "write it as `input_context` of the scenario",
     **dict.fromkeys(EVAL_PARTS, "leave it out: runs of a variation fill it in"),
+    **dict.fromkeys(
+        ("scenario_ref", "workspace_seed", "setup_command", "eval", "coding_scenario"),
+        "leave it out: coding tasks are run from a dataset",
+    ),
 }

@@ -43,6 +43,8 @@ class RunEvidence:
     status: str = RunStatus.COMPLETED
     error_class: str | None = None
     now: str | None = None  # what time it was in the run's world when it started: what `today` means
+    is_coding: bool = False  # there were scorers to grade what it left
+    grading: Json = None  # what they said
     #: Called wherever the work grows with what the agent wrote or called; raises TookTooLong to stop it.
     keep_going: Callable[[], None] = field(default=_without_limit, repr=False, compare=False)
 
@@ -58,6 +60,7 @@ class RunEvidence:
         status: str = RunStatus.COMPLETED,
         error_class: str | None = None,
         now: str | None = None,
+        grading: Json = None,
         keep_going: Callable[[], None] = _without_limit,
     ) -> "RunEvidence":
         """A task and what a run made of it. Without `world` the run started from the seed's own state."""
@@ -78,6 +81,8 @@ class RunEvidence:
             status=status,
             error_class=error_class,
             now=now,
+            is_coding=seed.coding_scenario is not None,
+            grading=grading,
             keep_going=keep_going,
         )
 

@@ -15,6 +15,7 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLon
 from pipelines.core.verdict.honesty import answer_to_a_question, claim_findings, claims_of
 from pipelines.core.verdict.oracles import Oracles, oracles_of
 from pipelines.core.verdict.refusals import Explanation, explained, leaves_undone, refuses, tells_of_deed
+from pipelines.core.verdict.scorers import scorer_findings
 from pipelines.core.verdict.scores import Proof, scores
 from pipelines.core.verdict.speech import LONGEST_READ
 from pipelines.core.verdict.tool_words import words_of, writing_tools
@@ -61,17 +62,19 @@ def judge(evidence: RunEvidence) -> Verdict | JudgeError:
 
 def _judged(evidence: RunEvidence) -> Verdict:
     oracles = oracles_of(evidence)
-    by_oracle = oracles.findings(evidence)
+    by_scorers = scorer_findings(evidence)
+    by_oracle = [*oracles.findings(evidence), *by_scorers]
     constraints = list(constraint_findings(evidence))
-    claims = claim_findings(evidence)
+    # Of work in a workspace the log tells nothing: what an agent says of it is for the scorers to bear out.
+    claims = claim_findings(evidence) if evidence.calls or not by_scorers else []
     if evidence.expected_outcome == REFUSAL:
         found = [*_as_refusal(by_oracle), _refusal(evidence, oracles, constraints)]
         claims = _without_doubt(claims, [one for one in constraints if _is(REFUSAL_REASON, one)])
     else:
         answers = [finding for finding in constraints if _is(ANSWER, finding)]
-        decides = oracles.decide_completion(evidence) or bool(answers)
+        decides = oracles.decide_completion(evidence) or bool(answers) or bool(by_scorers)
         found = [*by_oracle, *_completion(evidence, [*by_oracle, *answers], decides, claims)]
-        claims = _without_doubt(claims, answers)
+        claims = _without_doubt(claims, [*answers, *by_scorers])
     found = [*_response(evidence), *found, *constraints, *rubric_findings(evidence), *claims]
     return _verdict(_with_our_faults(found, evidence), evidence)
 

@@ -18,6 +18,8 @@ _ANSWER = f"a tracked constraint: {_CHECK}"
 
 
 def coverage_problems(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
+    if seed.scenario_ref is not None or seed.coding_scenario is not None:
+        return  # its scorers say what is right
     asks = is_question(seed.user_instruction)
     if not has_oracle(seed):
         if seed.tracked_constraints:

@@ -105,7 +105,7 @@ about the run, whatever else it says. not_applicable where the case that it spea
 _MAY_NOT_APPLY = frozenset(CriterionKind) - {CriterionKind.TASK_COMPLETION, CriterionKind.RECOVERY}
 _SCORED = frozenset(CriterionKind(name.value) for name in ScoreName)
 #: Findings of the embedded judge that no reading can settle: the range was at fault, or not all was read.
-_NOT_BY_READING = ("backend", "answer")
+_NOT_BY_READING = ("backend", "answer", "scorers", "tamper_suspected")  # nor a scorer that could not judge
 _OF_COMPLETION = (
     *(COMPLETION, REFUSAL, expected_state.CHECK, expected_calls.CHECK, state_oracle.COLLATERAL),
     *(f"constraint/{id}" for id in (constraints.ANSWER, constraints.REFUSAL_REASON)),
@@ -135,7 +135,8 @@ class Criterion:
 
 def can_be_read(verdict: Verdict) -> bool:
     """Whether what the evidence leaves open is something that a reader could settle."""
-    return not any(f.status is Status.OPEN and f.check in _NOT_BY_READING for f in verdict.findings)
+    unsettled = (finding.check for finding in verdict.findings if finding.status is Status.OPEN)
+    return not any(check in _NOT_BY_READING or check.startswith("scorer/") for check in unsettled)
 
 
 def criteria_of(evidence: RunEvidence, verdict: Verdict) -> tuple[Criterion, ...]:

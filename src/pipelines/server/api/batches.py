@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject, dumps
-from pipelines.engine import open_batch, report_batch, review_runs
+from pipelines.engine import open_batch, report_batch, rescore, review_runs
 from pipelines.engine.compare_batches import compare_batches as compared_batches
 from pipelines.engine.model_costs import costs_of_batch
 from pipelines.engine.platform import Platform
@@ -148,6 +148,28 @@ async def judge_batch(
     by = review_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
     done = await review_runs.rejudge_batch(
         platform, key.org_id, batch_id, by, after_id=id_cursor(cursor), limit=limit
+    )
+    place = encode_cursor(str(done.last_id)) if done.last_id is not None else None
+    return answer(done.report | {"next_cursor": place})
+
+
+@router.post("/{batch_id}/rescore", openapi_extra=json_body(schemas.RESCORE, required=False))
+async def rescore_batch(
+    batch_id: Id,
+    request: Request,
+    platform: Ours,
+    key: Contributor,
+    limit: Annotated[int | None, Query(ge=1, le=MAX_PAGE)] = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Grade the changes that the batch's coding runs left, again, without their agent.
+
+    By the scorers of the body, else by those that the scenarios have now. Says which verdicts changed; with
+    `limit`, a part at a time.
+    """
+    scorers = rescore.read_rescore(await read_optional_object(request))
+    done = await rescore.rescore_batch(
+        platform, key.org_id, batch_id, scorers, after_id=id_cursor(cursor), limit=limit
     )
     place = encode_cursor(str(done.last_id)) if done.last_id is not None else None
     return answer(done.report | {"next_cursor": place})

@@ -3,13 +3,16 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.json_text import JsonObject
-from pipelines.engine import open_batch, open_run, read_run, review_runs
+from pipelines.engine import open_batch, open_run, read_run, rescore, review_runs
 from pipelines.engine.batch_figures import WantedBatch, estimate_batch
 from pipelines.engine.decide_run import decide_run
+from pipelines.engine.export_run import export_atif, export_json
 from pipelines.engine.open_batch import MAX_REPEATS
+from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.server.api import review_schemas, schemas
 from pipelines.server.api.common import (
@@ -61,6 +64,24 @@ async def post_run(request: Request, platform: Ours, runner: Runner, key: Contri
         "run_token_jti": opened.run.jti,
     }
     return answer(opened.run.as_json() | connect, 201)
+
+
+@router.get("/{run_id}/coding")
+async def get_run_coding(run_id: Id, platform: Ours, key: Viewer) -> Response:
+    """Of a coding run: its scenario, what it changed, and what each scorer said. 409 for any other run."""
+    return answer(await rescore.read_coding(platform, key.org_id, run_id))
+
+
+@router.post("/{run_id}/rescore", openapi_extra=json_body(schemas.RESCORE, required=False))
+async def rescore_run(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Grade the change that a coding run left, again, without its agent; answers as GET …/coding does.
+
+    By the scorers of the body, else by those that the scenario has now. The verdict follows; gradings and
+    verdicts before stay as history.
+    """
+    scorers = rescore.read_rescore(await read_optional_object(request))
+    await rescore.rescore_run(platform, key.org_id, run_id, scorers)
+    return answer(await rescore.read_coding(platform, key.org_id, run_id))
 
 
 @router.get("")
@@ -195,6 +216,35 @@ async def get_trace(
 async def get_output(run_id: Id, platform: Ours, key: Viewer) -> Response:
     """What a code agent printed, the beginning and the end of it; secrets are taken out."""
     return answer(await read_run.read_output(platform, key.org_id, run_id))
+
+
+@router.get("/{run_id}/export")
+async def export_run(
+    run_id: Id,
+    platform: Ours,
+    key: Viewer,
+    format: Annotated[
+        Literal["json", "atif"], Query(description="our own, or a trajectory in ATIF")
+    ] = "json",
+) -> Response:
+    """The whole run as one file: as `pipelines show --json` prints it, or as a trajectory in ATIF."""
+    return await exported_run(platform, Looker(key.org_id, reviewer_of(key, None)), run_id, format)
+
+
+async def exported_run(
+    platform: Platform, looker: Looker, run_id: int, format: Literal["json", "atif"]
+) -> Response:
+    """As a download, here and from the pages."""
+    if format == "atif":
+        parts, name = await export_atif(platform, looker.org_id, run_id), f"run-{run_id}.atif.json"
+    else:
+        parts, name = await export_json(platform, looker, run_id), f"run-{run_id}.json"
+    headers = {
+        "content-disposition": f'attachment; filename="{name}"',
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+    }
+    return StreamingResponse(parts, media_type="application/json", headers=headers)
 
 
 @router.get("/{run_id}/ledger")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.failure_rules import MAX_FAULT_SEED
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
@@ -329,6 +330,25 @@ ENDPOINT_CALL: JsonObject = {
     "properties": {"tool_name": _TEXT, "arguments": _OBJECT},
     "additionalProperties": False,
 }
+CODING_IMPORT: JsonObject = {
+    "type": "object",
+    "required": ["scenario", "reference"],
+    "properties": {
+        "scenario": {"type": "object", "description": "as POST /api/coding-scenarios takes it"},
+        "reference": {
+            "type": "object",
+            "properties": {
+                "patch": _TEXT,
+                "command": _TEXT,
+                "files": {"type": "object", "additionalProperties": _TEXT},
+            },
+            "additionalProperties": False,
+        },
+        "test_patch": _TEXT,
+        "replace": {"type": "boolean"},
+    },
+    "additionalProperties": False,
+}
 ZIP: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -392,6 +412,51 @@ _SCENARIO_FIELDS: JsonObject = {
     "odyssey_seed": {"type": "object", "description": "a world: the run's tools are simulated in it"},
     "tags": {"type": "array", "items": _TEXT},
     "variations": {"type": "object", "description": "what is expected under a variation, by its id"},
+}
+_SCORERS: JsonObject = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["name", "type"],
+        "properties": {
+            "name": _TEXT,
+            "type": {"type": "string", "enum": [*SCORER_TYPES]},
+            "required": {"type": "boolean", "description": "gates the verdict (true)"},
+            "weight": {"type": "number", "description": "in the score (1)"},
+        },
+        "description": "and what its type needs: docs/reference/coding.md",
+    },
+}
+CODING_SCENARIO: JsonObject = {
+    "type": "object",
+    "required": ["name", "user_instruction", "scorers"],
+    "properties": {
+        "name": {"type": "string", "maxLength": 128, "description": "what tasks call it by"},
+        "user_instruction": _TEXT,
+        "workspace_seed": {
+            "description": "{type: git, url, ref}, {type: archive, data}, {type: files, files} or"
+            " {type: empty}; text is a git URL"
+        },
+        "setup_command": {"type": "string", "description": "run in the workspace before its baseline"},
+        "setup_instructions": {"type": "string", "description": "told to the agent instead"},
+        "scorers": _SCORERS,
+        "test_files": {"type": "object", "description": "texts by path that come only with grading"},
+        "requirements": {"description": "packages: a text as in requirements.txt, or an array of its lines"},
+        "env_vars": {"type": "object", "description": "plain texts, for setup, agent and scorers"},
+        "network": {"description": 'none, or {"setup": [hosts]}'},
+        "timeouts": {"type": "object", "description": "setup_s (600), agent_s"},
+    },
+    "additionalProperties": False,
+}
+RESCORE: JsonObject = {
+    "type": "object",
+    "properties": {"scorers": _SCORERS},
+    "additionalProperties": False,
+}
+GRADE: JsonObject = {
+    "type": "object",
+    "properties": {"patch": {"type": "string", "description": "as git diff writes it; left out: no change"}},
+    "additionalProperties": False,
 }
 SCENARIO: JsonObject = {
     "type": "object",

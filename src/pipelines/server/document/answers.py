@@ -9,6 +9,8 @@ from pipelines.server.document import (
     agents,
     batches,
     cassettes,
+    coding,
+    coding_imports,
     datasets,
     evals,
     judges,
@@ -24,8 +26,8 @@ from pipelines.server.document import (
 from pipelines.server.document.parts import Operation
 
 _ROOMS = (
-    *(agents, datasets, seed_sessions, runs, batches, tool_endpoints, cassettes),
-    *(evals, matrices, reviews, models, judges, accounts, proxy),
+    *(agents, datasets, seed_sessions, runs, batches, tool_endpoints, cassettes, coding),
+    *(evals, matrices, reviews, models, judges, accounts, proxy, coding_imports),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
@@ -37,6 +39,7 @@ TAGS = {
     "runs": "Attempts of an agent at a task: what happened, and what it proves.",
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
+    "coding": "Scenarios of coding tasks: a repository, its setup, and how a change to it is graded.",
     "models": "Models that the platform asks: which, whether they answer, what was said.",
     "judges": "Judge models: how far people bear them out, and where two of them differ.",
     "credentials": "Secrets that code agents and tool endpoints may ask for.",

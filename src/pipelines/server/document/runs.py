@@ -239,6 +239,7 @@ SCHEMAS: Schemas = {
         },
     ),
 }
+_EXPORT = {"application/json": told(OBJECT, "a WholeRun with its trace and output, or a trajectory in ATIF")}
 OPERATIONS = (
     Operation("create_run", "POST", "/api/runs", {202: "OpenedBatch", 201: "OpenedRun"}),
     Operation("list_runs", "GET", "/api/runs", {200: "RunPage"}),
@@ -250,5 +251,6 @@ OPERATIONS = (
     Operation("get_run_verdicts", "GET", "/api/runs/{run_id}/verdicts", {200: "RunVerdicts"}),
     Operation("get_run_trace", "GET", "/api/runs/{run_id}/trace", {200: "TracePage"}),
     Operation("get_run_output", "GET", "/api/runs/{run_id}/output", {200: "RunOutput"}),
+    Operation("export_run", "GET", "/api/runs/{run_id}/export", {200: _EXPORT}),
     Operation("get_run_ledger", "GET", "/api/runs/{run_id}/ledger", {200: "RunLedger"}),
 )

@@ -16,6 +16,8 @@ from pipelines.server.pages import (
     agents,
     batch_judges,
     batches,
+    coding,
+    coding_run,
     compare_batches,
     compare_runs,
     dataset_rules,
@@ -55,9 +57,20 @@ log = logging.getLogger(__name__)
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools, agent_proposal),
-    *(new_dataset, datasets, dataset_rules, tasks),
+    *(new_dataset, datasets, dataset_rules, tasks, coding),
     *(new_world, worlds, world_forms),
-    *(models, runs, trace, new_batch, batches, batch_judges, compare_batches, compare_runs, report),
+    *(
+        models,
+        runs,
+        trace,
+        coding_run,
+        new_batch,
+        batches,
+        batch_judges,
+        compare_batches,
+        compare_runs,
+        report,
+    ),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
     *(settings, settings_keys, settings_live, settings_server),
@@ -65,19 +78,8 @@ MODULES = (
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
-        *(
-            "agents",
-            "datasets",
-            "worlds",
-            "tasks",
-            "runs",
-            "batches",
-            "compare",
-            "evals",
-            "review",
-            "settings",
-        ),
-        *("search", "report", "ui", "sign-in", "sign-out"),
+        *("agents", "datasets", "worlds", "tasks", "runs", "batches", "coding", "compare", "evals"),
+        *("review", "settings", "search", "report", "ui", "sign-in", "sign-out"),
     )
 )
 

@@ -40,7 +40,7 @@ GROUPS = (
             *("scripted_user_turns", "termination_keyword"),
         ),
     ),
-    ("Coding (not run yet)", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
+    ("Coding", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
     ("Besides", ("id", "tags", "now", "task_input", "strict_simulation")),
 )
 NOTHING = "There is nothing to read yet. Drop a file here, choose one, or paste its text."

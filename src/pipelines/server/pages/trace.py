@@ -3,14 +3,13 @@
 The timeline comes in windows, a step and its world as parts; without scripts each is a link to this page.
 """
 
-from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import StreamingResponse
 
-from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Refused
 from pipelines.engine import open_run, read_run, read_steps, review_runs
 from pipelines.engine.decide_run import decide_run
@@ -19,6 +18,8 @@ from pipelines.engine.read_reviews import Looker
 from pipelines.engine.read_steps import END, Shown, Timeline
 from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
 from pipelines.server.api.eval_reviews import reviewer_of
+from pipelines.server.api.runs import exported_run
+from pipelines.server.pages.coding_run import coding_context
 from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.rejudge_form import rejudge_in
 from pipelines.server.pages.trace_lines import WINDOW, lines_of, window_at
@@ -41,7 +42,6 @@ router = APIRouter()
 StepName = Annotated[str, Query(max_length=24)]
 Words = Annotated[str, Query(max_length=200)]
 Place = Annotated[int, Query(ge=0, le=MAX_ID)]
-_DOWNLOAD_ROWS = 200
 
 
 @router.get("/runs/{run_id}")
@@ -84,6 +84,7 @@ async def run_page(
         q=q,
         **_list_context(timeline, read.briefs, read.window, shown),
         **await _step_parts(platform, visitor, read.step),
+        **await coding_context(platform, run),
     )
 
 
@@ -176,20 +177,11 @@ async def entity_page(
 
 
 @router.get("/runs/{run_id}/download")
-async def download(run_id: Id, platform: Ours, visitor: Reader) -> Response:
-    """The whole run as one JSON file, as `pipelines show --json` prints it."""
-    looker = _looker(visitor)
-    run = await read_run.read_run(platform, looker, run_id)
-    verdicts = await review_runs.read_verdicts(platform, looker, run_id)
-    output = await read_run.read_output(platform, visitor.org_id, run_id)
-    head = run | {"output": output, "earlier_verdicts": verdicts["earlier"]}
-    headers = {
-        "content-disposition": f'attachment; filename="run-{run_id}.json"',
-        "x-content-type-options": "nosniff",
-        "cache-control": "no-store",
-    }
-    parts = _written(platform, visitor.org_id, run_id, dumps(head))
-    return StreamingResponse(parts, media_type="application/json", headers=headers)
+async def download(
+    run_id: Id, platform: Ours, visitor: Reader, format: Literal["json", "atif"] = "json"
+) -> Response:
+    """The whole run as one file: our own JSON, or a trajectory in ATIF."""
+    return await exported_run(platform, _looker(visitor), run_id, format)
 
 
 @router.post("/runs/{run_id}/judge")
@@ -271,21 +263,6 @@ async def _found(
     platform: Platform, visitor: Visitor, run_id: int, q: str, after: int = 0
 ) -> read_steps.Found:
     return await read_steps.search_steps(platform, visitor.org_id, run_id, q, after)
-
-
-async def _written(platform: Platform, org_id: int, run_id: int, head: bytes) -> AsyncIterator[bytes]:
-    """The run's own JSON with its trace put in as the last field, a page at a time."""
-    yield head[:-1] + b',"trace":['
-    after: tuple[str, int] | None = None
-    more, comma = True, b""
-    while more:
-        rows, more = await read_run.read_trace(
-            platform, org_id, run_id, kind=None, after=after, limit=_DOWNLOAD_ROWS
-        )
-        if rows:
-            yield comma + b",".join(dumps(row.as_written()) for row in rows)
-            comma, after = b",", (rows[-1].occurred_at, rows[-1].sequence)
-    yield b"]}"
 
 
 def _looker(visitor: Visitor) -> Looker:

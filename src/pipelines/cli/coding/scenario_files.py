@@ -1,0 +1,100 @@
+"""Scenarios as people keep them: YAML beside the repository and the tests that it names by folder.
+
+Beside what the API takes, a file may say `workspace_seed: {type: folder, path: shop}` and
+`test_folder: hidden`: the files of those folders are read here and sent.
+"""
+
+import os
+from pathlib import Path
+
+from pipelines.cli.files import read_text, stop, stop_with
+from pipelines.core.coding.imported import TreeFile, seed_of
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.problems import Refused
+from pipelines.core.yaml_text import read_yaml
+
+LARGEST_FILE = 8 * 1024 * 1024
+#: Of a folder, what is no part of the project.
+LEFT_OUT = frozenset({".git", "__pycache__", ".venv", "node_modules", ".pytest_cache"})
+MOST_FILES = 50_000
+MOST_BYTES = 64 * 1024 * 1024
+
+
+def read_scenarios(path: Path) -> list[JsonObject]:
+    """The bodies of POST /api/coding-scenarios that a file stands for."""
+    body = read_any(path)
+    listed = body.get("scenarios") if isinstance(body, dict) and "scenarios" in body else body
+    entries = listed if isinstance(listed, list) else [listed]
+    if not entries or not all(isinstance(entry, dict) for entry in entries):
+        stop(f"{path}: one scenario, or a list of them, is expected.")
+    return [_with_folders(entry, path.parent) for entry in entries if isinstance(entry, dict)]
+
+
+def read_any(path: Path) -> Json:
+    """YAML or JSON, by its name and else by how it begins."""
+    text = read_text(path)
+    if path.suffix == ".json" or (path.suffix not in (".yaml", ".yml") and text.lstrip()[:1] in ("{", "[")):
+        try:
+            return loads(text)
+        except InvalidJson as error:
+            stop(f"{path} {error.predicate}")
+    try:
+        return read_yaml(text, what="scenario", most_bytes=LARGEST_FILE).value
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+
+
+def _with_folders(body: JsonObject, base: Path) -> JsonObject:
+    made = dict(body)
+    seed = made.get("workspace_seed")
+    if isinstance(seed, dict) and seed.get("type") == "folder":
+        made["workspace_seed"] = seed_of(
+            read_tree(base / _folder_name(seed.get("path"), "workspace_seed.path"))
+        )
+    if "test_folder" in made:
+        tests = _texts(base / _folder_name(made.pop("test_folder"), "test_folder"))
+        known = made.get("test_files")
+        made["test_files"] = tests | (known if isinstance(known, dict) else {})
+    return made
+
+
+def _folder_name(value: Json, what: str) -> str:
+    if not isinstance(value, str) or not value:
+        stop(f"`{what}` must name a folder, from where the file is.")
+    return value
+
+
+def read_tree(folder: Path) -> dict[str, TreeFile]:
+    """Every file below it, by its path in it."""
+    if not folder.is_dir():
+        stop(f"{folder} is no folder.")
+    found: dict[str, TreeFile] = {}
+    size = 0
+    for top, folders, names in os.walk(folder):
+        folders[:] = sorted(set(folders) - LEFT_OUT)
+        for name in sorted(names):
+            path = Path(top) / name
+            data = _data(path)
+            size += len(data)
+            if len(found) >= MOST_FILES or size > MOST_BYTES:
+                stop(f"{folder} is too large to be sent: name a git repository instead.")
+            is_executable = os.access(path, os.X_OK)
+            found[path.relative_to(folder).as_posix()] = TreeFile(data=data, is_executable=is_executable)
+    return found
+
+
+def _texts(folder: Path) -> JsonObject:
+    found: JsonObject = {}
+    for path, file in read_tree(folder).items():
+        text = file.text()
+        if text is None:
+            stop(f"{folder / path} is no text: files that only graders see must be that.")
+        found[path] = text
+    return found
+
+
+def _data(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        stop(f"{path}: {error.strerror or error}")

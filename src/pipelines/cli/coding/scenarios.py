@@ -1,0 +1,85 @@
+"""`pipelines coding scenario …`: stored from files, listed, shown, deleted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pipelines.cli.client import Server
+from pipelines.cli.coding.scenario_files import read_scenarios
+from pipelines.cli.eval.listing import print_rows
+from pipelines.cli.files import stop
+from pipelines.core.authored import did_you_mean
+from pipelines.core.coding.scenario import FIELDS
+from pipelines.core.coding.scenario_yaml import scenario_as_yaml
+from pipelines.core.json_text import JsonObject
+
+SCENARIOS = "/api/coding-scenarios"
+
+
+def add_file(server: Server, path: Path, *, as_json: bool) -> None:
+    known = {each["name"]: each["id"] for each in server.every(SCENARIOS)}
+    stored = []
+    for body in read_scenarios(path):
+        name = str(body.get("name"))
+        made = send(server, body, known.get(name))
+        stored.append(made)
+        if not as_json:
+            typer.echo(
+                f"Scenario {made['name']} (id {made['id']}) is {'changed' if name in known else 'stored'}."
+            )
+    if as_json:
+        typer.echo(json.dumps(stored, ensure_ascii=False))
+
+
+def send(server: Server, body: JsonObject, known_id: Any) -> Any:
+    """Stored as new, or in place of the one that is known: the file is the whole of it."""
+    if known_id is None:
+        return server.post(SCENARIOS, body)
+    return server.put(f"{SCENARIOS}/{known_id}", body)
+
+
+def print_scenarios(server: Server, *, as_json: bool) -> None:
+    items = server.every(SCENARIOS)
+    if as_json:
+        typer.echo(json.dumps(items, ensure_ascii=False))
+        return
+    empty = "There are no scenarios yet: pipelines coding scenario add FILE"
+    print_rows(["id", "workspace", "scorers", "name"], [_row(each) for each in items], empty=empty)
+
+
+def _row(each: Any) -> tuple[str, ...]:
+    # A list may tell of scorers how many there are, or the scorers themselves.
+    scorers = each.get("scorers")
+    count = len(scorers) if isinstance(scorers, list) else scorers
+    seed = each.get("workspace_seed")
+    kind = seed.get("type") if isinstance(seed, dict) else seed
+    return str(each["id"]), str(kind or "–"), str(count if count is not None else "–"), each["name"]
+
+
+def print_scenario(server: Server, ref: str, *, as_json: bool) -> None:
+    found = server.get(f"{SCENARIOS}/{find(server, ref)}")
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        typer.echo(
+            scenario_as_yaml({name: found[name] for name in FIELDS if found.get(name) is not None}), nl=False
+        )
+
+
+def remove(server: Server, ref: str) -> None:
+    server.delete(f"{SCENARIOS}/{find(server, ref)}")
+    typer.echo(f"Scenario {ref} is deleted; tasks that were made of it keep their copies.")
+
+
+def find(server: Server, ref: str) -> Any:
+    """The id of a scenario that is named by name or id."""
+    items = server.every(SCENARIOS)
+    found = [each["id"] for each in items if ref in (each["name"], str(each["id"]))]
+    if found:
+        return found[0]
+    near = did_you_mean(ref, [each["name"] for each in items])
+    return stop(
+        f"There is no scenario {ref}{f' ({near})' if near else ''}. See: pipelines coding scenario ls"
+    )

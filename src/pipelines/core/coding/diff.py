@@ -1,0 +1,180 @@
+"""What an agent changed in its workspace, read from git's own output. Every byte of it is the agent's.
+
+A patch is kept as text that gives back its bytes exactly (`surrogateescape`): files need not be UTF-8.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.stored import known_fields, stored_list
+
+MOST_IGNORED = 1_000  # names of ignored files that are kept
+CHANGES = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "T": "type_changed"}
+NO_MODE = "000000"
+SYMLINK, SUBMODULE = "120000", "160000"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedFile:
+    path: str
+    change: str  # one of CHANGES' values
+    old_mode: str = NO_MODE  # as git writes them; 000000 where there is no file
+    new_mode: str = NO_MODE
+    binary: bool = False
+    added: int = 0  # lines; of a binary file none
+    removed: int = 0
+    old_path: str | None = None  # of a renamed file
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that the change touches."""
+        return (self.path,) if self.old_path is None else (self.old_path, self.path)
+
+    def as_json(self) -> JsonObject:
+        body: JsonObject = {
+            "path": shown(self.path),
+            "change": self.change,
+            "old_mode": self.old_mode,
+            "new_mode": self.new_mode,
+            "binary": self.binary,
+            "added": self.added,
+            "removed": self.removed,
+        }
+        return body | ({"old_path": shown(self.old_path)} if self.old_path is not None else {})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkspaceDiff:
+    patch: str = ""
+    files: tuple[ChangedFile, ...] = ()
+    ignored_files: tuple[str, ...] = ()  # that .gitignore keeps out of the patch; some of them
+    ignored_total: int = 0
+    truncated: bool = False  # the patch is cut: it can be looked at, and not be applied
+
+    @property
+    def patch_bytes(self) -> bytes:
+        return self.patch.encode("utf-8", "surrogateescape")
+
+    @property
+    def lines(self) -> int:
+        """Added and removed, over all files."""
+        return sum(file.added + file.removed for file in self.files)
+
+    def link_target(self, path: str) -> str | None:
+        """Of a link that the change makes, where it leads: its patch adds one line."""
+        head = f"\n+++ b/{path}\n"
+        at = f"\n{self.patch}".find(head)
+        if at < 0:
+            return None
+        lines = self.patch[at + len(head) - 1 :].split("\n", 3)
+        added = [line[1:] for line in lines[:3] if line.startswith("+")]
+        return added[0] if added else None
+
+    def summary(self) -> JsonObject:
+        """Everything but the patch."""
+        return {
+            "files": [file.as_json() for file in self.files],
+            "ignored_files": [shown(path) for path in self.ignored_files],
+            "ignored_total": self.ignored_total,
+            "truncated": self.truncated,
+            "bytes": len(self.patch_bytes),
+            "added": sum(file.added for file in self.files),
+            "removed": sum(file.removed for file in self.files),
+        }
+
+    def as_json(self) -> JsonObject:
+        """For people: bytes that are no UTF-8 are replaced in it."""
+        return {"patch": shown(self.patch), **self.summary()}
+
+    @classmethod
+    def from_stored(cls, patch: bytes, body: Any) -> "WorkspaceDiff":
+        """From a patch and what `summary` said of it."""
+        files = tuple(ChangedFile(**known_fields(ChangedFile, one)) for one in stored_list(body.get("files")))
+        ignored = tuple(map(str, stored_list(body.get("ignored_files"))))
+        return cls(
+            patch=decoded(patch),
+            files=files,
+            ignored_files=ignored,
+            ignored_total=int(body.get("ignored_total", len(ignored))),
+            truncated=bool(body.get("truncated")),
+        )
+
+    def cut(self, most: int) -> "WorkspaceDiff":
+        """Of a patch over `most` bytes its beginning."""
+        whole = self.patch_bytes
+        if len(whole) <= most:
+            return self
+        return replace(self, patch=decoded(whole[:most]), truncated=True)
+
+
+def decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def shown(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+class BadDiff(ValueError):
+    """What should be git's output is not."""
+
+
+def parse_diff(raw: bytes, patch: bytes, ignored: bytes = b"") -> WorkspaceDiff:
+    """From `git diff --raw --numstat -z`, the patch itself, and `git ls-files -o -i -z`."""
+    parts = iter(raw.split(b"\0"))
+    files: dict[str, ChangedFile] = {}
+    try:
+        for part in parts:
+            if part.startswith(b":"):
+                file = _raw_entry(part, parts)
+                files[file.path] = file
+            elif part:
+                _count(part, parts, files)
+    except (ValueError, StopIteration, KeyError, IndexError) as error:
+        raise BadDiff(f"the list of changes cannot be read: {error}") from None
+    names = [decoded(name) for name in ignored.split(b"\0") if name]
+    return WorkspaceDiff(
+        patch=decoded(patch),
+        files=tuple(files[path] for path in sorted(files)),
+        ignored_files=tuple(sorted(names)[:MOST_IGNORED]),
+        ignored_total=len(names),
+    )
+
+
+def _raw_entry(head: bytes, rest: Iterator[bytes]) -> ChangedFile:
+    """`:100644 100755 1111 2222 R090`, then a path, or two of a rename."""
+    old_mode, new_mode, _, _, status = head[1:].decode("ascii").split(" ")
+    first = decoded(next(rest))
+    second = decoded(next(rest)) if status[0] in "RC" else None
+    if not first or second == "":
+        raise ValueError("a change without a path")
+    return ChangedFile(
+        path=second if second is not None else first,
+        old_path=first if second is not None else None,
+        change=CHANGES.get(status[0], "modified"),
+        old_mode=old_mode,
+        new_mode=new_mode,
+    )
+
+
+def _count(head: bytes, rest: Iterator[bytes], files: dict[str, ChangedFile]) -> None:
+    """`3<tab>1<tab>path`, or of a rename an empty path and both after it; `-` for binary files."""
+    added, removed, name = head.split(b"\t", 2)
+    if not name:
+        next(rest)
+        name = next(rest)
+    path = decoded(name)
+    is_binary = added == b"-"
+    files[path] = replace(
+        files[path],
+        binary=is_binary,
+        added=0 if is_binary else int(added),
+        removed=0 if is_binary else int(removed),
+    )
+
+
+def patch_of(text: str) -> WorkspaceDiff:
+    """A patch that somebody wrote: what it changes is found out by applying it."""
+    return WorkspaceDiff(patch=text)

@@ -1,0 +1,209 @@
+"""What a Dockerfile puts into the folder an agent works in, where that is all it does.
+
+A base image and copies can be had without a container; so can Python packages. Whatever else an image is
+built by is told by its line, and the task refused: running half of it would be another task.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from pipelines.core.coding.imported import Tree, TreeFile
+
+#: Images that bring nothing but a system, or a Python: what a sandbox of ours has, too.
+PLAIN_BASES = ("python", "debian", "ubuntu", "buildpack-deps")
+_OFFICIAL = ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
+#: They say how a container is run, and nothing about what is in it.
+_WITHOUT_EFFECT = ("CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL", "SHELL")
+_PIP = re.compile(r"(?:python3? -m )?pip3? install ")
+_PIP_FLAGS = ("--no-cache-dir", "-q", "--quiet", "--break-system-packages", "-U", "--upgrade", "--no-input")
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:(?:==|>=|<=|~=|!=|<|>)[\w.*!+,<>=~-]+)?")
+_MADE_ANYWAY = re.compile(r"mkdir (?:-p )?(\S+)")
+
+
+@dataclass(kw_only=True, slots=True)
+class Built:
+    """What is known of an image while its Dockerfile is read."""
+
+    workdir: str | None = None
+    files: dict[str, TreeFile] = field(default_factory=dict)  # by absolute path
+    requirements: list[str] = field(default_factory=list)
+    env_vars: dict[str, str] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)  # why it needs an image
+    notes: list[str] = field(default_factory=list)
+
+    def below(self, folder: str) -> dict[str, TreeFile]:
+        """The files in this folder, by their path in it; those elsewhere are reasons."""
+        inside: dict[str, TreeFile] = {}
+        for path, file in self.files.items():
+            if path.startswith(f"{folder.rstrip('/')}/"):
+                inside[path.removeprefix(f"{folder.rstrip('/')}/")] = file
+            else:
+                self.reasons.append(f"copies `{path}` outside of {folder}, where the agent works")
+        return inside
+
+
+def read_dockerfile(text: str, context: Tree) -> Built:
+    built = Built()
+    bases = 0
+    for number, word, rest in _instructions(text):
+        if word == "FROM":
+            bases += 1
+            _base(built, rest, number, is_first=bases == 1)
+        elif word in _READERS:
+            _READERS[word](built, rest, number, context)
+        elif word not in _WITHOUT_EFFECT:
+            built.reasons.append(f"Dockerfile line {number}: `{word} {rest[:60]}` needs a container image")
+    if not bases:
+        built.reasons.append("its Dockerfile has no FROM")
+    return built
+
+
+def image_complaint(image: str) -> str | None:
+    """Why an image cannot be done without; None where it only brings a system."""
+    name = image.partition("@")[0]
+    stem = name.rpartition("/")[2].partition(":")[0]
+    is_official = "/" not in name or name.startswith(
+        ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
+    )
+    return None if is_official and stem in PLAIN_BASES else f"needs the container image `{image[:120]}`"
+
+
+def _instructions(text: str) -> list[tuple[int, str, str]]:
+    """Line, word and the rest of each; lines that a backslash goes on with are one."""
+    found: list[tuple[int, str, str]] = []
+    held, first = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("#") or (not stripped and not held):
+            continue
+        first = first if held else number
+        if stripped.endswith("\\"):
+            held += stripped[:-1].strip() + " "
+            continue
+        word, _, rest = (held + stripped).strip().partition(" ")
+        held = ""
+        found.append((first, word.upper(), rest.strip()))
+    return found
+
+
+def _base(built: Built, rest: str, number: int, *, is_first: bool) -> None:
+    words = [word for word in rest.split() if not word.startswith("--")]
+    if not is_first or len(words) > 1:
+        built.reasons.append(f"Dockerfile line {number}: a build of several stages needs a container image")
+    elif not words or (complaint := image_complaint(words[0])) is not None:
+        built.reasons.append(f"Dockerfile line {number}: {complaint if words else 'FROM names no image'}")
+    else:
+        built.notes.append(f"made for the image {words[0]}; here it runs on the server's own Python")
+
+
+def _workdir(built: Built, rest: str, number: int, context: Tree) -> None:
+    path = _absolute(built, rest.strip("\"'"))
+    if "$" in rest:
+        built.reasons.append(f"Dockerfile line {number}: `WORKDIR {rest[:60]}` depends on a variable")
+    built.workdir = path
+
+
+def _env(built: Built, rest: str, number: int, context: Tree) -> None:
+    try:
+        words = shlex.split(rest)
+    except ValueError:
+        words = []
+    pairs = [word.partition("=") for word in words]
+    if words and "=" not in words[0] and len(words) > 1:  # the old form: ENV NAME the value
+        pairs = [(words[0], "=", " ".join(words[1:]))]
+    if not pairs or any(not sep for _, sep, _ in pairs) or "$" in rest:
+        built.reasons.append(f"Dockerfile line {number}: `ENV {rest[:60]}` cannot be read without an image")
+        return
+    built.env_vars |= {name: value for name, _, value in pairs}
+
+
+def _user(built: Built, rest: str, number: int, context: Tree) -> None:
+    built.notes.append(f"its image has the user {rest[:40]}; here nobody has rights")
+
+
+def _run(built: Built, rest: str, number: int, context: Tree) -> None:
+    """Only what is a list of packages, or a folder that is there anyway."""
+    for part in re.split(r"\s*(?:&&|;)\s*", rest):
+        made = _MADE_ANYWAY.fullmatch(part)
+        packages = _packages(part)
+        if packages is not None:
+            built.requirements += packages
+        elif made is None or (built.workdir is not None and not _is_below(made[1], built.workdir)):
+            built.reasons.append(f"Dockerfile line {number}: `RUN {part[:80]}` needs a container image")
+
+
+def _packages(command: str) -> list[str] | None:
+    """Of a plain `pip install` of names; None of anything else."""
+    found = _PIP.match(command)
+    if found is None:
+        return None
+    try:
+        words = shlex.split(command[found.end() :])
+    except ValueError:
+        return None
+    names = [word for word in words if word not in _PIP_FLAGS]
+    return names if names and all(_REQUIREMENT.fullmatch(name) for name in names) else None
+
+
+def _copy(built: Built, rest: str, number: int, context: Tree) -> None:
+    words = _copied_words(rest)
+    options = [word for word in words if word.startswith("--")]
+    names = [word for word in words if not word.startswith("--")]
+    if any(not option.startswith(("--chown=", "--chmod=", "--link")) for option in options) or len(names) < 2:
+        built.reasons.append(f"Dockerfile line {number}: `COPY {rest[:80]}` needs a container image")
+        return
+    *sources, target = names
+    for source in sources:
+        if "://" in source or any(sign in source for sign in "*?[$") or ".." in source.split("/"):
+            built.reasons.append(
+                f"Dockerfile line {number}: `{source[:80]}` cannot be copied without an image"
+            )
+        elif not _copy_one(built, source, target, context, is_folder=len(sources) > 1):
+            built.reasons.append(f"Dockerfile line {number}: there is no `{source[:80]}` in environment/")
+
+
+def _copied_words(rest: str) -> list[str]:
+    try:
+        if rest.startswith("["):
+            return [str(word) for word in json.loads(rest)]
+        return shlex.split(rest)
+    except ValueError:
+        return []
+
+
+def _copy_one(built: Built, source: str, target: str, context: Tree, *, is_folder: bool) -> bool:
+    """As Docker does it: a folder's content goes into the target, a file under its name or the target's."""
+    place = source.removeprefix("./").strip("/")
+    place = "" if place == "." else place
+    base = _absolute(built, target)
+    if place in context:
+        goes_inside = is_folder or target.endswith("/") or target in (".", "./")
+        name = f"{base.rstrip('/')}/{PurePosixPath(place).name}" if goes_inside else base
+        built.files[name] = context[place]
+        return True
+    inside = [path for path in context if not place or path.startswith(f"{place}/")]
+    for path in inside:
+        if place or path not in ("Dockerfile", ".dockerignore"):
+            built.files[f"{base.rstrip('/')}/{path.removeprefix(place).lstrip('/')}"] = context[path]
+    return bool(inside) or not place
+
+
+def _absolute(built: Built, path: str) -> str:
+    whole = path if path.startswith("/") else f"{built.workdir or ''}/{path}"
+    parts = [part for part in whole.split("/") if part not in ("", ".")]
+    return "/" + "/".join(parts)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+_READERS = {"WORKDIR": _workdir, "ENV": _env, "USER": _user, "RUN": _run, "COPY": _copy, "ADD": _copy}
+
+
+def without_doubles(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,41 @@
+"""How a change to a workspace was graded: what it changed, what each scorer said, and what that comes to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.core.coding.diff import WorkspaceDiff
+from pipelines.core.coding.scorers import ScorerResult
+from pipelines.core.coding.scoring import Combined, combine
+from pipelines.core.json_text import JsonObject
+from pipelines.core.stored import stored_list
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grading:
+    results: tuple[ScorerResult, ...]
+    diff: WorkspaceDiff  # as git says it is once it has been applied to the baseline
+    #: Files that were put back to what the scenario or its baseline has, before anything was run.
+    restored: tuple[str, ...] = ()
+    #: What suggests that a grader was to be deceived, in sentences. Any of them sends the run to review.
+    signs: tuple[str, ...] = ()
+
+    @property
+    def combined(self) -> Combined:
+        return combine(self.results)
+
+    def as_json(self) -> JsonObject:
+        return {
+            **self.combined.as_json(),
+            "results": [result.as_json() for result in self.results],
+            "restored_files": [*self.restored],
+            "tamper_signs": [*self.signs],
+        }
+
+    @classmethod
+    def from_stored(cls, body: Any, diff: WorkspaceDiff) -> "Grading":
+        return cls(
+            results=tuple(map(ScorerResult.from_stored, stored_list(body.get("results")))),
+            diff=diff,
+            restored=tuple(map(str, stored_list(body.get("restored_files")))),
+            signs=tuple(map(str, stored_list(body.get("tamper_signs")))),
+        )

@@ -1,0 +1,30 @@
+"""Which files a patch that an author wrote changes: by its own heads, unapplied."""
+
+from pipelines.core.coding.paths import path_complaint
+
+_NEW, _RENAMED = "+++ b/", "rename to "
+
+
+def changed_paths(patch: str) -> list[str]:
+    """Files that are there after it, in its order. Names that git would quote are not among them."""
+    found: dict[str, None] = {}
+    old = new = 0
+    for line in patch.split("\n"):
+        if old > 0 or new > 0:  # within a hunk nothing is a head, whatever it looks like
+            old -= line[:1] in ("-", " ", "")
+            new -= line[:1] in ("+", " ", "")
+        elif line.startswith("@@ "):
+            old, new = _hunk(line)
+        elif line.startswith((_NEW, _RENAMED)):
+            path = line.removeprefix(_NEW).removeprefix(_RENAMED).rstrip("\t\r")
+            if path_complaint(path) is None:
+                found[path] = None
+    return list(found)
+
+
+def _hunk(head: str) -> tuple[int, int]:
+    try:
+        old, new = (int(part.partition(",")[2] or 1) for part in head.split(" ")[1:3])
+    except ValueError:
+        return 0, 0
+    return old, new

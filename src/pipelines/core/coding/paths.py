@@ -1,0 +1,77 @@
+"""Paths in a workspace and the globs that scorers name them by.
+
+    src/**        everything below src        *.md          files at the top that end in .md
+    **/*.md       such files at any depth     docs/         everything below docs, as docs/**
+    tests         the file, or everything below the folder
+
+`*` and `?` stop at `/`, as in .gitignore. Compared with letter case.
+"""
+
+from collections.abc import Iterable
+
+from pipelines.core.code_tree import LONGEST_PATH, name_problems
+
+
+def path_complaint(path: str) -> str | None:
+    """What is wrong with a path that must lie in the workspace, as the rest of a sentence about it."""
+    problems = name_problems([path], lambda _: "")
+    if problems:
+        return problems[0].message.rpartition("` ")[2] or "is no path"
+    if any(part.casefold() == ".git" for part in path.split("/")):
+        return "is the repository's own; graders and seeds leave it alone"
+    return None
+
+
+def glob_complaint(glob: str) -> str | None:
+    if len(glob) > LONGEST_PATH:
+        return f"is longer than {LONGEST_PATH} characters"
+    if glob.startswith(("/", "!")) or "\\" in glob or ".." in glob.split("/"):
+        return "is no glob below the workspace; write it from the top of the tree, as src/**"
+    return "names nothing" if not glob.strip("/") else None
+
+
+def matches(path: str, globs: Iterable[str]) -> bool:
+    return any(_matches(path.split("/"), glob) for glob in globs)
+
+
+def _matches(parts: list[str], glob: str) -> bool:
+    """Whether the glob names the path or a folder above it. `**` stands for any number of parts, none too."""
+    plain = glob.removeprefix("./")
+    is_folder = plain.endswith(("/", "/**"))
+    wanted = plain.rstrip("/").removesuffix("/**").split("/")
+    if wanted == ["**"]:
+        return True
+    reached = _past_stars({0}, wanted)  # how many parts of the glob are used up
+    for place, part in enumerate(parts, start=1):
+        held = {at for at in reached if at < len(wanted) and wanted[at] == "**"}
+        moved = {at + 1 for at in reached if at < len(wanted) and _is_like(part, wanted[at])}
+        reached = _past_stars(held | moved, wanted)
+        if len(wanted) in reached:
+            return place < len(parts) or not is_folder
+    return False
+
+
+def _past_stars(reached: set[int], wanted: list[str]) -> set[int]:
+    found = set(reached)
+    for at, part in enumerate(wanted):
+        if at in found and part == "**":
+            found.add(at + 1)
+    return found
+
+
+def _is_like(text: str, glob: str) -> bool:
+    """One part of a path: at a mismatch the last star takes one character more, so nothing is tried twice."""
+    at = glob_at = 0
+    star = taken = -1
+    while at < len(text):
+        if glob_at < len(glob) and glob[glob_at] == "*":
+            star, taken = glob_at, at
+            glob_at += 1
+        elif glob_at < len(glob) and glob[glob_at] in ("?", text[at]):
+            at, glob_at = at + 1, glob_at + 1
+        elif star >= 0:
+            taken += 1
+            at, glob_at = taken, star + 1
+        else:
+            return False
+    return not glob[glob_at:].strip("*")

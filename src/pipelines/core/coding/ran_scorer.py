@@ -1,0 +1,118 @@
+"""What a scorer that ran something says: by exit code, reward or report, and by what pytest told of itself.
+
+The code that is graded ran in there too. Whatever it could have written is believed only as far as it cannot
+have made it up, and where a test session did not come to its own end, nothing of it is.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.core.coding.junit import BadReport, TestCase, read_junit, score_tests
+from pipelines.core.coding.scorers import CommandScorer, Running, ScorerResult, Status, TestsScorer
+from pipelines.core.coding.scoring import result_of
+from pipelines.core.json_text import InvalidJson, loads
+
+JUNIT_FILE = "/logs/junit.xml"
+_PYTEST = re.compile(r"\b(pytest|py\.test)\b")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RanScorer:
+    """A command that has ended, as the sandbox told it."""
+
+    code: int | None
+    timed_out: bool
+    output: str
+    left: Sequence[str]
+    sessions: Sequence[Mapping[str, Any]]
+    files: Mapping[str, bytes | None]
+
+
+def score_ran(scorer: Running, ran: RanScorer, reward_path: str | None = None) -> ScorerResult:
+    problem = f"It was not done within {scorer.timeout_s} s." if ran.timed_out else session_problem(ran)
+    if problem is not None:
+        return result_of(scorer, Status.FAIL, problem, output=ran.output)
+    if isinstance(scorer, CommandScorer):
+        return _command(scorer, ran, reward_path)
+    if scorer.command is None:
+        return _pytest(scorer, ran)
+    try:
+        cases = read_junit(ran.files.get(JUNIT_FILE) or b"")
+    except BadReport as error:
+        return result_of(scorer, Status.FAIL, f"No test report can be read: {error}.", output=ran.output)
+    if ran.left:
+        return result_of(scorer, Status.FAIL, _left(ran, "the report"), output=ran.output)
+    return score_tests(scorer, cases, ran.output)
+
+
+def session_problem(ran: RanScorer) -> str | None:
+    """Of a test session that ended otherwise than by itself, or in which nothing can fail."""
+    for session in ran.sessions:
+        if "ended" not in session:
+            return "A pytest session began and never came to its end: the process was ended from inside."
+        if session.get("must_fail") == "passed":
+            return "In this pytest session a test that must fail passed: the runner was changed from inside."
+        if not session.get("left"):
+            return "A pytest session was cut off after its last test: its exit code says nothing."
+    return None
+
+
+def left_behind(ran: RanScorer) -> str | None:
+    """Of processes that a change started while it was graded, and that would have gone on."""
+    return f"Processes were left running: {', '.join(ran.left[:5])[:200]}." if ran.left else None
+
+
+def _command(scorer: CommandScorer, ran: RanScorer, reward_path: str | None) -> ScorerResult:
+    if reward_path is not None:
+        return _reward(scorer, ran, ran.files.get(reward_path))
+    if ran.code != 0:
+        return result_of(scorer, Status.FAIL, f"The command ended with {ran.code}.", output=ran.output)
+    if _PYTEST.search(scorer.command) and not ran.sessions:
+        reason = "The command names pytest and ended with 0, but no session of pytest was seen."
+        return result_of(scorer, Status.FAIL, reason, output=ran.output)
+    statuses = [session.get("ended") for session in ran.sessions]
+    if statuses and all(statuses):
+        reason = f"The command ended with 0, but pytest itself said {statuses[0]}."
+        return result_of(scorer, Status.FAIL, reason, output=ran.output)
+    return result_of(scorer, Status.PASS, "The command ended with 0.", output=ran.output)
+
+
+def _reward(scorer: CommandScorer, ran: RanScorer, data: bytes | None) -> ScorerResult:
+    if ran.left:
+        return result_of(scorer, Status.FAIL, _left(ran, "the reward"), output=ran.output)
+    reward = _number(data)
+    if reward is None:
+        told = "no reward" if data is None else "a reward that is no number from 0 to 1"
+        return result_of(scorer, Status.FAIL, f"The command left {told}.", output=ran.output)
+    status = Status.PASS if reward >= scorer.pass_at else Status.FAIL
+    reason = f"The reward is {reward:g}; {scorer.pass_at:g} passes."
+    return result_of(scorer, status, reason, score=reward, output=ran.output)
+
+
+def _number(data: bytes | None) -> float | None:
+    try:
+        value = loads((data or b"").strip())
+    except InvalidJson:
+        return None
+    if isinstance(value, dict):
+        value = value.get("reward")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
+
+
+def _pytest(scorer: TestsScorer, ran: RanScorer) -> ScorerResult:
+    if len(ran.sessions) != 1:
+        reason = f"pytest did not run: the process ended with {ran.code}."
+        return result_of(scorer, Status.FAIL, reason, output=ran.output)
+    told = ran.sessions[0].get("outcomes")
+    outcomes = told if isinstance(told, dict) else {}
+    cases = {str(name): TestCase(outcome=str(outcome)) for name, outcome in outcomes.items()}
+    return score_tests(scorer, cases, ran.output)
+
+
+def _left(ran: RanScorer, what: str) -> str:
+    names = ", ".join(ran.left[:5])[:200]
+    return f"Processes were left running ({names}), which could have written {what}: it is not believed."

@@ -1,0 +1,209 @@
+"""What scorers say: of the diff alone, and together. Nothing here runs anything.
+
+Required scorers gate: one that did not pass, and nothing has passed. The score is the mean of all by weight.
+What could not be judged (N/A) is no pass and counts as nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.core.coding.diff import WorkspaceDiff, shown
+from pipelines.core.coding.paths import matches
+from pipelines.core.coding.scorers import (
+    DiffContainsScorer,
+    FileEqualsScorer,
+    MaxDiffLinesScorer,
+    PathsScorer,
+    Scorer,
+    ScorerResult,
+    Status,
+)
+from pipelines.core.json_text import JsonObject
+
+MOST_NAMED = 10  # paths in one reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Combined:
+    """What all scorers together come to. `passed` is None where a required one could not be judged, and none
+    failed."""
+
+    passed: bool | None
+    score: float | None  # None without scorers
+    reason: str
+
+    def as_json(self) -> JsonObject:
+        return {"passed": self.passed, "score": self.score, "reason": self.reason}
+
+
+def result_of(
+    scorer: Scorer, status: Status, reason: str, *, score: float | None = None, output: str = ""
+) -> ScorerResult:
+    return ScorerResult(
+        name=scorer.name,
+        type=scorer.type,
+        required=scorer.required,
+        weight=scorer.weight,
+        status=status,
+        score=score if score is not None else float(status is Status.PASS),
+        output=output,
+        reason=reason,
+    )
+
+
+def gating(results: Sequence[ScorerResult]) -> list[ScorerResult]:
+    """Those that decide. Without a required one all of them do: a verdict that nothing can fail would say
+    nothing."""
+    return [result for result in results if result.required] or list(results)
+
+
+def combine(results: Sequence[ScorerResult]) -> Combined:
+    if not results:
+        return Combined(passed=None, score=None, reason="The scenario has no scorers.")
+    whole = sum(result.weight for result in results)
+    earned = sum(
+        result.weight * result.score for result in results if result.status is not Status.NOT_APPLICABLE
+    )
+    score = round(earned / whole, 6) if whole else None
+    deciding = gating(results)
+    failed = [result for result in deciding if result.status is Status.FAIL]
+    open_ones = [result for result in deciding if result.status is Status.NOT_APPLICABLE]
+    if failed:
+        return Combined(passed=False, score=score, reason=_said(failed, "did not pass"))
+    if open_ones:
+        return Combined(passed=None, score=score, reason=_said(open_ones, "could not be judged"))
+    count = f"all {len(deciding)} scorers" if len(deciding) > 1 else f"the scorer `{deciding[0].name}`"
+    return Combined(passed=True, score=score, reason=f"{count[0].upper()}{count[1:]} passed.")
+
+
+def _said(results: Sequence[ScorerResult], what: str) -> str:
+    first = results[0]
+    others = f" (and {len(results) - 1} more)" if len(results) > 1 else ""
+    return f"The scorer `{first.name}` {what}{others}: {first.reason}"
+
+
+def score_by_diff(
+    scorer: Scorer, diff: WorkspaceDiff, contents: Mapping[str, str | None]
+) -> ScorerResult | None:
+    """The result of a scorer that runs nothing; None for one that does. `contents` are the files that
+    `file_equals` names, as they are after the change; None where there is none."""
+    if diff.truncated:
+        return result_of(scorer, Status.FAIL, "The diff is over its limit and was cut; it is not judged.")
+    judge = _BY_TYPE.get(scorer.type)
+    return judge(scorer, diff, contents) if judge is not None else None
+
+
+def _allowed(scorer: PathsScorer, diff: WorkspaceDiff, _: object) -> ScorerResult:
+    others = [path for file in diff.files for path in file.paths if not matches(path, scorer.paths)]
+    if others:
+        return result_of(scorer, Status.FAIL, f"Changed outside of the allowed paths: {_named(others)}.")
+    return result_of(scorer, Status.PASS, "Nothing outside of the allowed paths was changed.")
+
+
+def _forbidden(scorer: PathsScorer, diff: WorkspaceDiff, _: object) -> ScorerResult:
+    found = [path for file in diff.files for path in file.paths if matches(path, scorer.paths)]
+    if found:
+        return result_of(scorer, Status.FAIL, f"Changed, and forbidden: {_named(found)}.")
+    return result_of(scorer, Status.PASS, "No forbidden path was changed.")
+
+
+def _contains(scorer: DiffContainsScorer, diff: WorkspaceDiff, _: object) -> ScorerResult:
+    sign = "+" if scorer.lines == "added" else "-"
+    text = "\n".join(changed_lines(diff.patch, sign, scorer.paths))
+    if scorer.text in text:
+        return result_of(scorer, Status.PASS, f"The {scorer.lines} lines contain the text.")
+    return result_of(scorer, Status.FAIL, f"No {scorer.lines} lines contain {scorer.text[:80]!r}.")
+
+
+def _equals(scorer: FileEqualsScorer, _: WorkspaceDiff, contents: Mapping[str, str | None]) -> ScorerResult:
+    if scorer.path not in contents:
+        return result_of(scorer, Status.NOT_APPLICABLE, f"`{scorer.path}` could not be read.")
+    text = contents[scorer.path]
+    if text is None:
+        return result_of(scorer, Status.FAIL, f"There is no file `{scorer.path}`.")
+    if text == scorer.text:
+        return result_of(scorer, Status.PASS, f"`{scorer.path}` is as expected.")
+    return result_of(scorer, Status.FAIL, f"`{scorer.path}` differs {_where(text, scorer.text)}.")
+
+
+def _at_most(scorer: MaxDiffLinesScorer, diff: WorkspaceDiff, _: object) -> ScorerResult:
+    binary = [file.path for file in diff.files if file.binary]
+    if binary:
+        return result_of(scorer, Status.FAIL, f"Binary files have no lines to count: {_named(binary)}.")
+    told = f"{diff.lines:,} lines were added or removed; at most {scorer.max:,} may be."
+    return result_of(scorer, Status.PASS if diff.lines <= scorer.max else Status.FAIL, told)
+
+
+_BY_TYPE: dict[str, Callable[[Any, WorkspaceDiff, Mapping[str, str | None]], ScorerResult]] = {
+    "allowed_paths": _allowed,
+    "forbid_paths": _forbidden,
+    "diff_contains": _contains,
+    "file_equals": _equals,
+    "max_diff_lines": _at_most,
+}
+
+
+def changed_lines(patch: str, sign: str, globs: Sequence[str] = ()) -> list[str]:
+    """The lines with this sign, without it, of the files that the globs name. Counted by the hunks' own
+    heads: a line of a file may itself look like a head of the patch."""
+    found: list[str] = []
+    wanted, left_old, left_new = False, 0, 0
+    for line in patch.split("\n"):
+        if left_old > 0 or left_new > 0:
+            mark = line[:1]
+            left_old -= mark in ("-", " ", "")
+            left_new -= mark in ("+", " ", "")
+            if mark == sign and wanted:
+                found.append(line[1:])
+        elif line.startswith("@@ "):
+            left_old, left_new = _hunk(line)
+        elif line.startswith(("--- ", "+++ ")):
+            name = _unquoted(line[4:].rstrip("\t\r"))
+            if name != "/dev/null":
+                wanted = not globs or matches(name.partition("/")[2], globs)
+    return found
+
+
+def _hunk(head: str) -> tuple[int, int]:
+    """`@@ -3,7 +3,8 @@` has 7 old lines and 8 new ones."""
+    try:
+        old, new = head.split(" ")[1:3]
+        counts = [int(part.partition(",")[2] or "1") for part in (old, new)]
+    except (ValueError, IndexError):
+        return 0, 0
+    return counts[0], counts[1]
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def _unquoted(name: str) -> str:
+    """As git quotes unusual names: in C's way, with octal bytes."""
+    if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
+        return name
+    made = bytearray()
+    inner, at = name[1:-1], 0
+    while at < len(inner):
+        if inner[at] != "\\":
+            made += inner[at].encode("utf-8", "surrogateescape")
+            at += 1
+        elif inner[at + 1 : at + 4].isdigit():
+            made.append(int(inner[at + 1 : at + 4], 8) & 0xFF)
+            at += 4
+        else:
+            made += _ESCAPES.get(inner[at + 1 : at + 2], "?").encode()
+            at += 2
+    return made.decode("utf-8", "surrogateescape")
+
+
+def _named(paths: Sequence[str]) -> str:
+    listed = list(dict.fromkeys(paths))
+    told = ", ".join(f"`{shown(path)[:120]}`" for path in listed[:MOST_NAMED])
+    return told + (f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else "")
+
+
+def _where(text: str, wanted: str) -> str:
+    pairs = zip(text.split("\n"), wanted.split("\n"), strict=False)
+    line = next((number for number, (one, other) in enumerate(pairs, start=1) if one != other), None)
+    return f"at line {line}" if line is not None else "in its length"

@@ -1,0 +1,33 @@
+"""What the scorers of a coding task prove: they decide, as an oracle does."""
+
+from pipelines.core.coding.scorers import ScorerResult, Status
+from pipelines.core.coding.scoring import gating
+from pipelines.core.stored import stored_list
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
+
+TAMPERED = "tamper_suspected"
+
+
+def scorer_findings(evidence: RunEvidence) -> list[Finding]:
+    """One for each scorer that gates; and one, open, for signs of deceit: whether they are is for people."""
+    if not evidence.is_coding:
+        return []
+    grading = evidence.grading if isinstance(evidence.grading, dict) else {}
+    results = [ScorerResult.from_stored(one) for one in stored_list(grading.get("results"))]
+    if not results:
+        return [left_open("scorers", "What the agent changed was not graded.")]
+    found = [_finding(result) for result in gating(results)]
+    signs = [str(sign) for sign in stored_list(grading.get("tamper_signs"))]
+    return [*found, *([left_open(TAMPERED, " ".join(signs))] if signs else [])]
+
+
+def _finding(result: ScorerResult) -> Finding:
+    check = f"scorer/{result.name}"
+    match result.status:
+        case Status.PASS:
+            return held(check, f"Scorer `{result.name}`: {result.reason}")
+        case Status.FAIL:
+            return broken(check, FailureMode.INCOMPLETE, f"Scorer `{result.name}`: {result.reason}")
+        case Status.NOT_APPLICABLE:
+            return left_open(check, f"Scorer `{result.name}` could not be judged: {result.reason}")

@@ -1,0 +1,430 @@
+"""Runs inside the sandbox of a workspace: makes it, runs an agent or a command in it, tells what was changed.
+
+One message, one answer; the host says what comes next. This process is of the same user as what it runs, but
+cannot be looked into, and is the only one alive between two messages. Standard library only.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import select
+import stat
+import struct
+import subprocess
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pipelines.sandbox.inside import commands, driver, repository
+
+    Message = dict[str, Any]
+else:  # beside this file, and nowhere on the path of the user's code, which may have modules of these names
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import commands
+    import driver
+    import repository
+
+    del sys.path[0]
+    for _name in ("driver", "commands", "repository"):
+        del sys.modules[_name]
+
+driver.OURS |= {__file__}
+
+WORKSPACE = "/job/workspace"
+GIVEN = "/given"
+TASK_FILE = "/job/task.json"
+TREE, REPOSITORY = "tree.tar", "repository.tar"
+_PIECE = 1 << 20
+_TAR = "/bin/tar"
+_UNPACKED_AHEAD = 64 << 20  # bytes of an archive
+
+
+class Refusal(Exception):
+    """What was asked cannot be done; the message is for the scenario's author or the agent's."""
+
+
+def own_repository() -> Any:
+    return repository.Repository(f"{WORKSPACE}/.git", WORKSPACE)
+
+
+# Making a workspace
+
+
+def make_seed(message: Message) -> Message:
+    """From an archive or texts; what comes of a git server is a tar archive too."""
+    if message["archive"]:
+        _unpack_any(f"{GIVEN}/{message['archive']}")
+    for path, text in message["files"].items():
+        _write(WORKSPACE, path, text)
+    return {}
+
+
+def _unpack_any(path: str) -> None:
+    import zipfile
+
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                for entry in archive.infolist():
+                    _unzip(archive, entry)
+            return
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
+        raise Refusal(f"the archive cannot be unpacked: {error}") from None
+    _untar(path, WORKSPACE)
+
+
+def _unzip(archive: Any, entry: Any) -> None:
+    """With the right to execute, which zipfile itself forgets."""
+    made = archive.extract(entry, WORKSPACE)  # below the workspace, whatever the name says
+    if not entry.is_dir() and (entry.external_attr >> 16) & stat.S_IXUSR:
+        os.chmod(made, 0o755)
+
+
+def make_baseline(message: Message) -> Message:
+    """One commit of what is there now."""
+    facts = own_repository().make()
+    files, size = 0, 0
+    for folder, _, names in os.walk(WORKSPACE):
+        if folder.startswith(f"{WORKSPACE}/.git"):
+            continue
+        files += len(names)
+        size += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+    if files > message["most_files"]:
+        raise Refusal(f"the workspace has {files:,} files; at most {message['most_files']:,} are allowed")
+    return {**facts, "files": files, "bytes": size}
+
+
+def send_archives(host: Any) -> None:
+    """Both as frames, each behind the other with an empty frame at its end."""
+    for what in (["--exclude=./.git", "."], [".git"]):
+        command = [_TAR, "--create", "--directory", WORKSPACE, "--format=posix", "--numeric-owner", *what]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tar:
+            assert tar.stdout is not None
+            while piece := tar.stdout.read(_PIECE):
+                host.send_frame(piece)
+        if tar.returncode:
+            os._exit(1)  # the host hears that nothing more comes
+        host.send_frame(b"")
+
+
+def unpack(message: Message) -> Message:
+    if not os.path.isdir(f"{WORKSPACE}/.git"):
+        for name in (TREE, REPOSITORY):  # the repository last: where it is, all is there
+            _untar(f"{GIVEN}/{name}", WORKSPACE)
+    return {}
+
+
+def unpack_ahead() -> None:
+    """While the sandbox waits for work, unless that would hold a lot of memory for nothing."""
+    archive = f"{GIVEN}/{TREE}"
+    if os.path.exists(archive) and os.path.getsize(archive) <= _UNPACKED_AHEAD:
+        try:
+            unpack({})
+        except Refusal:  # then whoever asks for it hears so
+            repository.remove(f"{WORKSPACE}/.git")
+
+
+def _untar(archive: str, folder: str) -> None:
+    command = [_TAR, "--extract", "--file", archive, "--directory", folder, "--no-same-owner"]
+    done = subprocess.run(command, capture_output=True, check=False, env={"PATH": "/usr/bin:/bin"})
+    if done.returncode:
+        raise Refusal(f"the archive cannot be unpacked: {done.stderr.decode('utf-8', 'replace')[-500:]}")
+
+
+# An agent in it
+
+
+def run_agent(message: Message) -> bytes | Message:
+    """The agent's own frame, or how it ended without one."""
+    with open(TASK_FILE, "w") as file:
+        json.dump(message["task"], file)
+    reading, writing = os.pipe()
+    driver.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _be_agent(message, writing)
+    os.close(writing)
+    try:
+        until = time.monotonic() + message["timeout_s"]
+        frame, is_late = _received(reading, child, 2 * message["result_bytes"] + 128 * 1024, until)
+    finally:
+        os.close(reading)
+    global _left_by_agent
+    _left_by_agent = [] if is_late else _others_than(child)
+    os.kill(child, 9)
+    _, status = os.waitpid(child, 0)
+    commands.kill_all()
+    if frame is not None:
+        return frame
+    code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    return {"kind": "timeout"} if is_late else {"kind": "ended", "status": code}
+
+
+_left_by_agent: list[str] = []
+
+
+def _others_than(child: int) -> list[str]:
+    """Processes beside the agent's own; threads of it are gone with it."""
+    found = commands.others()
+    try:
+        with open(f"/proc/{child}/comm") as file:
+            found.remove(file.read().strip())
+    except (OSError, ValueError):
+        pass
+    return found[:20]
+
+
+def _be_agent(job: Message, pipe: int) -> None:
+    try:
+        os.close(driver.CONTROL)
+        commands.set_dumpable(1)
+        driver.confine(job["limits"])
+        try:
+            driver.settle(job)
+        except BaseException as error:  # noqa: BLE001 - start-up files of the packages they require
+            found = {"kind": "exception", **driver.told(error)}
+        else:
+            found = driver.answer(job)
+        driver.flush()
+        frame = json.dumps(found).encode()
+        data = struct.pack(">I", len(frame)) + frame
+        while data:
+            data = data[os.write(pipe, data) :]
+        time.sleep(60)  # what is left of it is looked at while it lives; then it is killed
+    finally:
+        os._exit(0)
+
+
+def _received(pipe: int, child: int, largest: int, until: float) -> tuple[bytes | None, bool]:
+    """A whole frame, and whether the time was over first."""
+    handle = os.pidfd_open(child)
+    data = bytearray()
+    size = None
+    try:
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        poll.register(handle, select.POLLIN)
+        while size is None or len(data) < size + 4:
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                return None, True
+            ready = {one for one, _ in poll.poll(min(left_s, 60) * 1000)}
+            if not ready:
+                continue
+            part = os.read(pipe, 1 << 16) if pipe in ready else b""
+            if not part:
+                return None, False
+            data += part
+            if size is None and len(data) >= 4:
+                (size,) = struct.unpack(">I", data[:4])
+                if size > largest:
+                    return None, False
+    finally:
+        os.close(handle)
+    return bytes(data[4 : size + 4]), False
+
+
+# What was changed
+
+
+def collect(message: Message) -> Message:
+    """The changes since the baseline, by a repository that nobody but us has touched."""
+    inner = repository.forget_inner_repositories(WORKSPACE)
+    history = repository.signs_of_history(f"{WORKSPACE}/.git")
+    place = f"/job/.collect-{os.urandom(8).hex()}"
+    os.mkdir(place)
+    _untar(f"{GIVEN}/{REPOSITORY}", place)
+    pristine = repository.Repository(f"{place}/.git", WORKSPACE)
+    try:
+        pristine.stage_all()
+    except repository.GitFailed as error:
+        raise Refusal(f"the changes cannot be collected: {error}") from None
+    finally:
+        notes = {"inner": inner[:20], "history": history, "left": _left_by_agent}
+    return {**_told_changes(pristine, message["most_bytes"]), **notes}
+
+
+def _told_changes(repo: Any, most: int) -> Message:
+    process = repo.patch()
+    assert process.stdout is not None
+    patch = process.stdout.read(most + 1)
+    is_cut = len(patch) > most
+    if is_cut:
+        process.kill()
+    process.stdout.close()
+    process.wait()
+    changes, ignored = repo.changes(), repo.ignored()
+    if len(changes) > most:
+        raise Refusal("the changes cannot be collected: their list alone is over the limit")
+    return {
+        "raw": _coded(changes),
+        "patch": _coded(patch[:most]),
+        "ignored": _coded(ignored[: 1 << 20]),
+        "truncated": is_cut,
+    }
+
+
+def _coded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+# Grading
+
+
+def apply(message: Message) -> Message:
+    """The change on a fresh workspace, told back as git sees it there."""
+    repo = own_repository()
+    try:
+        repo.apply(base64.b64decode(message["patch"]))
+    except repository.GitFailed as error:
+        return {"problem": str(error)}
+    told = _told_changes(repo, message["most_bytes"])
+    return {**told, "contents": {path: _content(path, message["most_bytes"]) for path in message["read"]}}
+
+
+def _content(path: str, most: int) -> str | None:
+    data = _regular(os.path.join(WORKSPACE, path), most)
+    return data.decode("utf-8", "surrogateescape") if data is not None else None
+
+
+def restore(message: Message) -> Message:
+    """Files of the runner and of the tests as the baseline has them, then those of the scenario."""
+    repo = own_repository()
+    known = set(repo.run("ls-tree", "-r", "-z", "--name-only", "HEAD").split(b"\0"))
+    wanted = [os.fsencode(path) for path in message["restore"]]
+    wanted += _changed_settings(repo, message["settings"], known)
+    for path in wanted:
+        repository.remove_below(WORKSPACE.encode(), path)
+    back = [path for path in wanted if path in known]
+    if back:
+        repo.unstage(back)
+        repo.write_out(back)
+    for path, text in message["files"].items():
+        if path.startswith("/"):
+            _write("/", path[1:], text)
+        else:
+            repository.remove_below(WORKSPACE.encode(), os.fsencode(path))
+            _write(WORKSPACE, path, text)
+    there = [path for path in message["files"] if os.fsencode(path) in known]
+    return {"restored": [os.fsdecode(path) for path in wanted], "known": there}
+
+
+def _changed_settings(repo: Any, paths: list[str], known: set[bytes]) -> list[bytes]:
+    """Of files that hold settings of the test runner among others, those whose settings of it changed."""
+    found = []
+    for path in paths:
+        before = repo.run("show", f"HEAD:{path}") if os.fsencode(path) in known else b""
+        after = _regular(os.path.join(WORKSPACE, path), 1 << 20) or b""
+        if _runner_settings(path, before) != _runner_settings(path, after):
+            found.append(os.fsencode(path))
+    return found
+
+
+def _runner_settings(path: str, data: bytes) -> Any:
+    text = data.decode("utf-8", "replace")
+    try:
+        if path.endswith(".toml"):
+            import tomllib
+
+            tools = tomllib.loads(text).get("tool", {})
+            return {name: tools.get(name) for name in ("pytest", "coverage")}
+        import configparser
+
+        parser = configparser.RawConfigParser(strict=False)
+        parser.read_file(io.StringIO(text))
+        return {name: dict(parser[name]) for name in parser.sections() if "pytest" in name}
+    except Exception:  # noqa: BLE001 - what cannot be read is compared as it stands
+        return data
+
+
+def _write(top: str, path: str, text: str) -> None:
+    """Below `top`, through no link: what stands in the way is removed."""
+    folder = top
+    for part in path.split("/")[:-1]:
+        folder = os.path.join(folder, part)
+        if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
+            os.unlink(folder)
+        os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(top, path), "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    os.chmod(os.path.join(top, path), 0o755 if text.startswith("#!") else 0o644)
+
+
+def run_command(message: Message) -> Message:
+    """Then the files that it was to leave, read when nothing of it is alive."""
+    for path in message["read"]:  # where it may write to
+        if path.startswith("/logs/"):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+    found = commands.run(message)
+    files = {path: _regular(path, message["most_bytes"]) for path in message["read"]}
+    coded = {path: _coded(data) if data is not None else None for path, data in files.items()}
+    return {**found, "files": coded}
+
+
+def _regular(path: str, most: int) -> bytes | None:
+    """A plain file, not through a link at its end; None where there is none, or it is too large."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        data = file.read(most + 1)
+    return data if len(data) <= most else None
+
+
+_HANDLERS: dict[str, Callable[[Message], Any]] = {
+    "seed": make_seed,
+    "baseline": make_baseline,
+    "unpack": unpack,
+    "agent": run_agent,
+    "collect": collect,
+    "apply": apply,
+    "restore": restore,
+    "run": run_command,
+}
+
+
+def answered(message: Message) -> bytes | Message:
+    try:
+        found = _HANDLERS[message["kind"]](message)
+    except Refusal as error:
+        return {"kind": "exception", "exception": "Refusal", "message": str(error)}
+    except Exception as error:  # noqa: BLE001 - ours, or a full disk: the host says so, and goes on
+        return {"kind": "exception", **driver.told(error)}
+    if message["kind"] == "agent":
+        return found  # type: ignore[no-any-return]
+    return {"kind": "result", "json": json.dumps(found)}
+
+
+def main() -> None:
+    os.closerange(driver.CONTROL + 1, 256)
+    host = driver.Host()
+    with driver.open_door(int(sys.argv[1])) as door:
+        greeting = {"port": door.getsockname()[1], "pid": os.getpid(), **driver.confinement()}
+        host.send(greeting, [door.fileno()])
+    commands.set_dumpable(0)
+    unpack_ahead()
+    while True:
+        message = host.receive()
+        if message["kind"] == "archives":
+            send_archives(host)
+            continue
+        found = answered(message)
+        if isinstance(found, dict):
+            host.send(found)
+        else:
+            host.send_frame(found)
+
+
+if __name__ == "__main__":
+    main()

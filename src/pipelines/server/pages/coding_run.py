@@ -1,0 +1,58 @@
+"""/runs/{id} of a coding task: what it changed, what each scorer said, and both once more."""
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from pipelines.engine import open_run
+from pipelines.engine.platform import Platform
+from pipelines.engine.rescore import read_coding, rescore_run
+from pipelines.server.api.common import Id, Ours
+from pipelines.server.pages.page import forget_counts, go
+from pipelines.server.pages.visitor import Reader, Writer
+from pipelines.storage.runs import Run
+from pipelines.web.diff_view import shown_diff
+from pipelines.wire.errors import Conflict, NotFound
+
+router = APIRouter()
+
+
+async def coding_context(platform: Platform, run: Run) -> dict[str, Any]:
+    """What the page of a run shows of its workspace; None where it has none."""
+    if run.seed.coding_scenario is None:
+        return {"coding": None, "change": None}
+    coding = await read_coding(platform, run.org_id, run.id)
+    diff = coding["diff"]
+    shown = await asyncio.to_thread(shown_diff, diff) if diff is not None else None
+    return {"coding": coding | {"scenario_ref": run.seed.scenario_ref}, "change": shown}
+
+
+@router.post("/runs/{run_id}/rescore")
+async def rescore(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
+    """Grade the stored change by the scorers that its scenario has now; no agent is called."""
+    before = await open_run.find_run(platform, visitor.org_id, run_id)
+    try:
+        after = await rescore_run(platform, visitor.org_id, run_id, None)
+    except Conflict as error:
+        return go(f"/runs/{run_id}", error.message)
+    forget_counts(request, visitor.org_id)
+    now = after.verdict or "no verdict"
+    told = f"{now}, as before" if before.verdict == after.verdict else f"{before.verdict or 'none'} → {now}"
+    return go(f"/runs/{run_id}", f"Scored again: {told}.")
+
+
+@router.get("/runs/{run_id}/patch")
+async def patch(run_id: Id, platform: Ours, visitor: Reader) -> Response:
+    """The whole change, as `git apply` takes it."""
+    run = await open_run.find_run(platform, visitor.org_id, run_id)
+    coding = await read_coding(platform, visitor.org_id, run_id) if run.seed.coding_scenario else None
+    diff = coding["diff"] if coding is not None else None
+    if not isinstance(diff, dict):
+        raise NotFound(f"Run {run_id} has left no change.")
+    headers = {
+        "content-disposition": f'attachment; filename="run-{run_id}.patch"',
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+    }
+    return Response(str(diff["patch"]), media_type="text/plain; charset=utf-8", headers=headers)

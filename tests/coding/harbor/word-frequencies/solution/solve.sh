@@ -1,0 +1,3 @@
+#!/bin/bash
+set -e
+cp /solution/frequencies.py /app/frequencies.py
