@@ -40,9 +40,9 @@ OPERATION_IDS = re.findall(r"\w+", """
     list_world_revisions name_dataset_models open_review paste_session_world propose_plans propose_rules
     publish_agent record_event record_event_by_jti refine_session_world regenerate_seed_bucket
     regenerate_seed_row regenerate_session_world reject_rule release_review reopen_review
-    replace_coding_scenario rescore_batch rescore_run resume_batch resume_matrix revoke_key set_credential
-    speak_mcp speak_mcp_by_jti test_connection test_model undo_session_world upload_agent_code
-    verify_cassette watch_batch watch_matrix watch_seed_session whoami
+    replace_coding_scenario rescore_batch rescore_run resume_batch resume_matrix revoke_key
+    set_credential speak_mcp speak_mcp_by_jti test_connection test_model undo_session_world
+    upload_agent_code verify_cassette watch_batch watch_matrix watch_seed_session whoami
 """)  # fmt: skip
 
 
