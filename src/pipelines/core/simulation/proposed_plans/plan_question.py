@@ -78,7 +78,7 @@ def plan_question(name: str, simulator: PlannedSimulator, recording: Recording |
         },
         "behaviour": simulator.behavior_text or None,
         "world": _world(simulator),
-        "plan_now": found.plan.as_json() if found.plan is not None else None,
+        "present_plan": found.plan.as_json() if found.plan is not None else None,
         "not_clear": [*found.notes],
         "recorded_calls": _calls(name, recording) if recording is not None else [],
     }

@@ -6,6 +6,7 @@ from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
+from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import states_of
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
@@ -37,7 +38,9 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply, time_like
 
-STATES_THAT_TELL = 3  # seen or declared: with so many, one that is not among them is doubtful
+#: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
+#: on the verb that leads there.
+STATES_THAT_TELL = 3
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
 
@@ -57,7 +60,8 @@ def read_transition(reading: Reading) -> Drafted | None:
     known = states_of(bound.collection.fields, status)
     if reading.said.amount is not None and reading.said.becomes is None and target not in known:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-    if target in known or told_state(reading) is not None or len(known) < STATES_THAT_TELL:
+    is_doubtful = len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)
+    if target in known or told_state(reading) is not None or not is_doubtful:
         if target in known or not known or not _changes_fields(bound, others):
             changes[dot(bound.noun, *status)] = text(target)
     elif not _changes_fields(bound, others):
@@ -76,6 +80,12 @@ def read_transition(reading: Reading) -> Drafted | None:
         {"return": change_reply(reading, bound, changed=status)},
     ]
     return Drafted(steps=tuple(steps), confidence=0.8)
+
+
+def _says_the_verb(reading: Reading) -> bool:
+    """Whether the description does not call what happens by another verb: "Release a cage" of `discharge`."""
+    said = claim_of(reading.tool.description, reading.name.verb).verb
+    return said is None or said == reading.name.verb
 
 
 def _changes_fields(bound: Bound, others: Sequence[Argument]) -> bool:
