@@ -17,7 +17,7 @@ from desk import AGENT, answered
 from documented import Documented
 from judge_attacks import entry_for
 from live_service import served
-from nodes import Api, House, eventually
+from nodes import REFUND_TASK, Api, House, eventually
 from played_agents import Dispatch, played, refunds
 from pressed import V1, scenario, variation_of, yields_to_authority
 
@@ -65,6 +65,7 @@ def test_every_operation_answers_as_the_document_says(
         runs_by_hand(api, agent_id)
         matrices(api, agent_id)
     judges(api, tmp_path)
+    authors(api, tmp_path)
     reviews(api)
     drafts(api)
     tool_endpoints(api)
@@ -132,6 +133,36 @@ def judges(api: Api, folder: Path) -> None:
     api.get(f"/api/batches/{batch_id}/judges/compare", first=first, second=second)
     api.post(f"/api/runs/{run_id}/verdict", {"verdict": "PASS"})
     assert api.get("/api/judges/calibration")["items"]
+
+
+def authors(api: Api, folder: Path) -> None:
+    """A model makes a rule of a sentence, and a plan for a tool; people decide."""
+    rule = {
+        "form": "require",
+        "tools": ["refund_order"],
+        "expression": "order.amount < 50",
+        "status": 409,
+        "error": "needs_clerk",
+        "message": "A clerk has to do this",
+    }
+    steps = [{"find": {"as": "order", "in": "order", "id": "args.order_id"}}, {"return": "order"}]
+    script = folder / "author.jsonl"
+    lines = [
+        {"about": "Precious", "answer": {"sentences": [{"number": 1, "rules": [rule]}]}},
+        {"answer": {"why": "The order as it is kept.", "steps": steps}},
+    ]
+    script.write_text("\n".join(json.dumps(line) for line in lines))
+    agent = api.agent("http://127.0.0.1:9/", config={"models": {"author": f"scripted:{script}"}})
+    row = REFUND_TASK | {"behavior": "Precious goods leave the house only with a clerk."}
+    dataset = api.dataset(row, agent_id=agent["id"])
+    place = f"/api/datasets/{dataset['id']}/rules"
+    (made,) = api.post(f"{place}/propose", {}, 201)["items"]
+    api.post(f"{place}/{made['id']}/accept")
+    api.post(f"{place}/{made['id']}/reject")
+    api.get(place)
+    plans, plain = f"/api/agents/{agent['id']}/plans", api.dataset(REFUND_TASK, agent_id=agent["id"])
+    api.post(f"{plans}/propose", {"tools": ["get_order"], "task_id": plain["task_ids"][0]})
+    api.post(f"{plans}/accept", {"plans": {"get_order": steps}})
 
 
 def tool_endpoints(api: Api) -> None:
