@@ -9,7 +9,7 @@ WORKERS ?= $(shell expr $(CORES) + 1)
 # The tests start hundreds of processes: without cached bytecode each compiles half a second of modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all check format lock clean
+.PHONY: demo test test-all test-models check format lock clean
 
 demo: .venv/.run ## run the main job: an agent over twelve tasks, with verdicts; OPEN=1 keeps it up to look at
 	@$(BIN)/python examples/demo.py $(if $(OPEN),--open)
@@ -21,6 +21,11 @@ test: .venv/.dev check ## everything that must hold, in a few minutes
 test-all: .venv/.dev check ## the heavier suites too
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not alone"
 	$(BIN)/python -m pytest -m alone tests/acceptance
+
+test-models: .venv/.dev ## a real small model on loopback: fetches some 130 MB once, into .models
+	@test -d .models/xllamacpp || $(PIP) --no-deps --require-hashes --target .models -r tests/models/small_model.txt \
+		|| echo "The small model cannot be fetched for this machine: its tests are skipped"
+	PIPELINES_SMALL_MODEL=.models $(BIN)/python -m pytest -rs tests/models/test_small_model.py
 
 check: .venv/.dev ## style and types
 	$(BIN)/ruff check src tests bench examples
@@ -56,6 +61,8 @@ format: .venv/.dev
 		|| echo "Chromium could not be installed: the tests of the pages in a browser will be skipped"; fi
 	@if command -v npm >/dev/null; then npm ci --silent --no-fund --no-audit --prefix examples/typescript_agent \
 		|| echo "npm could not fetch TypeScript: its tests will be skipped"; fi
+	@if command -v npm >/dev/null; then npm ci --silent --no-fund --no-audit --prefix tests/models/aimock \
+		|| echo "npm could not fetch aimock: the wire tests of models will be skipped"; fi
 	@touch $@
 
 lock: ## after changing dependencies in pyproject.toml (needs uv)
@@ -65,4 +72,4 @@ lock: ## after changing dependencies in pyproject.toml (needs uv)
 		--no-emit-index-url --extra build --constraint constraints-dev.txt pyproject.toml -o constraints.txt
 
 clean:
-	rm -rf .venv .pipelines .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .models .pipelines .mypy_cache .ruff_cache .hypothesis build dist

@@ -194,6 +194,7 @@ def test_judging_anew_asks_no_agent(api: Api):
             "judged": 2,
             "changed": 0,
             "changes": [],
+            "failed": [],
             "next_cursor": None,
         }
         again = api.post(f"/api/runs/{before[0]['id']}/judge")

@@ -15,6 +15,7 @@ import pytest
 
 from desk import AGENT, answered
 from documented import Documented
+from judge_attacks import entry_for
 from live_service import served
 from nodes import Api, House, eventually
 from played_agents import Dispatch, played, refunds
@@ -33,6 +34,7 @@ WITHOUT_EXAMPLE = {
     "download_agent_code 200",
     "watch_batch 200",
     "watch_matrix 200",
+    "watch_seed_session 200",
     "get_metrics 200",
     "export_cassette 200",
 }
@@ -52,13 +54,17 @@ def refunds_or_holds_out(dispatch: Dispatch) -> None:
         refunds(dispatch)
 
 
-def test_every_operation_answers_as_the_document_says(documented: tuple[Api, Documented]) -> None:
+def test_every_operation_answers_as_the_document_says(
+    documented: tuple[Api, Documented], tmp_path: Path
+) -> None:
     api, kept = documented
     with played(refunds_or_holds_out) as agent:
         agent_id = agents(api, agent.url)
         batches(api, agent_id, datasets(api, agent_id))
+        seed_sessions(api, agent_id)
         runs_by_hand(api, agent_id)
         matrices(api, agent_id)
+    judges(api, tmp_path)
     reviews(api)
     drafts(api)
     tool_endpoints(api)
@@ -101,6 +107,31 @@ def agents(api: Api, url: str) -> int:
     assert api.client.get(f"/api/agents/{other}/code").status_code == 200
     assert api.client.delete(f"/api/agents/{other}").status_code == 204
     return int(agent["id"])
+
+
+def judges(api: Api, folder: Path) -> None:
+    """Two models read a batch that evidence leaves open."""
+    with played(lambda dispatch: dispatch.answer("A fine order it is.")) as agent:
+        agent_id = api.agent(agent.url)["id"]
+        dataset = api.dataset({"user": "Write a poem about order 4521."}, agent_id=agent_id)
+        batch_id = api.batch_of(agent_id, dataset["id"])
+        api.ended(batch_id)
+    names = []
+    for status in ("not_met", "met"):
+        script = folder / f"{status}.jsonl"
+        ids = ("task_completion", "right_refusal", "tool_use", "honesty")
+        script.write_text(json.dumps({"answer": {"criteria": [entry_for(id, status) for id in ids]}}))
+        names.append(f"scripted:{script}")
+        api.post(f"/api/batches/{batch_id}/judge", {"model": names[-1]})
+    run_id = api.get("/api/runs", batch_id=batch_id)["items"][0]["id"]
+    api.get(f"/api/runs/{run_id}")
+    api.get(f"/api/runs/{run_id}/verdicts")
+    api.get(f"/api/runs/{run_id}/exchanges")
+    api.get(f"/api/batches/{batch_id}/judges")
+    first, second = (f"{name}@judge/1" for name in names)
+    api.get(f"/api/batches/{batch_id}/judges/compare", first=first, second=second)
+    api.post(f"/api/runs/{run_id}/verdict", {"verdict": "PASS"})
+    assert api.get("/api/judges/calibration")["items"]
 
 
 def tool_endpoints(api: Api) -> None:
@@ -167,6 +198,39 @@ def coding_imports(api: Api) -> None:
     api.post(
         "/api/coding-scenarios/import", {"scenario": scenario, "reference": {"command": "echo > done.txt"}}
     )
+
+
+def seed_sessions(api: Api, agent_id: int) -> None:
+    body = {"agent_id": agent_id, "name": "Orders", "size": "compact", "rng_seed": 7}
+    body |= {"now": "2026-05-01T12:00:00Z", "buckets": [{"name": "refunds", "rows": 3}]}
+    place = f"/api/seed-sessions/{api.post('/api/seed-sessions', body, 201)['id']}"
+    api.get("/api/seed-sessions")
+    orders = {f"o-{at}": {"status": "pending", "created_at": "2026-04-30"} for at in range(4)}
+    api.put(f"{place}/world", {"state": {"order": orders}})
+    api.get(f"{place}/world")
+    api.post(f"{place}/world/undo")
+    api.post(f"{place}/world/refine", {"prompt": "add 2 refunded orders"})
+    api.post(f"{place}/world/regenerate", {"rng_seed": 7})
+    api.get(f"{place}/revisions")
+    api.post(f"{place}/continue", status=202)
+    until_made(api, place)
+    rows = api.get(f"{place}/rows")["items"]
+    api.get(f"{place}/rows", status="rejected")
+    api.get(f"{place}/coverage")
+    assert answered(api.client.delete(f"{place}/rows/{rows[0]['id']}"))
+    api.post(f"{place}/rows/{rows[1]['id']}/regenerate", status=202)
+    until_made(api, place)
+    assert answered(api.client.delete(f"{place}/buckets/1"))
+    api.post(f"{place}/buckets/1/regenerate", status=202)
+    until_made(api, place)
+    api.get(place)
+    api.post(f"{place}/finalize", status=201)
+    other = api.post("/api/seed-sessions", body, 201)
+    api.post(f"/api/seed-sessions/{other['id']}/abandon")
+
+
+def until_made(api: Api, place: str) -> None:
+    assert api.client.get(f"{place}/events").status_code == 200  # its end is theirs
 
 
 def datasets(api: Api, agent_id: int) -> int:
@@ -325,6 +389,7 @@ def drafts(api: Api) -> None:
 
 def keys_and_server(api: Api) -> None:
     api.get("/api/models")
+    api.get("/api/runs/1/exchanges")
     tried = api.post("/api/models/test", {"purpose": "judge", "model": "refusing:timeout"})
     api.get(f"/api/model-exchanges/{tried['exchange_id']}")
     made = api.post("/api/keys", {"name": "ci", "role": "contributor"}, 201)
@@ -356,6 +421,7 @@ def keys_and_server(api: Api) -> None:
 MOST_SHOWN = 2  # items of a list
 LONGEST_SHOWN = 300
 _DIFFERENT = (  # in every run of the story, so that a new one changes little
+    (re.compile(r"scripted:/\S*/"), "scripted:"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), "2026-11-16T12:00:00.000000Z"),
     (re.compile(r"/\S+/python3[.\d]*"), "/usr/bin/python3"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "http://127.0.0.1:8420"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.core import model_usage
 from pipelines.core.key_mask import KeyMask
 from pipelines.core.model_usage import AnswerUsage, ModelUsage, model_of
 
@@ -170,6 +171,28 @@ def test_of_long_events_only_some_are_read_and_short_ones_always():
     assert usage.usage().input_tokens == 4
     usage.take(events({"usage": {"prompt_tokens": 99}}))
     assert usage.usage().input_tokens == 99
+
+
+def test_of_many_events_in_one_part_the_first_and_the_last_words_stand(monkeypatch):
+    read: list[bytes] = []
+    real = model_usage._usage_of
+    monkeypatch.setattr(model_usage, "_usage_of", lambda raw: read.append(raw) or real(raw))
+    first = {"message": {"model": "m", "usage": {"input_tokens": 3}}}
+    told = [first, *[{"usage": {"output_tokens": count}} for count in range(1_000)]]
+    usage = AnswerUsage("text/event-stream")
+    usage.take(b"\n" + b"".join(events(each) for each in told))
+    assert usage.usage() == ModelUsage(model="m", input_tokens=3, output_tokens=999)
+    assert len(read) <= 2 * model_usage.FEW_LINES
+
+
+def test_a_large_answer_says_that_reading_it_takes_time_until_it_is_read():
+    usage = AnswerUsage("application/json")
+    usage.take(b'{"model": "m", "x": "' + b"x" * model_usage.LARGE_BYTES)
+    usage.take(b'"}')
+    assert usage.is_large
+    assert usage.usage() == ModelUsage(model="m")
+    assert not usage.is_large
+    assert usage.usage() == ModelUsage(model="m"), "also when it is asked again"
 
 
 @given(

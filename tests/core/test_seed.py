@@ -83,7 +83,7 @@ def test_no_expected_outcome_is_not_the_same_as_completion():
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_null_and_empty_text_count_as_not_given(axis, nothing):
     strictly_json = {"initial_state", "failure_rules", "max_turns", "scripted_user_turns"}
-    strictly_json |= {"tracked_constraints", "expected_state", "expected_calls", "task_input"}
+    strictly_json |= {"tracked_constraints", "expected_state", "expected_calls", "task_input", "rubric"}
     if nothing is None or axis not in strictly_json:
         assert parse(**{axis: nothing}) == parse()
     else:

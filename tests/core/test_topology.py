@@ -67,3 +67,9 @@ def test_a_config_is_read_back_as_it_was_stored() -> None:
 )
 def test_whom_a_handoff_names(payload: object, target: str | None) -> None:
     assert handoff_target(payload) == target  # type: ignore[arg-type]
+
+
+def test_who_answers_simulated_tools_stays_what_it_was():
+    wanted = AgentConfig(simulator="model")
+    assert AgentConfig.from_stored(wanted.as_json()) == wanted
+    assert AgentConfig().as_json() == {}

@@ -25,3 +25,9 @@ def test_no_more_go_by_than_the_rate_allows(sizes):
     for size in sizes:
         now += pace.wait_s(size)
     assert sum(sizes) <= 5_000 + 1_000 * now + 1e-6
+
+
+def test_many_small_parts_count_for_more_than_their_bytes():
+    pace = BytePace(at_once=1_000, per_s=500, least=100, clock=lambda: 0.0)
+    assert [round(pace.wait_s(1), 9) for _ in range(12)] == [0.0] * 10 + [0.2, 0.4]
+    assert round(pace.wait_s(150), 9) == 0.7

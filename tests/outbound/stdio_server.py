@@ -47,6 +47,10 @@ def call(request: dict) -> None:
         time.sleep(60)
     elif name == "large":
         answer(request, text("x" * 1_100_000))
+    elif name == "many_wrong":
+        answer(request, {"content": [{}] * 300_000})
+    elif name == "many_rows":
+        answer(request, text(json.dumps([{"n": n} for n in range(20_000)])))
     elif name == "surroundings":
         found = {
             "network": network(),

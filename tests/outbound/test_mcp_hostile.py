@@ -84,6 +84,7 @@ async def hangs(caller: Any, request: Any, message: Any) -> None:
     await caller.until_it_hangs_up()
 
 
+TEXT = {"type": "text", "text": "x"}
 JSON = "200 OK\r\nContent-Type: application/json"
 RESULT = {"jsonrpc": "2.0", "id": "ID", "result": text_result("x")}
 PROGRESS = event({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}})
@@ -155,7 +156,7 @@ FAULTS: dict[str, tuple[Step, str]] = {
     "floods": (streams(PROGRESS * 6_000), "sent over 5,000 messages in place of an answer"),
     "floods with bytes": (
         streams(b": " + b"x" * 3_000_000),
-        "answered with more than 1,048,576 bytes at once",
+        "answered with more than 2,162,688 bytes",
     ),
 }
 
@@ -483,5 +484,33 @@ async def test_large_answers_do_not_stop_the_loop(name: str, stream: bool) -> No
         called = made(server.url())
         reply, lag_s = await least_lag(lambda: called.call(ECHO, {}))
         assert isinstance(reply.response, str) == (name == "keys that stand twice")
+        assert lag_s < MOST_LAG_S
+        await called.close()
+
+
+HARD: dict[str, dict[str, Any]] = {
+    "empty blocks": {"content": [{}] * 300_000},
+    "wrong blocks": {"content": [{"type": "image", "data": 1}] * 35_000},
+    "an audience of nobodies": {"content": [TEXT | {"annotations": {"audience": ["x"] * 200_000}}]},
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("stream", [False, True], ids=["json", "events"])
+async def test_large_results_that_are_wrong_everywhere_are_told_once_and_do_not_stop_the_loop(
+    name: str, stream: bool
+) -> None:
+    message = RESULT | {"result": HARD[name]}
+    raw = RawMcp(steps={"tools/call": streams(event(message)) if stream else says(message)})
+    async with raw_agent(raw.serve) as server:
+        called = made(server.url())
+
+        async def call() -> str:
+            with pytest.raises(HopFailed) as failed:
+                await called.call(ECHO, {})
+            return str(failed.value)
+
+        told, lag_s = await least_lag(call)
+        assert "answered with a result that is not as MCP has it, at content.0." in told
         assert lag_s < MOST_LAG_S
         await called.close()

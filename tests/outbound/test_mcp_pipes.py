@@ -100,9 +100,11 @@ FAULTS = {
     "floods": f"{ENDED} printed more than 2,000 lines in a second",
     "never_ends": f"{ENDED} printed a line of more than 2,162,688 bytes",
     "large": "answered with 1,100,002 bytes; the most is 1,048,576",
+    "many_wrong": "answered with a result that is not as MCP has it, at content.0.",
     "refuses": "refused the call: no such order (code -32000)",  # the package's own for a lost connection
 }
-STAYS = ("large", "refuses")
+ANSWERED = ("large", "refuses")
+STAYS = (*ANSWERED, "many_wrong")
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -112,10 +114,19 @@ async def test_a_program_that_goes_wrong_has_a_reason_and_the_next_call_works(na
         await called.call(named(name), {})
     assert str(failed.value).startswith(f"the MCP server {FAULTS[name]}")
     assert SECRET not in str(failed.value) + str(failed.value.notes)
-    assert ("may have been carried out" in str(failed.value)) == (name not in STAYS)
+    assert ("may have been carried out" in str(failed.value)) == (name not in ANSWERED)
     assert (await called.call(named("echo"), {"text": "next"})).response == "next"
     expected = "3" if name in STAYS else "2"  # a new one has not seen the call that failed
     assert (await called.call(named("count"), {})).response == expected
+    await called.close()
+
+
+async def test_large_answers_come_whole_and_to_who_asked():
+    called = made(longest_s=30)
+    calls = (called.call(named(name), {"text": "x"}) for name in ("many_rows", "echo", "many_rows"))
+    first, small, last = await asyncio.gather(*calls)
+    assert small.response == "x"
+    assert first.response == last.response == [{"n": n} for n in range(20_000)]
     await called.close()
 
 

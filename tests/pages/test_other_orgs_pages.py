@@ -45,7 +45,7 @@ READING_PAGES = (
     *("/batches/new/estimate", "/evals/new", "/review", "/review/{review_id}"),
 )
 ROUTES = [route for module in MODULES for route in module.router.routes if isinstance(route, APIRoute)]
-STREAMS = ("/batches/{batch_id}/events",)
+STREAMS = ("/batches/{batch_id}/events", "/worlds/{session_id}/events")
 
 
 class Filled(NamedTuple):
@@ -88,7 +88,10 @@ def _ids(api: Api, agent_url: str) -> dict[str, str]:
     batch_id = api.batch_of(agent_id, dataset["id"])
     api.ended(batch_id)
     run = api.only_run(batch_id)
+    world = {"agent_id": agent_id, "name": MARK, "size": "compact", "instructions": MARK}
+    session = api.post("/api/seed-sessions", world, 201)
     credential = api.post("/api/credentials", {"name": MARK.upper(), "value": "v" * 20}, 201)
+    tried = api.post("/api/models/test", {"model": "refusing:"})
     review = api.get(f"{V1}/reviews", kind="task_verdict")["items"][0]
     return {
         "agent_id": str(agent_id),
@@ -100,11 +103,16 @@ def _ids(api: Api, agent_url: str) -> dict[str, str]:
         "scenario_id": scenario_id,
         "review_id": review["id"],
         "credential_id": str(credential.get("id", 1)),
+        "exchange_id": str(tried["exchange_id"]),
         "key_id": "1",
         "draft_id": "draft_1",
         "endpoint_id": "ep_1",
         "name": "1",
+        "rule_id": "1",
         "format": "html",
+        "session_id": str(session["id"]),
+        "row_id": "1",
+        "number": "1",
         "version": "1",
     }
 

@@ -14,7 +14,7 @@ from page_requests import sent, signed_in
 
 RECORDED = b'{"tool": "ping", "arguments": {}, "response": "pong"}'
 HOSTILE = "<img src=x onerror=alert(1)>"
-TABS = ("", "/keys", "/members", "/credentials", "/endpoints", "/cassettes", "/server", "/data")
+TABS = ("", "/keys", "/members", "/credentials", "/endpoints", "/models", "/cassettes", "/server", "/data")
 
 
 @pytest.fixture(scope="module")

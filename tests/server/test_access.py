@@ -1,18 +1,28 @@
 """Who may do what: keys, roles, and other orgs' things, over every operation of the OpenAPI document."""
 
+import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import httpx2
 import pytest
 
+from asked_models import let_answer
 from desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
 from live_service import served
+from pipelines.core.model_question import Purpose
+from pipelines.core.seed_session import read_session_request
 from pipelines.server.app import App
 from pipelines.server.settings import load_settings
+from pipelines.storage.authored_rules import PROPOSED, NewRule, add_proposals
 from pipelines.storage.batches import add_batch, finish_batch
+from pipelines.storage.model_exchanges import NewExchange, add_exchange
+from pipelines.storage.seed_sessions import add_session
+from pipelines.storage.texts import add_parts, named, slices_of
+from pipelines.storage.world_revisions import WorldRevision, add_revision
 from pipelines.wire.names import API_V1, PROXY_BASE, Role
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +30,7 @@ DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
 IDS = (
     *("agent_id", "batch_id", "credential_id", "dataset_id", "endpoint_id", "key_id", "name"),
-    *("run_id", "task_id"),
+    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "exchange_id"),
 )
 
 
@@ -67,13 +77,20 @@ BODIES: dict[str, Any] = {
     "POST /api/agents": AGENT,
     "PUT /api/agents/{agent_id}": {"description": "changed"},
     "POST /api/agents/{agent_id}/plans/check": {"plans": {}},
+    "POST /api/agents/{agent_id}/plans/propose": {},
+    "POST /api/agents/{agent_id}/plans/accept": {"plans": {"get_order": [{"return": "1"}]}},
     "POST /api/datasets": {"name": "x", "rows": [TASK]},
+    "POST /api/datasets/{dataset_id}/rules/propose": {},
+    "PUT /api/datasets/{dataset_id}/models": {},
+    "POST /api/models/test": {"purpose": "author"},
     "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
     "POST /api/runs/{run_id}/finish": {"final_response": "Done."},
     "POST /api/runs/{run_id}/verdict": {"verdict": "PASS"},
     "PUT /api/tasks/{task_id}/oracle": {"expected_outcome": "completion"},
     "POST /api/keys": {"name": "x"},
     "PUT /api/cassettes/{name}": {"tool": "ping", "arguments": {}, "response": "pong"},
+    "PUT /api/seed-sessions/{session_id}/world": {"state": {"order": {"1": {"status": "paid"}}}},
+    "POST /api/seed-sessions/{session_id}/world/refine": {"prompt": "add 1 order"},
     "POST /api/credentials": {"name": "KEY", "value": "s3cret-value"},
     "POST /api/tool-endpoints": ENDPOINT,
     "PUT /api/tool-endpoints/{endpoint_id}": {"name": "renamed"},
@@ -87,6 +104,8 @@ async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> ht
         body = body | {"name": f"orders-{uuid4()}"}
     if str(operation) == "POST /api/runs":
         body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
+    if str(operation) == "POST /api/seed-sessions":
+        body = {"agent_id": ids["agent_id"], "name": "x", "size": "compact"}
     query = {"to": ids["batch_id"]} if operation.path.endswith("/compare") else None
     return await client.request(operation.method, operation.path.format(**ids), json=body, params=query)
 
@@ -114,7 +133,14 @@ async def things_of(house: House, org: Org) -> Row:
         return batch_id
 
     batch_id = await house.platform.database.write(add_finished_batch)
+    rule_id = await house.platform.database.write(partial(rule_of, org, dataset["id"]))
+    let_answer(house, purpose=Purpose.AUTHOR)
     return {
+        "rule_id": rule_id,
+        "exchange_id": await house.platform.database.write(partial(exchange_of, org, run.id)),
+        "session_id": await house.platform.database.write(partial(session_of, org, agent["id"])),
+        "row_id": 1,
+        "number": 1,
         "batch_id": batch_id,
         "agent_id": agent["id"],
         "dataset_id": dataset["id"],
@@ -125,6 +151,68 @@ async def things_of(house: House, org: Org) -> Row:
         "endpoint_id": endpoint["id"],
         "name": "42",
     }
+
+
+def exchange_of(org: Org, run_id: int, connection: Any) -> int:
+    """A question to a model, for a run."""
+    new = NewExchange(
+        org_id=org.id,
+        run_id=run_id,
+        batch_id=None,
+        subject=None,
+        purpose="judge",
+        model="m",
+        prompt_version="judge/1",
+        question_key="k",
+        request="{}",
+    )
+    exchange_id = add_exchange(connection, new, now="2026-05-01T12:00:00.000000Z")
+    assert exchange_id is not None
+    return exchange_id
+
+
+def rule_of(org: Org, dataset_id: int, connection: Any) -> int:
+    """One that a model proposed, and nobody has decided on."""
+    new = NewRule(
+        org_id=org.id,
+        dataset_id=dataset_id,
+        text_hash="h",
+        sentence="A sentence.",
+        rules=[],
+        left_out=None,
+        tried={},
+        status=PROPOSED,
+        model="m",
+        exchange_id=None,
+    )
+    return add_proposals(connection, [new], now="2026-05-01T12:00:00.000000Z")[0]
+
+
+def session_of(org: Org, agent_id: int, connection: Any) -> int:
+    """A seed session with its world, which nobody had to make."""
+    world, now = named(b'{"order":{"1":{"status":"paid"}}}'), "2026-05-01T12:00:00.000000Z"
+    add_parts(connection, next(slices_of([world])), now=now)
+    request = read_session_request({"agent_id": agent_id, "name": "x"})
+    more = {"org_id": org.id, "agent_version": 1, "rng_seed": 1, "world_now": now, "now": now}
+    session_id = add_session(connection, request=request, **more)
+    told = {"said": None, "notes": [], "advisories": [], "advisories_left_out": 0}
+    counted = {"types": [], "entities": 0, "flags": 0}
+    changes = {"added": 0, "changed": 0, "removed": 0, "flags": 0, "listed": [], "is_cut": False}
+    revision = WorldRevision(
+        session_id=session_id,
+        number=1,
+        kind="made",
+        prompt=None,
+        undo_to=None,
+        world_hash=world.hash,
+        rng_seed=1,
+        told_text=json.dumps(told | counted),
+        changes_text=json.dumps(changes),
+        created_by="somebody",
+        created_at=now,
+    )
+    add_revision(connection, revision)
+    return session_id
 
 
 def test_the_document_names_the_operations_of_this_part() -> None:

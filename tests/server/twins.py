@@ -10,7 +10,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -55,6 +55,19 @@ class Served:
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = listener.getsockname()
         self.serving = loop.begin(self.server.serve(sockets=[listener]))
+        try:
+            self._answers()
+        except BaseException:
+            self.stop()  # a loop that something still runs on would never be closed
+            raise
+
+    def __enter__(self) -> "Served":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _answers(self) -> None:
         with self.connect() as connection:  # taken once it has started
             connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
             assert read_response(connection).startswith(b"HTTP/1.1 200")
@@ -142,6 +155,7 @@ class LoopThread:
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
         self._loop.close()
 
 
@@ -181,13 +195,12 @@ def twins(directory: Path, *, runs: int, **settings: Any) -> Iterator[Twins]:
         shutil.copytree(first, second)
         options = {"proxy_rate_limit": 0} | settings
         apps = [App(load_settings({}, data_dir=place, **options)) for place in (first, second)]
-        lean = Served(apps[0], LeanProxyProtocol, loop)
-        asgi = Served(apps[1], OneWriteProtocol, loop)
-        try:
+        with ExitStack() as started:
+            lean, asgi = (
+                started.enter_context(Served(app, protocol, loop))
+                for app, protocol in zip(apps, (LeanProxyProtocol, OneWriteProtocol), strict=True)
+            )
             yield Twins(lean, asgi, itertools.cycle(opened), key)
-        finally:
-            for served in (lean, asgi):
-                served.stop()
     finally:
         loop.close()
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pipelines.cli.blocks import COLOURS, one_line, print_block, print_title, shortened
 from pipelines.cli.eval.words import plural
+from pipelines.cli.exchanges import cost_lines
 from pipelines.cli.usage import usage_lines
 
 MOST_BLOCKS = 12  # of runs that did not pass; the others are counted, and listed by `ls`
@@ -148,7 +149,7 @@ def _print_summary(console: Console, batch: Any, runs: list[Any]) -> None:
     by_k = list(summary["pass_hat_k"].items())
     for k, share in by_k if len(by_k) <= MOST_K else [*by_k[: MOST_K - 1], by_k[-1]]:
         print_block(console, "", f"pass^{k}: {share:.0%} of tasks pass {k} times out of {k}", indent=0)
-    for line in usage_lines(runs):
+    for line in (*usage_lines(runs), *cost_lines(batch.get("costs") or {})):
         print_block(console, "", line, indent=0)
     for line in warnings_of(runs):
         print_block(console, "warning", line, style="yellow")

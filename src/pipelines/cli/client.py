@@ -67,6 +67,10 @@ class Server:
     def put_lines(self, path: str, raw: bytes) -> Any:
         return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
 
+    def put_json(self, path: str, raw: bytes) -> Any:
+        """JSON as it was written."""
+        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/json"})
+
     def delete(self, path: str) -> Any:
         return self._ask("DELETE", path)
 

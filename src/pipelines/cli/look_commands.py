@@ -1,4 +1,4 @@
-"""`pipelines ls`, `show`, `logs`, `review`, `open`, `rejudge`, `report`: looking at runs, and deciding."""
+"""`pipelines ls`, `show`, `exchanges`, `logs`, `review`, `open`, `rejudge`, `report`: looking, deciding."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -54,6 +54,25 @@ def show_command(
 
     with Server(url, api_key) as server:
         print_one(server, run, full=full, as_json=as_json)
+
+
+@app.command(name="exchanges")
+def exchanges_command(
+    run: Annotated[int, typer.Argument(min=1, help="A run's number.")],
+    full: Annotated[bool, typer.Option("--full", help="With all the words.")] = False,
+    cassette: Annotated[
+        Path | None, typer.Option(help="Write them here, to be played again: recorded:FILE.")
+    ] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print what models were asked for a run, what they answered and what it cost."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.exchanges import print_exchanges
+
+    with Server(url, api_key) as server:
+        print_exchanges(server, run, full=full, cassette=cassette, as_json=as_json)
 
 
 @app.command(name="logs")
@@ -129,16 +148,48 @@ def rejudge_command(
     own_oracle: Annotated[
         bool, typer.Option("--own-oracle", help="By the oracle each run was given, not its task's present.")
     ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The judge model for what evidence leaves open, as provider:model; or none."),
+    ] = None,
+    rubric: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="A YAML or JSON list, in place of the tasks' rubrics."
+        ),
+    ] = None,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="Keep what the model says beside the verdicts, which stay.")
+    ] = False,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
     """Judge a batch's stored runs again, by the present oracles of their tasks. No agent is called."""
     from pipelines.cli.client import Server
-    from pipelines.cli.rejudge import rejudge
+    from pipelines.cli.rejudge import rejudge, rejudged_by
+
+    by = rejudged_by(model=model, rubric=rubric, is_beside=beside)
+    with Server(url, api_key) as server:
+        rejudge(server, batch, by, own_oracle=own_oracle, as_json=as_json)
+
+
+@app.command(name="judges")
+def judges_command(
+    batch: Annotated[int | None, typer.Argument(min=1, help="A batch: who has read its runs.")] = None,
+    compare: Annotated[
+        tuple[str, str] | None, typer.Option(help="Two of them, as model@prompt version.", metavar="A B")
+    ] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """How far people bear out the judge models; of a batch, who has read it, and where two of them differ."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.judges import show_judges
 
     with Server(url, api_key) as server:
-        rejudge(server, batch, own_oracle=own_oracle, as_json=as_json)
+        show_judges(server, batch, compare, as_json=as_json)
 
 
 @app.command(name="report")

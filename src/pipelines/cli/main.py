@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pipelines.cli import cassette as cassettes
-from pipelines.cli import ci, endpoints, odyssey
+from pipelines.cli import ci, endpoints, models, odyssey, worlds
 from pipelines.cli.coding.commands import app as coding_app
 from pipelines.cli.eval.commands import app as eval_app
 from pipelines.cli.look_commands import app as look_app
@@ -27,6 +27,8 @@ app.add_typer(coding_app, name="coding")
 app.add_typer(ci.app, name="ci")
 app.add_typer(cassettes.app, name="cassette")
 app.add_typer(endpoints.app, name="endpoints")
+app.add_typer(models.app, name="models")
+app.add_typer(worlds.app, name="worlds")
 app.add_typer(look_app)  # its commands are the app's own
 stderr = Console(stderr=True, highlight=False)
 
@@ -142,6 +144,10 @@ def run_command(
         typer.Option(help="Only this task: its row, or its key or how that begins. Repeatable."),
     ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only tasks with this tag. Repeatable.")] = None,
+    max_cost_usd: Annotated[
+        float | None, typer.Option(help="What it may spend on models that the server asks.")
+    ] = None,
+    max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,
     resume: Annotated[int | None, typer.Option(help="Go on with a batch that was stopped.")] = None,
     fail_under: Annotated[
         float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
@@ -175,6 +181,8 @@ def run_command(
         passthrough=passthrough,
         cassette=cassette,
         overwrite_cassette=overwrite_cassette,
+        max_cost_usd=max_cost_usd,
+        max_model_tokens=max_model_tokens,
         resume=resume,
         fail_under=fail_under,
         junit=junit,

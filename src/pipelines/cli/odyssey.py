@@ -50,12 +50,61 @@ def plan(
         str | None, typer.Option(help="Behaviour text, as in a CSV's behavior column.")
     ] = None,
     tool: Annotated[list[str] | None, typer.Option(help="Only this tool; may be given again.")] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let the server's model propose plans for what is a guess.")
+    ] = False,
+    recording: Annotated[
+        Path | None, typer.Option(help="With --write: a recording to measure the proposals by.")
+    ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="With --write: keep what can be used beside its tool.")
+    ] = False,
     as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
 ) -> None:
     """Print what each tool will do in the sandbox, as YAML to read, copy, correct and keep."""
-    from pipelines.cli.plans import print_plans
+    from pipelines.cli.plans import print_plans, seed_for
 
-    print_plans(tools, state, task=task, behavior=behavior, only=tool or [], as_json=as_json)
+    if not write:
+        print_plans(tools, state, task=task, behavior=behavior, only=tool or [], as_json=as_json)
+        return
+    from pipelines.cli.client import Server
+    from pipelines.cli.write_plans import write_plans
+
+    seed = seed_for(tools, state, task)
+    with Server(url, api_key) as server:
+        write_plans(
+            server,
+            tools,
+            seed,
+            behavior=behavior,
+            only=tool or [],
+            recording=recording,
+            accept=accept,
+            as_json=as_json,
+        )
+
+
+@app.command()
+def rules(
+    dataset_id: Annotated[int, typer.Argument(help="The dataset whose behaviour texts are meant.")],
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Let the server's model translate what is not understood.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Put every proposal in force that can be accepted.")
+    ] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Show what a model made of sentences that are not understood, and what was decided on it."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.rules import print_rules
+
+    with Server(url, api_key) as server:
+        print_rules(server, dataset_id, propose=propose, accept=accept, as_json=as_json)
 
 
 @app.command()

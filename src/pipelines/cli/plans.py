@@ -51,6 +51,11 @@ def print_plans(
         raise typer.Exit(1)  # an author's plan that cannot be read
 
 
+def seed_for(tools: Path, state: Path | None, task: str | None) -> Seed:
+    """The world and the behaviour text that the files speak of."""
+    return _seed(state, task, read_tools(tools), read_ledger_schema(tools))
+
+
 def _print_sections(simulator: PlannedSimulator, shown: list[str]) -> None:
     for name in shown:
         typer.echo(_section(name, simulator))

@@ -59,7 +59,7 @@ def watch(
         opened = open_batch()
         task = bar.add_task("", total=None, called=opened.name, live="")
         while True:
-            batch = server.get(f"/api/batches/{opened.batch_id}")
+            batch = server.get(f"/api/batches/{opened.batch_id}", costs="false")
             counts = batch["counts"]
             left = sum(counts["by_status"].get(status, 0) for status in ("pending", "running"))
             bar.update(task, total=counts["total"], completed=counts["total"] - left, live=live(batch))

@@ -1,6 +1,7 @@
 """`pipelines rejudge`: a batch's stored runs judged again, a part at a time, and what that changed."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -9,15 +10,37 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pipelines.cli.blocks import new_console, print_block
 from pipelines.cli.client import Server
 from pipelines.cli.eval.words import plural
+from pipelines.cli.files import stop
 from pipelines.cli.progress import stderr
+from pipelines.core.problems import Refused
+from pipelines.core.yaml_text import read_yaml
 
-AT_ONCE = 200  # runs in one request: seconds, so that no request takes longer than a client waits
+MOST_RUBRIC_BYTES = 256 * 1024
+AT_ONCE = 32  # runs in one request: where a model reads them, each takes seconds
 MOST_SHOWN = 50
 
 
-def rejudge(server: Server, batch_id: int, *, own_oracle: bool, as_json: bool) -> None:
+def rejudged_by(*, model: str | None, rubric: Path | None, is_beside: bool) -> dict[str, Any]:
+    """The body of the request. What is wrong in it the server says, all at once."""
+    body: dict[str, Any] = {"model": model} if model is not None else {}
+    if rubric is not None:
+        body["rubric"] = _lines_in(rubric)
+    return body | ({"beside": True} if is_beside else {})
+
+
+def _lines_in(path: Path) -> Any:
+    try:
+        return read_yaml(path.read_text(), what="rubric", most_bytes=MOST_RUBRIC_BYTES).value or []
+    except Refused as refused:
+        stop(f"{path}: {refused.problems[0].said()}")
+    except UnicodeDecodeError:
+        stop(f"{path} is no text in UTF-8.")
+
+
+def rejudge(server: Server, batch_id: int, by: dict[str, Any], *, own_oracle: bool, as_json: bool) -> None:
     oracle = "own" if own_oracle else "present"
     changes: list[Any] = []
+    failed: list[Any] = []
     judged = 0
     cursor: str | None = ""
     total = server.get(f"/api/batches/{batch_id}")["counts"]["total"]
@@ -27,19 +50,20 @@ def rejudge(server: Server, batch_id: int, *, own_oracle: bool, as_json: bool) -
         while cursor is not None:
             more = f"&cursor={cursor}" if cursor else ""
             path = f"/api/batches/{batch_id}/judge?oracle={oracle}&limit={AT_ONCE}{more}"
-            done = server.post(path)
+            done = server.post(path, by)
             judged, cursor = judged + done["judged"], done["next_cursor"]
             changes += done["changes"]
+            failed += done["failed"]
             bar.update(task, completed=judged)
     batch = server.get(f"/api/batches/{batch_id}")
     if as_json:
         report = {"batch": batch, "oracle": oracle, "judged": judged, "changed": len(changes)}
-        typer.echo(json.dumps(report | {"changes": changes}))
+        typer.echo(json.dumps(report | {"changes": changes, "failed": failed}))
     else:
-        _print(batch, oracle, judged, changes)
+        _print(batch, oracle, judged, changes, failed)
 
 
-def _print(batch: Any, oracle: str, judged: int, changes: list[Any]) -> None:
+def _print(batch: Any, oracle: str, judged: int, changes: list[Any], failed: list[Any]) -> None:
     console = new_console()
     by = "the present oracles of their tasks" if oracle == "present" else "the oracles they were given"
     said = f"{plural(judged, 'run')} judged again by {by}; no agent was called."
@@ -49,6 +73,8 @@ def _print(batch: Any, oracle: str, judged: int, changes: list[Any]) -> None:
         print_block(console, f"run {change['run_id']}", f"{before} → {after}")
     if len(changes) > MOST_SHOWN:
         print_block(console, "", f"… and {len(changes) - MOST_SHOWN:,} more: --json", indent=0)
+    for each in failed[:MOST_SHOWN]:
+        print_block(console, f"run {each['run_id']}", f"not read: {each['message']}")
     told = f"{plural(len(changes), 'verdict')} changed" if changes else "No verdict changed"
     summary = batch["summary"]
     rate = f"{summary['passed']} of {summary['judged']} judged runs pass"

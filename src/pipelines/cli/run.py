@@ -14,6 +14,7 @@ from pipelines.cli.batch_report import print_batch
 from pipelines.cli.blocks import COLOURS, new_console
 from pipelines.cli.chosen_tasks import chosen_tasks
 from pipelines.cli.client import Server
+from pipelines.cli.exchanges import estimate_line
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.junit import as_junit
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
@@ -22,6 +23,7 @@ from pipelines.cli.register import register
 from pipelines.cli.task_file import print_notes
 from pipelines.core.gate import ExitCode, is_not_run, tally
 
+OUT_OF_BUDGET = "budget_exceeded"
 MOST_NAMED = 10  # agents, where one is not found
 
 
@@ -41,6 +43,12 @@ class Wanted:
     passthrough: str | None = None
     cassette: str | None = None
     overwrite_cassette: bool = False
+    max_cost_usd: float | None = None
+    max_model_tokens: int | None = None
+
+    def budget(self) -> dict[str, Any]:
+        asked = {"max_cost_usd": self.max_cost_usd, "max_model_tokens": self.max_model_tokens}
+        return {name: limit for name, limit in asked.items() if limit is not None}
 
 
 class Ran(NamedTuple):
@@ -54,6 +62,9 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
     if ran.was_cancelled:
         stderr.print(f"Cancelled. Go on with: pipelines run --resume {ran.batch['id']}")
         raise typer.Exit(INTERRUPTED)
+    if ran.batch["status"] == OUT_OF_BUDGET:
+        again = f"pipelines run --resume {ran.batch['id']} --max-model-tokens N (or --max-cost-usd)"
+        stderr.print(f"Its budget for models is used up. Go on with: {again}", soft_wrap=True)
     if code := gate_code(ran.runs, wanted.fail_under):
         raise typer.Exit(int(code))
 
@@ -63,14 +74,16 @@ def run_once(server: Server, wanted: Wanted) -> Ran:
     if wanted.junit is not None:
         write_text(wanted.junit, "")  # better now than after an hour of runs
     if wanted.resume is not None:
-        path, body = f"/api/batches/{wanted.resume}/resume", None
+        path, body = f"/api/batches/{wanted.resume}/resume", wanted.budget() or None
     else:
         path, body = "/api/runs", _asked(server, wanted)
+        _print_estimate(server, body)
     _, batch, was_cancelled = watch(
         server,
         lambda: _opened(server.post(path, body)),
         live=lambda seen: _live(seen["counts"]["by_verdict"]),
     )
+    batch = server.get(f"/api/batches/{batch['id']}")  # with its costs
     runs = standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
     if wanted.junit is not None:
         write_text(wanted.junit, as_junit(batch, runs, _classname(server, batch, runs)))
@@ -100,7 +113,20 @@ def _asked(server: Server, wanted: Wanted) -> Any:
         body |= {"fault_seed": int(seed) if is_number(seed) else seed}
     body |= {"passthrough": wanted.passthrough} if wanted.passthrough is not None else {}
     body |= {"cassette": wanted.cassette} if wanted.cassette is not None else {}
-    return body | ({"overwrite_cassette": True} if wanted.overwrite_cassette else {})
+    body |= {"overwrite_cassette": True} if wanted.overwrite_cassette else {}
+    return body | wanted.budget()
+
+
+def _print_estimate(server: Server, body: Any) -> None:
+    """Of a whole dataset, as far as earlier runs tell."""
+    if "dataset_id" not in body:
+        return
+    asked = {
+        name: body[name] for name in ("agent_id", "dataset_id", "repeats", "concurrency") if name in body
+    }
+    line = estimate_line(server.get("/api/runs/estimate", **asked))
+    if line is not None:
+        stderr.print(line, markup=False, soft_wrap=True)
 
 
 def find_agent(server: Server, name: str) -> Any:

@@ -20,7 +20,9 @@ from pipelines.cli.blocks import (
 from pipelines.cli.client import Server
 from pipelines.cli.coding.show import print_coding
 from pipelines.cli.eval.words import plural
+from pipelines.cli.exchanges import cost_lines
 from pipelines.cli.files import stop
+from pipelines.cli.judges import calibration_words
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.run import is_number, standing
 from pipelines.cli.usage import seconds_of, seconds_text, usage_json, usage_lines
@@ -30,7 +32,7 @@ LONGEST = 400  # characters of one value; --full has all of it
 MOST_ROWS = 60  # of a trace
 MOST_CHANGES = 40
 WITHOUT_LIMIT = 10**9
-ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints")
+ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
 BATCH = "batch:"
 CODING = "coding_scenario"  # of a seed: its scenario, where it is about a workspace
 
@@ -75,6 +77,7 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     if coding is not None:
         print_coding(console, coding, full=full)
     _print_verdict(console, run)
+    _print_judge(console, server, run)
     _print_people(console, run["review"], verdicts["earlier"])
     _part(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
     for stream in ("stdout", "stderr"):
@@ -110,7 +113,7 @@ def _print_head(console: Console, run: Any) -> None:
     if run["cassette"] is not None:
         said = f"passthrough tools: {run['passthrough']}, cassette {run['cassette']}"
         print_block(console, "", said, indent=0, rest="dim")
-    for line in usage_lines([run])[1:]:
+    for line in (*usage_lines([run])[1:], *cost_lines(run["costs"])):
         print_block(console, "", line, indent=0, rest="dim")
 
 
@@ -235,6 +238,19 @@ def _print_verdict(console: Console, run: Any) -> None:
     scores = ", ".join(f"{name} {value}/5" for name, value in (judged.get("scores") or {}).items())
     if scores:
         print_block(console, "  scores", scores, indent=10)
+
+
+def _print_judge(console: Console, server: Server, run: Any) -> None:
+    """Of the model that read it: which, how far it can be believed, at what cost, and where its words are."""
+    told = (run["judgement"] or {}).get("model_judge")
+    if not told:
+        return
+    name = f"{told['model']}@{told['prompt_version']}"
+    known = server.get("/api/judges/calibration")["items"]
+    believed = [f", {calibration_words(judge)}" for judge in known if judge["judge"] == name]
+    cost = f", ${told['cost_usd']:.4f}" if told.get("cost_usd") else ""
+    exchange = f", exchange {told['exchange_id']}" if told["exchange_id"] else ""
+    print_block(console, "  judge", f"{name}{''.join(believed)}{cost}{exchange}", indent=10)
 
 
 def _judged_by(judged: Any) -> str:

@@ -9,7 +9,7 @@ from pipelines.cli.files import stop
 #: What a suite says for itself.
 OF_SUITES = (
     *("agent", "dataset", "resume", "repeats", "concurrency", "fault_seed", "fail_under"),
-    *("passthrough", "cassette", "overwrite_cassette"),
+    *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
 )
 
 

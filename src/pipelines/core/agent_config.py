@@ -1,5 +1,5 @@
-"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first; and
-the models that are asked for its runs."""
+"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first; who
+answers its simulated tools, and the models that are asked for its runs."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.model_names import models_json, read_models
 from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem
+from pipelines.core.simulator_choice import AUTO, CHOICES
 from pipelines.wire.actor import ACTOR_ID_RULE, is_actor_id
 
 
@@ -28,6 +29,8 @@ class SubAgent:
 class AgentConfig:
     sub_agents: tuple[SubAgent, ...] = ()
     entry: str | None = None  # the actor id that gets the user's words
+    #: Who answers simulated tools: their plans, a model, or a model where plans fall short.
+    simulator: str = AUTO
     #: Asked for its runs instead of the server's.
     models: Mapping[Purpose, str] = field(default_factory=dict)
 
@@ -35,6 +38,7 @@ class AgentConfig:
         body: JsonObject = {}
         body |= {"sub_agents": [each.as_json() for each in self.sub_agents]} if self.sub_agents else {}
         body |= {"topology": {"entry": self.entry}} if self.entry is not None else {}
+        body |= {"simulator": self.simulator} if self.simulator != AUTO else {}
         return body | ({"models": models_json(self.models)} if self.models else {})
 
     @classmethod
@@ -51,7 +55,7 @@ def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:
     if body is None:
         return AgentConfig()
     config = Fields(body, agent.at("config"), agent.problems)
-    config.refuse_unknown(("sub_agents", "topology", "models"))
+    config.refuse_unknown(("sub_agents", "topology", "simulator", "models"))
     entries = _sub_agent_fields(config)
     actors = {actor for entry in entries if isinstance(actor := entry.get("actor_id"), str)}
     seen: set[str] = set()
@@ -59,6 +63,7 @@ def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:
     return AgentConfig(
         sub_agents=tuple(each for each in sub_agents if each is not None),
         entry=_read_entry(config, actors),
+        simulator=config.choice("simulator", CHOICES, AUTO) or AUTO,
         models=read_models(config),
     )
 

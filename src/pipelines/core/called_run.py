@@ -15,6 +15,7 @@ from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import Ledger, LedgerUpdate, SetFlag, update_from_json
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import MomentOfCall
+from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
 from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
@@ -103,6 +104,7 @@ class CalledRun:
     changed_bytes: int = (
         0  # of its world, at most: what was changed again is counted again until it is measured
     )
+    calls_so_far: CallsSoFar | None = None  # what a model is told of them, where one answers
     weight: int = RUN_BYTES  # what it takes in memory, about, beside its first world
 
     def moment(self, call_number: int) -> Moment:
@@ -154,6 +156,8 @@ class CalledRun:
             self.changed_bytes += len(row.updates)
             self.weight += len(row.updates)
             self._apply(_updates(row.updates) if updates is None else updates, arrival)
+        if self.calls_so_far is not None:
+            self.calls_so_far.take(row)
 
     def _count_passed_on(self, row: TraceRow) -> None:
         """Of a call read back: those in memory were counted when they asked."""

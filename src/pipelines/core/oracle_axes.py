@@ -9,7 +9,7 @@ from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
 
 #: Each has the same name as its column of an upload.
-ORACLE_AXES = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints")
+ORACLE_AXES = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
 MOST_NOTE = 5_000  # characters
 MOST_NAME = 255
 

@@ -14,6 +14,7 @@ from pipelines.core.initial_state import read_initial_state
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.rubric_lines import RubricLine, read_rubric
 from pipelines.core.rule_names import undeclared_in_rules
 from pipelines.core.seed_limits import size_problems
 from pipelines.core.stored import known_fields, stored_list
@@ -68,6 +69,7 @@ class Seed:
     user_simulator_persona: str | None = None
     scripted_user_turns: tuple[str, ...] = ()  # the turns after user_instruction
     tracked_constraints: tuple[TrackedConstraint, ...] = ()
+    rubric: tuple[RubricLine, ...] = ()
     termination_keyword: str | None = None
     scenario_ref: str | None = None
     workspace_seed: Json = None
@@ -137,6 +139,7 @@ _ENTRIES_FROM_STORED: dict[str, Callable[[Any], object]] = {
     "failure_rules": rule_from_stored,
     "scripted_user_turns": str,
     "tracked_constraints": _constraint_from_stored,
+    "rubric": RubricLine.from_stored,
     "tags": str,
 }
 _EMPTY = Seed(user_instruction="")
@@ -175,6 +178,7 @@ def parse_seed(
         user_simulator_persona=_read_text(axes, "user_simulator_persona"),
         scripted_user_turns=axes.texts("scripted_user_turns"),
         tracked_constraints=_read_constraints(axes),
+        rubric=read_rubric(axes),
         termination_keyword=_read_text(axes, "termination_keyword"),
         scenario_ref=_read_text(axes, "scenario_ref"),
         workspace_seed=_read_json(axes, "workspace_seed", may_be_text=True),

@@ -58,6 +58,12 @@ COLUMNS: tuple[Column, ...] = (
         "json",
         "What the agent must keep to over all turns: an array of strings or `{id, description, check?}`.",
     ),
+    _column(
+        "rubric",
+        "json",
+        "What must hold of a run and only a reader, a judge model or a person, can tell: an array of strings"
+        " or `{id, text}`.",
+    ),
     _column("termination_keyword", "text", "The conversation ends when a reply of the agent contains this."),
     _column("scenario_ref", "text", "The coding scenario that this task belongs to."),
     _column("workspace_seed", "json_or_text", "The repository that a coding task starts from."),

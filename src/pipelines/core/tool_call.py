@@ -20,6 +20,7 @@ from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_t
 from pipelines.core.ledger import Ledger, LedgerUpdate
 from pipelines.core.live_tools import ERROR_NOTE, HopFailed, LiveCall
 from pipelines.core.problems import Problem
+from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.core.simulation.reply_check import contradictions, may_contradict, update_check
 from pipelines.core.simulation.simulator import Question, SimulatedReply, SimulationFailed, Wait
 from pipelines.core.tools_schema import Tool, nearest_names
@@ -220,6 +221,8 @@ def settle(run: CalledRun, ask: Ask, reply: object) -> Decision | Ask:
     if isinstance(ask.question, Wait):
         return _answered(run, ask.received, ask.matched)
     if isinstance(reply, AskFailed):
+        if isinstance(ask.question, ModelCall):  # nothing was passed on: a model is no backend
+            return refusal(SimulationError(str(reply), details={"reason": "model_failed"}))
         return _not_passed_on(reply, ask)
     moment = run.moment(ask.received.arrival.number)
     try:
@@ -304,7 +307,17 @@ def _forced(index: int, error: Effect) -> Decision:
 def _failed(error: SimulationFailed) -> Decision:
     if error.code == "plan_too_large":
         return refusal(ReplyTooLarge(str(error)))
-    return refusal(SimulationError(str(error), details={"reason": error.code}))
+    refused = refusal(SimulationError(str(error), details={"reason": error.code}))
+    if error.engine is None:
+        return refused
+    checked: JsonObject = {
+        "ok": False,
+        "attempts": MAX_QUESTIONS if error.problems else 1,
+        "errors": [problem.as_json() for problem in error.problems],
+        "engine": error.engine,
+        "notes": list(error.notes),
+    }
+    return refused._replace(validation=text_of(checked), is_valid=0 if error.problems else None)
 
 
 def _not_passed_on(failed: AskFailed, ask: Ask) -> Decision:

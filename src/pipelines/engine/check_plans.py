@@ -1,6 +1,6 @@
 """Plans as people see them: what each tool does, who wrote it, what was not understood; and a dry check."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.authored import Fields
@@ -18,6 +18,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.time_limit import has_time
 from pipelines.storage import datasets
+from pipelines.storage.authored_rules import rules_now
 from pipelines.storage.connection import Connection
 from pipelines.wire.errors import NotFound
 
@@ -34,11 +35,19 @@ async def read_plans(
 ) -> JsonObject:
     """Every tool's plan, or those of some, over a task's world and behaviour text or an empty world."""
     agent = await find_agent(platform, org_id, agent_id)
-    seed = None
+    seed: Seed | None = None
+    rules: Mapping[str, Sequence[Json]] = {}
     if task_id is not None:
-        seed = await platform.database.read(lambda connection: _seed(connection, org_id, task_id))
+        seed, rules = await platform.database.read(
+            lambda connection: _with_rules(connection, org_id, task_id)
+        )
     # Reading a thousand tools takes its time.
-    return await platform.plan_readers.run(lambda: _shown(agent.definition, seed, only), owner=org_id)
+    return await platform.plan_readers.run(lambda: _shown(agent.definition, seed, only, rules), owner=org_id)
+
+
+async def seed_of_task(platform: Platform, org_id: int, task_id: int) -> Seed:
+    seed, _ = await platform.database.read(lambda connection: _with_rules(connection, org_id, task_id))
+    return seed
 
 
 async def check_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
@@ -57,13 +66,19 @@ async def check_plans(platform: Platform, org_id: int, agent_id: int, body: Json
     return {"ok": not found, "problems": [problem.as_json() for problem in found]}
 
 
-def _shown(definition: AgentDefinition, seed: Seed | None, only: Collection[str] | None) -> JsonObject:
+def _shown(
+    definition: AgentDefinition,
+    seed: Seed | None,
+    only: Collection[str] | None,
+    rules: Mapping[str, Sequence[Json]],
+) -> JsonObject:
     simulator = build_simulator(
         definition.tools,
         ledger_schema=definition.ledger_schema,
         world=World.from_initial_state(seed.initial_state if seed is not None else {}),
         behavior=seed.behavior_instructions if seed is not None else None,
         may_read=has_time(MOST_READING_S),
+        translated=rules,
     )
     return shown_plans(simulator, only)
 
@@ -103,8 +118,12 @@ def _undeclared(path: str, name: str) -> Problem:
     return Problem(path=path, message=f"the agent declares no tool named {name!r}")
 
 
-def _seed(connection: Connection, org_id: int, task_id: int) -> Seed:
+def _with_rules(
+    connection: Connection, org_id: int, task_id: int
+) -> tuple[Seed, Mapping[str, Sequence[Json]]]:
+    """A task's seed, and the translated rules that its runs have."""
     task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
     if task is None:
         raise NotFound(f"There is no task {task_id}.")
-    return datasets.whole_seed(connection, task)
+    seed = datasets.whole_seed(connection, task)
+    return seed, rules_now(connection, task.dataset_id, seed.behavior_instructions)

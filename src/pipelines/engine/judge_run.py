@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pipelines.core.fair_slots import Place
@@ -17,6 +17,7 @@ from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import World
 from pipelines.core.oracle_axes import with_oracle_of
 from pipelines.core.reply_warnings import reply_warnings
+from pipelines.core.rubric_lines import RubricLine
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.guessed_refusals import Refusal, refusal_in
 from pipelines.core.tools_schema import Tool
@@ -24,14 +25,19 @@ from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question
+from pipelines.core.verdict.rubric import PROMPT_VERSION, can_be_read
 from pipelines.core.verdict.scorers import TAMPERED
-from pipelines.core.verdict.verdict import JudgeError
+from pipelines.core.verdict.verdict import JudgeError, Outcome, Verdict
 from pipelines.engine import score_eval_run
+from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
-from pipelines.storage import coding, evals, oracles, runs
+from pipelines.engine.stored_answers import user_turns_of
+from pipelines.storage import coding, evals, model_judgements, oracles, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Task, task_by_id
 from pipelines.storage.evals import AskedOfRun, EvalOutcome
+from pipelines.storage.model_judgements import Judge
 from pipelines.storage.runs import Ending, Run
 from pipelines.storage.trace_rows import has_calls_after, log_of_run
 from pipelines.wire.errors import StorageUnavailable
@@ -51,19 +57,38 @@ class _LogWentOn(Exception):
     """Another node answered a call of the run while it was judged."""
 
 
-async def judged(
-    platform: Platform,
-    run: Run,
-    ending: Ending,
-    responses: tuple[str, ...],
-    *,
-    by_present_oracle: bool = False,
-) -> Ending:
-    """The ending with its verdict. A cancelled run has none: nothing was asked to the end.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedHow:
+    """By what a run is judged, where not by what it was given."""
 
-    By the oracle that the run was given, or by the one that its task has now.
-    """
-    return (await _judged_log(platform, run, ending, responses, by_present_oracle)).ending
+    by_present_oracle: bool = False
+    rubric: tuple[RubricLine, ...] | None = None  # in place of its task's
+    is_asked: bool = False  # make up the question to a judge model, too
+
+
+class OpenRun(NamedTuple):
+    """A run that evidence does not decide, and a reader might."""
+
+    verdict: Verdict
+    expected_outcome: str | None
+    question: JudgeQuestion | None  # where it was asked for
+    about: JsonObject  # by which oracle
+
+
+class Judged(NamedTuple):
+    ending: Ending
+    open: OpenRun | None
+
+
+_AS_GIVEN = JudgedHow()
+
+
+async def judged(
+    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], how: JudgedHow = _AS_GIVEN
+) -> Judged:
+    """The ending with its verdict by evidence. A cancelled run has none: nothing was asked to the end."""
+    found = await _judged_log(platform, run, ending, responses, how)
+    return Judged(found.ending, found.open)
 
 
 async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> bool:
@@ -71,20 +96,51 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
     for _ in range(MAX_REDOS):
         found = await _judged_log(platform, run, ending, responses)
         now = platform.now()
+        judge = await _judge_for(platform, run, found)
 
-        def store(connection: Connection, found: _Judged = found, now: str = now) -> bool:
+        def store(
+            connection: Connection, found: _Judged = found, judge: Judge | None = judge, now: str = now
+        ) -> tuple[bool, int | None]:
             ended = runs.end_run(connection, run_id=run.id, ending=found.ending, now=now)
             if ended and has_calls_after(connection, run.id, found.last):
                 raise _LogWentOn
             if ended and found.outcome is not None:
                 evals.add_outcome(connection, replace(found.outcome, ended_at=now))
-            return ended
+            return ended, _promised(platform, connection, run, judge, now) if ended else None
 
         try:
-            return await platform.database.write(store)
+            has_ended, judgement_id = await platform.database.write(store)
         except _LogWentOn:
             continue
+        if judgement_id is not None:
+            platform.judge_tasks.start(judgement_id, run.id)
+        return has_ended
     raise StorageUnavailable(f"Run {run.id} does not come to rest; try again.")
+
+
+async def _judge_for(platform: Platform, run: Run, found: "_Judged") -> Judge | None:
+    """Who reads the run where evidence does not decide it. An eval run counts by its match: nobody does."""
+    if found.open is None or found.is_eval:
+        return None
+    model = await judge_model_of(platform, run)
+    return Judge(model, PROMPT_VERSION) if model is not None else None
+
+
+def _promised(
+    platform: Platform, connection: Connection, run: Run, judge: Judge | None, now: str
+) -> int | None:
+    """Stored with the run's end: whatever happens now, the model will be asked."""
+    if judge is None:
+        return None
+    return model_judgements.add_wanted(
+        connection,
+        org_id=run.org_id,
+        run_id=run.id,
+        batch_id=run.batch_id,
+        judge=judge,
+        worker=platform.judge_tasks.worker,
+        now=now,
+    )
 
 
 class _Gathered(NamedTuple):
@@ -104,9 +160,11 @@ class _Oracle(NamedTuple):
 
     version: int
     task: Task | None = None
+    rubric: tuple[RubricLine, ...] | None = None  # in place of the seed's
 
     def seed_of(self, run: Run) -> Seed:
-        return run.seed if self.task is None else with_oracle_of(run.seed, self.task.seed)
+        seed = run.seed if self.task is None else with_oracle_of(run.seed, self.task.seed)
+        return seed if self.rubric is None else replace(seed, rubric=self.rubric)
 
     def as_json(self) -> JsonObject:
         return {"oracle": {"version": self.version}}
@@ -116,6 +174,8 @@ class _Judged(NamedTuple):
     ending: Ending
     last: int  # the sequence of the last row it was judged on
     outcome: EvalOutcome | None = None  # of an eval run
+    open: OpenRun | None = None
+    is_eval: bool = False
 
 
 async def _judged_log(
@@ -123,23 +183,23 @@ async def _judged_log(
     run: Run,
     ending: Ending,
     responses: tuple[str, ...],
-    by_present_oracle: bool = False,
+    how: JudgedHow = _AS_GIVEN,
 ) -> _Judged:
     """The orgs' judgements come by turns; reading what one
     rests on is part of it, so that a batch that ends never has all readers."""
     async with platform.judging.slot(Place(run.org_id, run.batch_id)):
-        return await _judged_in_turn(platform, run, ending, responses, by_present_oracle)
+        return await _judged_in_turn(platform, run, ending, responses, how)
 
 
 async def _judged_in_turn(
-    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], by_present_oracle: bool
+    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], how: JudgedHow
 ) -> _Judged:
 
     def read(connection: Connection) -> _Gathered | int:
         rows = log_of_run(connection, run.id)
         if ending.status is RunStatus.CANCELLED:
             return rows[-1].sequence if rows else 0
-        oracle = _oracle(connection, run, by_present=by_present_oracle)
+        oracle = _oracle(connection, run, by_present=how.by_present_oracle)._replace(rubric=how.rubric)
         return _gathered(connection, platform, run, ending, responses, rows, oracle)
 
     database = platform.database
@@ -149,7 +209,10 @@ async def _judged_in_turn(
     if isinstance(found, int):
         return _Judged(ending, found)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_JUDGES, _judged, run, found, responses)
+    fence_key = (
+        platform.secrets.derived_key(f"judge fence|{run.id}|{run.seed_hash}") if how.is_asked else None
+    )
+    return await loop.run_in_executor(_JUDGES, _judged, run, found, responses, fence_key)
 
 
 def _gathered(
@@ -240,52 +303,71 @@ def _guessed(
         return []
 
 
-def _judged(run: Run, found: _Gathered, responses: tuple[str, ...]) -> _Judged:
+def _judged(
+    run: Run, found: _Gathered, responses: tuple[str, ...], fence_key: bytes | None = None
+) -> _Judged:
     last = found.rows[-1].sequence if found.rows else 0
     if found.asked is None:
-        return _Judged(_with_verdict(run, found, responses), last)
+        ending, is_open = _with_verdict(run, found, responses, fence_key)
+        return _Judged(ending, last, open=is_open)
+    is_open = None
     if score_eval_run.is_judged(found.asked):
-        ending = _with_verdict(run, found, responses)
+        ending, is_open = _with_verdict(run, found, responses, fence_key)
     else:
         verdict = score_eval_run.unjudged(run)
         ending = replace(found.ending, verdict=verdict.verdict, judgement=verdict.as_json())
     try:
-        return _Judged(
-            ending, last, score_eval_run.outcome_of(found.asked, run, ending, found.rows, run.created_at)
-        )
+        outcome = score_eval_run.outcome_of(found.asked, run, ending, found.rows, run.created_at)
+        return _Judged(ending, last, outcome, is_open, is_eval=True)
     except Exception as error:  # no outcome rather than a wrong one: it counts as an error of its cell
         log.exception("run %s could not be matched", run.id)
-        return _Judged(replace(ending, judge_error=f"the match broke: {error}"), last)
+        return _Judged(replace(ending, judge_error=f"the match broke: {error}"), last, is_eval=True)
 
 
-def _with_verdict(run: Run, found: _Gathered, responses: tuple[str, ...]) -> Ending:
+def _with_verdict(
+    run: Run, found: _Gathered, responses: tuple[str, ...], fence_key: bytes | None
+) -> tuple[Ending, OpenRun | None]:
     ending = found.ending
     keep_going = time_limit(MOST_JUDGING_S)
+    is_open = None
     try:
-        verdict = judge(
-            RunEvidence.from_seed(
-                found.oracle.seed_of(run),
-                tools=found.tools,
-                world=found.world,
-                trace=tuple(_evidence_row(row, keep_going) for row in found.rows),
-                responses=responses,
-                status=ending.status.value,
-                error_class=ending.error_class,
-                now=run.simulated_now or None,
-                grading=found.grading,
-                keep_going=keep_going,
-            )
+        evidence = RunEvidence.from_seed(
+            found.oracle.seed_of(run),
+            tools=found.tools,
+            world=found.world,
+            trace=tuple(_evidence_row(row, keep_going) for row in found.rows),
+            responses=responses,
+            status=ending.status.value,
+            error_class=ending.error_class,
+            now=run.simulated_now or None,
+            grading=found.grading,
+            keep_going=keep_going,
         )
+        verdict = judge(evidence)
+        if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and can_be_read(verdict):
+            is_open = _open_run(run, evidence, verdict, found.oracle.as_json(), fence_key)
     except TookTooLong as error:
         verdict = JudgeError(step="limits", message=f"The run was not judged: {error}.")
     except Exception as error:  # a broken judge must never look like a bad agent
         log.exception("run %s could not be judged", run.id)
-        return replace(ending, judge_error=f"the judge broke: {error}")
+        return replace(ending, judge_error=f"the judge broke: {error}"), None
     judgement = verdict.as_json() | found.oracle.as_json()
     ending = replace(ending, oracle_version=found.oracle.version)
     if isinstance(verdict, JudgeError):
-        return replace(ending, judge_error=verdict.message, judgement=judgement)
-    return replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=judgement)
+        return replace(ending, judge_error=verdict.message, judgement=judgement), None
+    judged = replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=judgement)
+    return judged, is_open
+
+
+def _open_run(
+    run: Run, evidence: RunEvidence, verdict: Verdict, about: JsonObject, fence_key: bytes | None
+) -> OpenRun:
+    question = None
+    if fence_key is not None:
+        # What is long is cut, not read to its end: so it has time of its own.
+        evidence = replace(evidence, keep_going=time_limit(MOST_JUDGING_S))
+        question = judge_question(evidence, verdict, user_turns_of(run), fence_key=fence_key)
+    return OpenRun(verdict, evidence.expected_outcome, question, about)
 
 
 def time_limit(most_s: float) -> Callable[[], None]:

@@ -14,33 +14,42 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from pipelines.core.agent_config import AgentConfig
-from pipelines.core.called_run import VALUES_PER_TEXT, CalledRun
+from pipelines.core.called_run import RUN_BYTES, VALUES_PER_TEXT, CalledRun
 from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.model_question import Purpose
 from pipelines.core.run_moment import began_at, seed_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.added_text import with_added_text
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.by_model.calls_so_far import MOST_BYTES as CALLS_BYTES
+from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
+from pipelines.core.simulation.by_model.model_call import AskedFor
+from pipelines.core.simulation.by_model.simulator import ModelSimulator, left_to_model
 from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.simulation.guesses import guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
 from pipelines.core.simulation.simulator import Simulator
+from pipelines.core.simulator_choice import AUTO, MODEL
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
 from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.model_tallies import ModelTallies
+from pipelines.engine.models import Models
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.slowed_runs import SlowedRuns
 from pipelines.engine.time_limit import has_time
 from pipelines.storage.agents import Agent, agent_by_id
+from pipelines.storage.authored_rules import rules_in_force
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
-from pipelines.storage.datasets import world_by_hash, world_size
+from pipelines.storage.datasets import models_of_dataset, world_by_hash, world_size
 from pipelines.storage.runs import NewRun, Run, run_by_token_hash
+from pipelines.storage.texts import named
 from pipelines.storage.tool_endpoints import endpoint_by_name
 from pipelines.storage.trace_rows import read_log
 from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailable
@@ -123,9 +132,10 @@ class LiveRuns:
         node: str = "local",
         plan_readers: PlanReaders | None = None,
         steady: Callable[[], float] = time.monotonic,
+        asked: Models | None = None,
     ) -> None:
         """`node` names this process among those that work on the same database. `steady` is the clock by
-        which runs end."""
+        which runs end. `asked` are the models that answer what no plan covers."""
         self._database = database
         self._plan_readers = plan_readers or PlanReaders()
         self._now = now
@@ -142,7 +152,7 @@ class LiveRuns:
         #: worked out once, however its row and the time of day compare later.
         self._deadlines: OrderedDict[int, float] = OrderedDict()
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
-        self._shared = _Shared()
+        self._shared = _Shared(asked or Models())
         self._bytes = 0
         self._runs_in: Counter[str | None] = Counter()  # by world
         database.on_lost = self.forget
@@ -277,7 +287,10 @@ class LiveRuns:
         if run.seed.behavior_instructions is None:
             return []
         simulator = self._shared.simulator(connection, run)
-        told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
+        toolbox, _ = self._shared.surroundings(connection, run)
+        told: list[str] = []
+        if not self._shared.has_model(toolbox, _named_models(connection, run, toolbox)):
+            told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
         return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
 
     def guessed(
@@ -289,6 +302,11 @@ class LiveRuns:
     ) -> list[str]:
         """Tools that the run called and that were answered, or refused, by a guess. For reader threads."""
         simulator = self._shared.simulator(connection, run)
+        toolbox, _ = self._shared.surroundings(connection, run)
+        named = _named_models(connection, run, toolbox)
+        by_model = self._shared.left_to_model(toolbox, simulator, named)
+        called = [name for name in called if name not in by_model]
+        refused = [one for one in refused if one[0] not in by_model]
         told = [f"{one.as_text()}; settled by {one.settled_by}" for one in guesses_of(simulator, called)]
         return told + refusal_warnings(simulator, refused)
 
@@ -350,9 +368,23 @@ class LiveRuns:
 class _Shared:
     """Worlds, toolboxes and simulators that many runs use. Reader threads make them: hence the lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Models) -> None:
+        self._asked = asked
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
+
+    def has_model(self, toolbox: Toolbox, named: Mapping[Purpose, str]) -> bool:
+        """Whether a model answers what plans do not cover."""
+        is_there = self._asked.model_for(Purpose.SIMULATOR, named) is not None
+        return toolbox.config.simulator == MODEL or (toolbox.config.simulator == AUTO and is_there)
+
+    def left_to_model(
+        self, toolbox: Toolbox, simulator: PlannedSimulator, named: Mapping[Purpose, str]
+    ) -> Mapping[str, str]:
+        """The tools that a model answers, and why each."""
+        if not self.has_model(toolbox, named):
+            return {}
+        return left_to_model(simulator, toolbox.config.simulator)
 
     def open(self, connection: Connection, run: Run, token_hash: str, loaded_at: LoadedAt) -> LiveRun:
         left = datetime.fromisoformat(run.expires_at) - loaded_at.shared
@@ -360,13 +392,29 @@ class _Shared:
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
         task = seed_name(run.odyssey_seed(), run.world_hash)
+        named_models = _named_models(connection, run, toolbox)
+        by_model = self.left_to_model(toolbox, simulator, named_models)
+        calls = CallsSoFar(run.seed.tool_result_addition) if by_model else None
+        answering: Simulator = simulator
+        if calls is not None:
+            answering = ModelSimulator(
+                simulator,
+                by_model,
+                ledger_schema=toolbox.ledger_schema,
+                asked_for=AskedFor(
+                    org_id=run.org_id, run_id=run.id, batch_id=run.batch_id, named=named_models
+                ),
+                calls=calls,
+            )
         return LiveRun(
             id=run.id,
             org_id=run.org_id,
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
-            simulator=_over_live_tools(connection, run, toolbox, simulator),
+            simulator=_over_live_tools(connection, run, toolbox, answering),
+            calls_so_far=calls,
+            weight=RUN_BYTES + (CALLS_BYTES if calls is not None else 0),
             ledger=ledger,
             progress=RuleProgress(
                 run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)
@@ -402,15 +450,17 @@ class _Shared:
         return _Found(
             None if has_tools else _agent(connection, run),
             None if has_world else world_by_hash(connection, run.world_hash),
+            _translated(connection, run) if run.rules_version else {},
         )
 
     def make(self, run: Run | NewRun, found: "_Found") -> PlannedSimulator:
         """Read it: long, and outside the lock, since making something twice only costs the time."""
         toolbox, world = self._surroundings(run, found)
-        return self._once(_simulator_key(run), lambda: _simulator(toolbox, world, run.seed))
+        rules = found.translated
+        return self._once(_simulator_key(run), lambda: _simulator(toolbox, world, run.seed, rules))
 
     def _surroundings(self, run: Run | NewRun, found: "_Found") -> tuple[Toolbox, World]:
-        agent, state = found
+        agent, state, _ = found
         toolbox = self._once(_tools_key(run), lambda: _toolbox(agent))
         return toolbox, self._once(_world_key(run), lambda: World.from_initial_state(state or {}))
 
@@ -434,11 +484,24 @@ class _Found(NamedTuple):
 
     agent: Agent | None
     state: JsonObject | None
+    translated: Mapping[str, list[Json]]  # rules that were accepted for sentences of its behaviour text
 
 
-def _over_live_tools(
-    connection: Connection, run: Run, toolbox: Toolbox, simulator: PlannedSimulator
-) -> Simulator:
+def _named_models(connection: Connection, run: Run | NewRun, toolbox: Toolbox) -> Mapping[Purpose, str]:
+    """What agent and dataset name in place of the server's; the dataset has the last word."""
+    own = models_of_dataset(connection, run.dataset_id)
+    return {**toolbox.config.models, **{Purpose(purpose): str(model) for purpose, model in own.items()}}
+
+
+def _translated(connection: Connection, run: Run | NewRun) -> Mapping[str, list[Json]]:
+    text = run.seed.behavior_instructions
+    if text is None:
+        return {}
+    hash = named(text.encode()).hash
+    return rules_in_force(connection, dataset_id=run.dataset_id, version=run.rules_version, text_hash=hash)
+
+
+def _over_live_tools(connection: Connection, run: Run, toolbox: Toolbox, simulator: Simulator) -> Simulator:
     """What answers this one run: its passthrough tools by the endpoints they are bound to."""
     passing = Passing(
         org_id=run.org_id,
@@ -475,7 +538,8 @@ def _world_key(run: Run | NewRun) -> Hashable:
 
 
 def _simulator_key(run: Run | NewRun) -> Hashable:
-    read = (run.seed.behavior_instructions, run.seed.strict_simulation)
+    rules = (run.dataset_id, run.rules_version) if run.rules_version else None
+    read = (run.seed.behavior_instructions, run.seed.strict_simulation, rules)
     return ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, *read)
 
 
@@ -495,7 +559,9 @@ def _toolbox(agent: Agent | None) -> Toolbox:
     )
 
 
-def _simulator(toolbox: Toolbox, world: World, seed: Seed) -> PlannedSimulator:
+def _simulator(
+    toolbox: Toolbox, world: World, seed: Seed, rules: Mapping[str, list[Json]]
+) -> PlannedSimulator:
     """Every plan is read now, on the thread that loads the run, rather than on the loop at its first call."""
     simulator = build_simulator(
         tuple(toolbox.tools.values()),
@@ -504,6 +570,7 @@ def _simulator(toolbox: Toolbox, world: World, seed: Seed) -> PlannedSimulator:
         behavior=seed.behavior_instructions,
         may_read=has_time(MOST_READING_S),
         is_strict=seed.strict_simulation,
+        translated=rules,
     )
     plans = [plan for name in toolbox.tools if (plan := simulator.plan_of(name).plan) is not None]
     for plan in plans:

@@ -7,8 +7,9 @@ elsewhere and dies with the sandbox.
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pipelines.core.authored import did_you_mean, quoted
 from pipelines.core.json_text import pointer
@@ -18,13 +19,15 @@ from pipelines.core.redaction import Redaction
 from pipelines.engine.byte_pace import BytePace
 from pipelines.engine.hide_secrets import without_secrets
 from pipelines.engine.manage_credentials import open_credentials, unknown_credentials
-from pipelines.engine.model_gateway import BYTES_AT_ONCE, BYTES_PER_S
+from pipelines.engine.model_gateway import BYTES_AT_ONCE, BYTES_PER_S, LEAST_BYTES
 from pipelines.engine.model_tallies import ModelTally
 from pipelines.engine.platform import Platform
 from pipelines.engine.record_model_call import ModelCall, record_model_call
+from pipelines.processes.aside import aside
 from pipelines.wire.names import ENV_MODEL_KEY, MODELS_BASE
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 KEY_PREFIX = "pipelines-run-"
 #: What the frameworks of a kind read: where their model is, and what opens it.
 VARIABLES = {
@@ -67,7 +70,7 @@ class ModelAccess:
         self.is_over = False
         self.now = platform.now
         self.slots = asyncio.Semaphore(limits.at_once)
-        self.pace = BytePace(at_once=BYTES_AT_ONCE, per_s=BYTES_PER_S)
+        self.pace = BytePace(at_once=BYTES_AT_ONCE, per_s=BYTES_PER_S, least=LEAST_BYTES)
         self._platform = platform
         self._token_hash = token_hash
         self._org_id = org_id
@@ -82,6 +85,10 @@ class ModelAccess:
     async def without_secrets(self, body: bytes) -> bytes:
         """Those leave the sandbox for nowhere. Raises BodyTooLarge."""
         return await without_secrets(body, self.redaction, helpers=self._platform.helpers, owner=self._org_id)
+
+    async def beside(self, read: Callable[[], T]) -> T:
+        """What would hold the loop up, in the org's turn."""
+        return await aside(self._org_id, read)
 
     def refuse(self, why: str) -> None:
         """Something was asked that is not passed on; the run says so."""

@@ -9,6 +9,7 @@ from pipelines.core.model_upstreams import ModelUpstream, shown
 MEBIBYTE = 1024 * 1024
 #: Of one run's questions and answers: passing bytes on takes the event loop's time from everybody.
 BYTES_AT_ONCE, BYTES_PER_S = 4 * MEBIBYTE, 4 * MEBIBYTE
+LEAST_BYTES = 4 * 1024  # of a part: a thousand events a second
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

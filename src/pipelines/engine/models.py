@@ -25,6 +25,7 @@ from pipelines.core.problems import Problem
 from pipelines.core.redaction import Redaction
 from pipelines.models.client import ModelClient
 from pipelines.processes.aside import aside
+from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database
 from pipelines.storage.model_exchanges import (
     ANSWERED,
@@ -208,24 +209,23 @@ class Models:
         new = _new(asker, question, model, key, request=None)
         now = self._now()
         await self._store.write(lambda connection: add_replay(connection, new, kept.id, now=now))
-        return _from_kept(kept, attempts=1)
+        return _from_kept(kept, attempts=1 if kept.question_key == key else 2)
 
     async def _asked(
         self, asker: Asker, question: ModelQuestion, model: str, key: str, check: Check | None
     ) -> Asked:
-        first = await self._sent(asker, question, model, check)
+        first = await self._sent(asker, question, model, check, keep_as=key)
         if isinstance(first, Asked):
-            return await self._keep(asker, key, first)
+            return first
         again = question.again(first.text, first.problems)
-        second = await self._sent(asker, again, model, check)
+        second = await self._sent(asker, again, model, check, keep_as=key)
         if isinstance(second, Asked):
-            both = replace(
+            return replace(
                 second,
                 attempts=2,
                 tokens=_sum(first.tokens, second.tokens),
                 cost_nanousd=_sum(first.cost_nanousd, second.cost_nanousd),
             )
-            return await self._keep(asker, key, both)
         reason = Failure.NOT_JSON if NOT_AN_OBJECT in second.problems else Failure.WRONG_SCHEMA
         raise ModelFailed(
             f"The model's answer could not be used, nor the one after it: {second.problems[0].said()}.",
@@ -237,9 +237,9 @@ class Models:
         )
 
     async def _sent(
-        self, asker: Asker, question: ModelQuestion, model: str, check: Check | None
+        self, asker: Asker, question: ModelQuestion, model: str, check: Check | None, *, keep_as: str
     ) -> "Asked | _Unusable":
-        """One question, stored, sent, checked and stored again."""
+        """One question, stored, sent, checked and stored again; a usable answer is kept under `keep_as`."""
         assert self._clients is not None
         client = await self._clients.client_for(asker.org_id, model)
         new = _new(asker, question, model, question.key(model), request=_written(question), client=client)
@@ -260,10 +260,14 @@ class Models:
         found = _problems(question, answer, check)
         text, tokens = answer.text, _sum(answer.input_tokens, answer.output_tokens)
         said = "; ".join(each.said() for each in found)[:LONGEST_PROBLEM] or None
-        status = FAILED if found else ANSWERED
-        await self._end(exchange_id, new, _ended(status, text, started, None, said, answer=answer))
         if found or answer.data is None:
+            await self._end(exchange_id, new, _ended(FAILED, text, started, None, said, answer=answer))
             return _Unusable(exchange_id, text, found, tokens, answer.cost_nanousd)
+        ended = _ended(ANSWERED, text, started, None, None, answer=answer)
+        if not await self._end_and_keep(exchange_id, new, ended, keep_as):
+            kept = await self._read_kept(asker, keep_as)  # of another node, which was first
+            assert kept is not None
+            return _from_kept(kept, attempts=1)
         return Asked(
             data=answer.data,
             model=model,
@@ -285,20 +289,6 @@ class Models:
             f"The model gave nothing: {said}.", reason=failure, details={"exchange_id": exchange_id}
         )
 
-    async def _keep(self, asker: Asker, key: str, asked: Asked) -> Asked:
-        """Another node may have been first: then its answer is everybody's."""
-        org_id, exchange_id = asker.org_id, asked.exchange_id
-        first = await self._store.write(
-            lambda connection: keep_answer(
-                connection, org_id=org_id, question_key=key, exchange_id=exchange_id
-            )
-        )
-        if first == exchange_id:
-            return asked
-        kept = await self._read_kept(asker, key)
-        assert kept is not None
-        return _from_kept(kept, attempts=asked.attempts)
-
     async def _begin(self, new: NewExchange) -> int:
         now = self._now()
         exchange_id = await self._store.write(lambda connection: add_exchange(connection, new, now=now))
@@ -310,6 +300,16 @@ class Models:
 
     async def _end(self, exchange_id: int, new: NewExchange, outcome: Outcome) -> None:
         await self._store.write(lambda connection: end_exchange(connection, exchange_id, new, outcome))
+
+    async def _end_and_keep(self, exchange_id: int, new: NewExchange, outcome: Outcome, key: str) -> bool:
+        """True where its answer is the one that everybody gets. One write: each waits for the disk."""
+
+        def store(connection: Connection) -> bool:
+            end_exchange(connection, exchange_id, new, outcome)
+            kept = keep_answer(connection, org_id=new.org_id, question_key=key, exchange_id=exchange_id)
+            return kept == exchange_id
+
+        return await self._store.write(store)
 
     async def _read_kept(self, asker: Asker, key: str) -> Exchange | None:
         return await self._store.read(

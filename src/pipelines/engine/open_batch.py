@@ -17,6 +17,7 @@ from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
+from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.check_budget import check_budget, raise_budget
@@ -69,6 +70,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     if any(task.needs_model for task in tasks):
         platform.models.needed(Purpose.USER, await named_for(platform, agent, asked.dataset_id))
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
+    await refuse_without_model(platform, agent, asked.dataset_id or tasks[0].dataset_id)
     await check_cassette(platform, org_id, asked.passthrough, "the batch")
     await check_budget(platform, org_id, asked.budget, agent, asked.dataset_id, what="the batch")
     new = NewBatch(

@@ -15,18 +15,21 @@ from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.world_time import read_now
+from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.check_rules import check_rules
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
-from pipelines.storage import datasets, runs
+from pipelines.storage import authored_rules, datasets, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Ending, NewRun, Run
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound, RunNotActive
 from pipelines.wire.names import RunStatus
+
+JUDGE_WAITED_FOR_S = 20.0  # by whoever finishes a run by hand; the verdict of a slower one comes later
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +56,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
         )
         raise Refused([Problem(path=f"task {task_id}", message=message, hint=HTTP_HINT)], "the run")
     await check_rules(platform, agent, tasks, of_dataset=False)
+    await refuse_without_model(platform, agent, tasks[0].dataset_id if tasks else None)
     await check_cassette(platform, org_id, asked.passthrough, "the run")
     token, jti = secrets.token_urlsafe(32), secrets.token_hex(16)
     created, began = platform.now(), platform.live_runs.steady()
@@ -81,6 +85,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             cassette=asked.passthrough.cassette,
             created_at=created,
             expires_at=later(platform.database.time(connection, created), platform.manual_run_ttl_s),
+            rules_version=authored_rules.rules_version(connection, task.dataset_id),
         )
 
     new = await platform.database.read(prepare)
@@ -146,6 +151,7 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
         platform.live_runs.forget({run.id})  # whether it has ended is for the database to say
         raise
     platform.live_runs.let_go(run.id)
+    await platform.judge_tasks.wait(run.id, JUDGE_WAITED_FOR_S)
     return await find_run(platform, run.org_id, run.id)
 
 

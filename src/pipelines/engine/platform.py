@@ -9,6 +9,7 @@ from pipelines.core.fair_slots import FairSlots
 from pipelines.core.live_tools import EndpointMaker
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
+from pipelines.engine.judge_tasks import JudgeTasks
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_gateway import ModelGateway
 from pipelines.engine.models import Models
@@ -23,6 +24,7 @@ from pipelines.storage.secret_box import SecretBox
 
 # At a time, of all orgs together; see FairSlots for the guests.
 JUDGES, JUDGE_GUESTS = 2, 1
+JUDGE_ASKS, JUDGE_ASK_GUESTS = 32, 8  # runs held in memory while a model reads them
 PROBES, PROBE_GUESTS = 6, 2  # discoveries of tool endpoints, and calls by hand
 DISPATCHES, DISPATCH_GUESTS = 1_000, 250  # what the sockets and the memory of one process are good for
 
@@ -76,6 +78,8 @@ class Platform:
     endpoint_makers: Mapping[str, EndpointMaker] = field(default_factory=dict)
     dispatching: FairSlots = field(default_factory=lambda: FairSlots(DISPATCHES, guests=DISPATCH_GUESTS))
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
+    asking_judges: FairSlots = field(default_factory=lambda: FairSlots(JUDGE_ASKS, guests=JUDGE_ASK_GUESTS))
+    judge_tasks: JudgeTasks = field(default_factory=JudgeTasks)
     probing: FairSlots = field(default_factory=lambda: FairSlots(PROBES, guests=PROBE_GUESTS))
     model_gateway: ModelGateway = field(default_factory=ModelGateway)
     models: Models = field(default_factory=Models)  # what is asked for the platform itself

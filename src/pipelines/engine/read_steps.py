@@ -19,6 +19,7 @@ from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.transcript import Message, messages_from_stored
 from pipelines.engine.decide_run import review_of_run
 from pipelines.engine.platform import Platform
+from pipelines.engine.read_judges import calibration_of_run
 from pipelines.engine.read_reviews import Looker
 from pipelines.storage import runs
 from pipelines.storage.agents import agent_by_id
@@ -142,6 +143,7 @@ class RunInFull(NamedTuple):
     window: range  # of its timeline
     briefs: dict[int, StepBrief]  # of the rows of that window
     step: StepInFull | None
+    judge: JsonObject | None  # how far the judge model can be believed that its verdict is by
 
 
 class Shown(NamedTuple):
@@ -169,6 +171,7 @@ async def read_run_page(
             shown.window,
             _briefs(connection, timeline, shown.window),
             step_in(connection, timeline, shown.step, with_world=True) if shown.step is not None else None,
+            calibration_of_run(connection, run.org_id, run.judgement),
         )
 
     return await platform.database.read(read)

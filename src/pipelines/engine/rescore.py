@@ -15,7 +15,7 @@ from pipelines.engine.judge_run import tamper_warnings
 from pipelines.engine.open_batch import find_batch
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
-from pipelines.engine.review_runs import rejudge_run
+from pipelines.engine.review_runs import NO_MODEL, Rejudge, rejudge_run
 from pipelines.engine.run_workspace import store_grading
 from pipelines.engine.score_workspace import grade
 from pipelines.storage import coding
@@ -56,7 +56,8 @@ async def rescore_run(
     grading = await grade(platform, org_id=org_id, scenario=wanted, diff=left.diff, batch_id=run.batch_id)
     grading = replace(grading, signs=(*left.signs, *grading.signs))
     await store_grading(platform, run_id, wanted, grading)
-    judged = await rejudge_run(platform, org_id, run_id)
+    # Scorers decide here; what they leave open is for people, not for a model.
+    judged = await rejudge_run(platform, org_id, run_id, Rejudge(model=NO_MODEL))
     await flag_signs(platform, judged)
     return judged
 

@@ -305,6 +305,7 @@ class BatchRunner:
 
     async def _take_over(self, gone: str) -> None:
         await self._shards.take_over(gone)
+        await self._platform.judge_tasks.take_up(gone)
 
     async def _queue_forgotten(self, *, rounds: int) -> None:
         """Batches whose server went down between storing and queueing them: unqueued for so many rounds."""

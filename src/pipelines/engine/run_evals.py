@@ -27,6 +27,7 @@ from pipelines.core.model_question import Purpose
 from pipelines.core.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.engine import open_batch, score_eval_run
+from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import add_runs
 from pipelines.engine.check_budget import check_budget
@@ -201,6 +202,7 @@ async def _open(
     agent = checked.agent
     if agent.status == "draft":
         raise AgentIsDraft
+    await refuse_without_model(platform, agent, None)
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
     await refuse_drift(platform, agent)

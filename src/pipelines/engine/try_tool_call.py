@@ -4,10 +4,11 @@ The decisions are those of a run (`core/tool_call.py`), without failure rules; a
 through is answered by its plan, and nobody outside is asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pipelines.core.agent_definition import AgentDefinition
@@ -19,7 +20,6 @@ from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Refused
 from pipelines.core.run_moment import began_at
-from pipelines.core.seed import Seed
 from pipelines.core.seed_limits import size_problems
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guesses_of
@@ -32,6 +32,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.time_limit import has_time
 from pipelines.storage import datasets
+from pipelines.storage.authored_rules import rules_now
 from pipelines.storage.connection import Connection
 from pipelines.wire.errors import AskFailed, NotFound
 from pipelines.wire.names import MAX_BODY_BYTES
@@ -55,6 +56,7 @@ class Scratch(NamedTuple):
     state: Json
     behavior: str | None = None
     now: str | None = None
+    translated: Mapping[str, Sequence[Json]] = MappingProxyType({})  # rules that were accepted for it
 
 
 class _Toolbox(NamedTuple):
@@ -76,14 +78,15 @@ async def try_call(
 async def scratch_of_task(platform: Platform, org_id: int, task_id: int) -> Scratch:
     """The world that a task starts from, with its behaviour text."""
 
-    def read(connection: Connection) -> Seed:
+    def read(connection: Connection) -> Scratch:
         task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
         if task is None:
             raise NotFound(f"There is no task {task_id}.")
-        return datasets.whole_seed(connection, task)
+        seed = datasets.whole_seed(connection, task)
+        rules = rules_now(connection, task.dataset_id, seed.behavior_instructions)
+        return Scratch(seed.initial_state, seed.behavior_instructions, seed.now, rules)
 
-    seed = await platform.database.read(read)
-    return Scratch(seed.initial_state, seed.behavior_instructions, seed.now)
+    return await platform.database.read(read)
 
 
 def _check_size(scratch: Scratch) -> None:
@@ -127,6 +130,7 @@ def _simulator(definition: AgentDefinition, world: World, scratch: Scratch) -> P
         world=world,
         behavior=scratch.behavior,
         may_read=has_time(MOST_READING_S),
+        translated=scratch.translated,
     )
 
 

@@ -168,17 +168,34 @@ async def export_tasks_as_body(platform: Platform, dataset: Dataset) -> AsyncIte
 async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[Seed]]:
     """Every seed of the dataset in order, whole, a few at a time."""
     after_id: int | None = None
+    worlds: dict[str | None, JsonObject] = {}  # of the page before: tasks beside each other often share one
     while True:
 
-        def some(connection: Connection, after_id: int | None = after_id) -> tuple[list[Seed], int | None]:
+        def some(
+            connection: Connection,
+            after_id: int | None = after_id,
+            known: dict[str | None, JsonObject] = worlds,
+        ) -> tuple[list[Seed], dict[str | None, JsonObject], int | None]:
             page = datasets.tasks_of_dataset(
                 connection, dataset_id, limit=EXPORTED_AT_ONCE, after_id=after_id
             )
-            whole = [datasets.whole_seed(connection, task) for task in page.items]
+            here: dict[str | None, JsonObject] = {}
+            for name in (task.world_hash for task in page.items):
+                if name not in here:
+                    here[name] = known.get(name) or datasets.world_by_hash(connection, name)
             # What a corrected task draws under is its former name, which no author writes.
-            return [replace(seed, drawn_as=None, coding_scenario=None) for seed in whole], page.last_id
+            seeds = [
+                replace(
+                    task.seed,
+                    initial_state=here[task.world_hash],
+                    drawn_as=None,
+                    coding_scenario=None,
+                )
+                for task in page.items
+            ]
+            return seeds, here, page.last_id
 
-        seeds, after_id = await platform.database.read(some)
+        seeds, worlds, after_id = await platform.database.read(some)
         yield seeds
         if after_id is None:
             return

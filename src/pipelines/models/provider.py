@@ -53,7 +53,10 @@ def open_provider(
     """Raises ModelGaveNothing where the provider's packages are missing or its client refuses the name."""
     http = httpx2.AsyncClient(transport=transport, timeout=None, follow_redirects=False, trust_env=False)
     try:
-        return ProviderModel(name, _model(name, key, http), key=key)
+        model = _model(name, key, http)
+        # By the package's own setting each request would copy the client, which takes longer than the rest.
+        cast(Any, model).client.max_retries = 0
+        return ProviderModel(name, model, key=key)
     except ImportError as error:
         message = f"the provider `{name.provider}` needs a package that is not installed: {error}"
         raise ModelGaveNothing(Failure.UNAVAILABLE, message, requests=0, tokens=0) from error
@@ -141,12 +144,12 @@ class ProviderModel:
 
     def _settings(self, question: ModelQuestion) -> ModelSettings:
         most = question.max_output_tokens + (ROOM_TO_THINK if self._thinks else 0)
-        settings: dict[str, Any] = {"max_tokens": most, "max_retries": 0}
+        settings: dict[str, Any] = {"max_tokens": most}
         if self._name.provider == "openai":
             settings["openai_store"] = False  # else the provider keeps a copy for a month
         if self._thinks:
             settings["thinking"] = "low"
-        if self._name.kind == "url":
+        elif self._name.kind == "url":  # models that think take none
             settings["temperature"] = 0.0
         return cast(ModelSettings, settings)  # with keys that only some providers know
 

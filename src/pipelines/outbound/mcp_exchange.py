@@ -13,6 +13,7 @@ import httpx2
 
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
 from pipelines.core.mcp_answers import quoted
+from pipelines.outbound.mcp_large import LARGE_BYTES, EventCutter, lightened, lightened_event
 from pipelines.processes.aside import aside as one_at_a_time
 
 MOST_MESSAGES = 5_000  # in one stream: each costs a fraction of a millisecond of the event loop
@@ -31,6 +32,10 @@ async def aside(size: int, read: Callable[P, T], *given: P.args, **named: P.kwar
     """What is large and hard to read is read beside the loop: others are served meanwhile."""
     if size <= READ_ASIDE_BYTES:
         return read(*given, **named)
+    return await beside(read, *given, **named)
+
+
+async def beside(read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     return await one_at_a_time(_ANY_ORG, read, *given, **named)
 
 
@@ -38,21 +43,30 @@ class Exchange:
     """One request of ours, or the opening of a session: how far it came, and why it got no usable answer."""
 
     __slots__ = (
+        "__weakref__",
         "fault",
         "headers",
         "is_over",
         "is_sent",
+        "light_from",
         "most_bytes",
         "read_s",
+        "result",
         "status",
         "streams",
         "took",
     )
 
     def __init__(
-        self, *, most_bytes: int, read_s: float | None, headers: Mapping[str, str] | None = None
+        self,
+        *,
+        most_bytes: int,
+        read_s: float | None,
+        headers: Mapping[str, str] | None = None,
+        light_from: int = LARGE_BYTES,
     ) -> None:
         self.most_bytes = most_bytes
+        self.light_from = light_from  # a message of more bytes reaches the package without its result
         self.read_s = read_s  # the longest silence; None: as long as the session lives
         self.headers = dict(headers or {})  # more of them for this one
         self.is_sent = False  # whether a byte of the request has gone out
@@ -61,6 +75,7 @@ class Exchange:
         )
         self.status: int | None = None  # the last that came
         self.took = 0  # bytes of the answer
+        self.result: JsonObject | None = None  # taken out of a large answer (see `mcp_large`)
         self.is_over = False  # nobody waits for it any more
         self.streams: deque[float] = deque()  # when it opened one
 
@@ -78,26 +93,35 @@ class Unusable(Exception):
 
 
 class Events(httpx2.AsyncByteStream):
-    """A stream of events that ends, whatever happens to it, and never raises."""
+    """A stream of events that ends, whatever happens to it, and never raises. `asker`: whose answer may come
+    in it."""
 
-    def __init__(self, answer: httpcore2.Response, exchange: Exchange) -> None:
+    def __init__(self, answer: httpcore2.Response, exchange: Exchange, asker: Exchange) -> None:
         self._answer = answer
         self._pieces = _pieces(answer)
         self._exchange = exchange
+        self._asker = asker
         self._messages = 0
         self._utf8 = codecs.getincrementaldecoder("utf-8")()  # the package would replace what it cannot read
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        exchange = self._exchange
+        exchange, cutter = self._exchange, EventCutter(self._exchange.light_from)
         try:
             async for piece in self._pieces:
                 exchange.took += len(piece)
                 exchange.fault = self._complaint(piece)
                 if exchange.fault is not None or exchange.is_over:
                     return
-                yield piece
+                for events, is_large in cutter.add(piece):
+                    yield await self._light(events) if is_large else events
+            yield cutter.rest()
         except NETWORK_ERRORS:
             exchange.fault = "broke the connection while it answered"
+
+    async def _light(self, event: bytes) -> bytes:
+        light, result = await beside(lightened_event, event)
+        self._asker.result = self._asker.result if result is None else result
+        return light
 
     def _complaint(self, piece: bytes) -> str | None:
         self._messages += piece.count(b"data:")
@@ -159,10 +183,12 @@ async def usable(answer: httpcore2.Response, exchange: Exchange, request_id: Jso
         await answer.aclose()
         raise Unusable(complaint)
     if answer.status < 300 and kind == "text/event-stream":
-        return httpx2.Response(answer.status, headers=passed(headers), stream=Events(answer, exchange))
+        return httpx2.Response(
+            answer.status, headers=passed(headers), stream=Events(answer, exchange, exchange)
+        )
     body = await whole(answer, exchange)
     if answer.status < 300:
-        body = await aside(len(body), _checked, body, request_id)
+        body, exchange.result = await aside(len(body), _checked, body, request_id, exchange.light_from)
     elif not _is_rpc_error(body):
         raise Unusable(f"answered with status {answer.status}{_hint(answer.status)}")
     return httpx2.Response(answer.status, headers=passed(headers), content=body)
@@ -180,8 +206,9 @@ def _complaint(status: int, kind: str, headers: Mapping[str, str]) -> str | None
     return None
 
 
-def _checked(body: bytes, request_id: Json) -> bytes:
-    """The package would wait on for an answer where one has come under another id."""
+def _checked(body: bytes, request_id: Json, light_from: int) -> tuple[bytes, JsonObject | None]:
+    """The answer, and what was taken out of a large one. The package would wait on for an answer where one
+    has come under another id."""
     try:
         message = loads(body)
     except InvalidJson as error:
@@ -190,10 +217,14 @@ def _checked(body: bytes, request_id: Json) -> bytes:
         raise Unusable("answered with JSON that is no answer of JSON-RPC")
     found = message.get("id")
     if found is None and "error" in message:  # it could not read the request, and so no id
-        return dumps(message | {"id": request_id})
-    if found != request_id and str(found) != str(request_id):
+        message["id"] = request_id
+        body = dumps(message)
+    elif found != request_id and str(found) != str(request_id):
         raise Unusable("answered under another id than the request's")
-    return body
+    if len(body) <= light_from:
+        return body, None
+    light = lightened(message)
+    return dumps(light.message), light.result
 
 
 def _is_rpc_error(body: bytes) -> bool:

@@ -142,7 +142,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if answer.status != 200 or kind_of(headers) != "text/event-stream" or "content-encoding" in headers:
             await answer.aclose()
             return httpx2.Response(405)
-        return httpx2.Response(200, headers=passed(headers), stream=Events(answer, own))
+        return httpx2.Response(200, headers=passed(headers), stream=Events(answer, own, exchange))
 
 
 def _told(exchange: Exchange, error: Exception) -> str:

@@ -5,20 +5,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from pipelines.core.held_commands import CannotStart, Command, OpenPipes, Pipes
-from pipelines.outbound.mcp_exchange import EXCHANGE
+from pipelines.core.json_text import InvalidJson, dumps, loads
+from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange, beside
+from pipelines.outbound.mcp_large import LARGE_BYTES, lightened
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # only for reading: no name that stays
 
 MOST_LINE_BYTES = 2 * 1024 * 1024 + 64 * 1024
 MOST_LINES = 2_000  # in a second; also those that are no messages, which some print by mistake
+
+
+#: By the id of the request, as long as somebody waits for the answer.
+_Asked = WeakValueDictionary[str, Exchange]
 
 
 class PipeWay:
@@ -40,9 +47,10 @@ class PipeWay:
         self._why, self._lines = "", None
         try:
             async with self._open_pipes(self._command) as pipes:
-                self._lines = lines = _Lines(pipes)
+                asked: _Asked = WeakValueDictionary()
+                self._lines = lines = _Lines(pipes, asked)
                 try:
-                    yield lines, _Writer(pipes)
+                    yield lines, _Writer(pipes, asked)
                 finally:
                     if lines is self._lines and lines.has_ended:  # while it can still be asked
                         await self.why()
@@ -65,8 +73,9 @@ class _Closing:
 
 
 class _Lines(_Closing):
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, pipes: Pipes, asked: _Asked) -> None:
         self._pipes = pipes
+        self._asked = asked
         self._waiting: list[bytes] = []
         self._begun = b""
         self._second, self._count = 0, 0
@@ -85,7 +94,7 @@ class _Lines(_Closing):
     async def __anext__(self) -> SessionMessage | Exception:
         while True:
             while self._waiting:
-                message = self._message(self._waiting.pop())
+                message = await self._message(self._waiting.pop())
                 if message is not None:
                     return message
             if self._complaint or not await self._read():
@@ -111,16 +120,35 @@ class _Lines(_Closing):
             self._complaint = f"it printed more than {MOST_LINES:,} lines in a second"
         return bool(data) and not self._complaint
 
-    def _message(self, line: bytes) -> SessionMessage | None:
+    async def _message(self, line: bytes) -> SessionMessage | None:
+        if len(line) <= LARGE_BYTES:
+            return _read_message(line)
         try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-        except ValidationError:  # a word for people among the messages
+            message = await beside(loads, line)
+        except InvalidJson:
             return None
+        if not isinstance(message, dict):
+            return None
+        exchange = None if "method" in message else self._asked.get(str(message.get("id")))
+        if exchange is not None and len(line) <= exchange.light_from:
+            return _read_message(line)
+        light = lightened(message)
+        if exchange is not None:
+            exchange.result = light.result
+        return None if light.message is None else _read_message(dumps(light.message))
+
+
+def _read_message(line: bytes) -> SessionMessage | None:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValidationError:  # a word for people among the messages
+        return None
 
 
 class _Writer(_Closing):
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, pipes: Pipes, asked: _Asked) -> None:
         self._pipes = pipes
+        self._asked = asked
 
     async def __aenter__(self) -> "_Writer":
         return self
@@ -129,6 +157,8 @@ class _Writer(_Closing):
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         exchange = EXCHANGE.get()
         exchange.is_sent = True
+        if isinstance(item.message, JSONRPCRequest):
+            self._asked[str(item.message.id)] = exchange
         try:
             await self._pipes.write(line)
         except OSError:

@@ -20,11 +20,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.mcp_answers import quoted
-from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange
+from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange, beside
+from pipelines.outbound.mcp_large import is_taken
+from pipelines.outbound.mcp_results import NotAsMcp, check_result, told_of
 
 CLOSES_WITHIN_S = 10.0
-MOST_OPENING_BYTES = 256 * 1024
-MOST_EVENT_BYTES = 1024 * 1024  # of one event of a stream; the package reads no more
+MOST_OPENING_BYTES = 64 * 1024  # the package reads it on the loop
 _LOST = ("Connection closed", "SSE stream ended")  # the package's own words where a connection is lost
 _CLIENT = types.Implementation(name="pipelines-odyssey", version="0.1.0")
 _AS_SENT = cast("TypeAdapter[BaseModel]", TypeAdapter(dict[str, Any]))  # checked by the package, not remade
@@ -57,6 +58,10 @@ class Negotiated(NamedTuple):
         return "legacy" if self.discovered is None else self.version
 
 
+def _opening(read_s: float | None) -> Exchange:
+    return Exchange(most_bytes=MOST_OPENING_BYTES, read_s=read_s, light_from=MOST_OPENING_BYTES)
+
+
 class McpSession:
     """Used by many calls at once; `open`, then `close`."""
 
@@ -76,7 +81,7 @@ class McpSession:
             cache=None,
         )
         self._tools_changed = tools_changed
-        self._opening = Exchange(most_bytes=MOST_OPENING_BYTES, read_s=opens_within_s)
+        self._opening = _opening(opens_within_s)
         self._opens_within_s = opens_within_s
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[None] = loop.create_future()
@@ -156,14 +161,17 @@ class McpSession:
         self._idle.clear()
         try:
             sent = self._client.session.send_request(request, _AS_SENT, progress_callback=heard)
-            return cast("JsonObject", await sent)
+            return await self._whole(cast("JsonObject", await sent), request.method, exchange)
         except MCPError as error:
             if _is_lost(error) and exchange.status is None:
                 raise SessionGone from None  # else only the answer ended
             exchange.fault = exchange.fault or _own_fault(error, exchange)
             raise Refused(quoted(f"{error.message} (code {error.code})")) from None
         except ValidationError as error:
-            exchange.fault = f"answered with a result that is not as MCP has it, {_told(error)}"
+            exchange.fault = told_of(error)
+            raise Refused from None
+        except NotAsMcp as error:
+            exchange.fault = str(error)
             raise Refused from None
         except RuntimeError:  # the session ended while this was about to be sent
             raise SessionGone from None
@@ -172,6 +180,17 @@ class McpSession:
             self._users -= 1
             if not self._users:
                 self._idle.set()
+
+    async def _whole(self, result: JsonObject, method: str, exchange: Exchange) -> JsonObject:
+        """With what was taken out of it, once that has been checked as the package checks the rest."""
+        if not is_taken(result):
+            return result
+        taken, exchange.result = exchange.result, None
+        if taken is None:
+            raise NotAsMcp("answered in the place of another answer")
+        version = self._client.protocol_version
+        await beside(check_result, taken, method, version)
+        return taken
 
     # The task that holds it: what the package opens must be closed by the task that opened it
 
@@ -198,7 +217,7 @@ class McpSession:
         capabilities = self._client.server_capabilities.tools
         if not self._is_modern or capabilities is None or not capabilities.list_changed:
             return
-        EXCHANGE.set(Exchange(most_bytes=MOST_OPENING_BYTES, read_s=None))
+        EXCHANGE.set(_opening(None))
         with suppress(MCPError, SubscriptionLost, RuntimeError, TimeoutError):
             async with self._client.listen(tools_list_changed=True) as events:
                 async for _ in events:
@@ -222,12 +241,6 @@ class McpSession:
             self._opened.exception()  # heard, also where nobody waits for it any more
 
 
-def _told(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return quoted(f"at {place or 'its top'}: {first['msg']}")
-
-
 def _is_lost(error: MCPError) -> bool:
     """Whether the package says so. Servers give the same code to errors of their own: it is the first of
     those that JSON-RPC leaves to them."""
@@ -236,8 +249,6 @@ def _is_lost(error: MCPError) -> bool:
 
 def _own_fault(error: MCPError, exchange: Exchange) -> str | None:
     """Errors that the package makes up where no answer could be read."""
-    if _is_lost(error) and exchange.took > MOST_EVENT_BYTES:
-        return f"answered with more than {MOST_EVENT_BYTES:,} bytes at once"
     if _is_lost(error):
         return "ended its answer before it was whole"
     if error.code == types.PARSE_ERROR and error.message.startswith("Failed to parse"):
@@ -251,5 +262,5 @@ def _why(error: BaseException) -> str:
     if isinstance(error, MCPError):
         return f"refused to begin: {quoted(error.message)} (code {error.code})"
     if isinstance(error, ValidationError):
-        return f"answered with a result that is not as MCP has it, {_told(error)}"
+        return told_of(error)
     return f"could not be begun with: {quoted(str(error)) or type(error).__name__}"

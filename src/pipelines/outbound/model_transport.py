@@ -26,7 +26,7 @@ MOST_BYTES = 1024 * 1024  # of an answer, everything around its text included
 CONNECT_S = 10.0
 MOST_CONNECTIONS = 1_000
 MOST_KEPT = 64
-IDLE_S = 15.0
+IDLE_S = 4.0  # servers hang up after five
 _CLOSED = ("content-encoding", "content-length", "transfer-encoding", "connection")
 
 

@@ -11,13 +11,18 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from pipelines import __version__
 from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.live_tools import LiveCall
+from pipelines.core.seed_session import ROWS_GENERATING
+from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.ask_model_for_reply import ModelReplies
 from pipelines.engine.batch_figures import batch_figures
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.check_budget import BudgetEnds
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.dispatch_run import Dispatcher
+from pipelines.engine.generate_rows import RowGenerator
+from pipelines.engine.judge_by_model import judge_wanted, take_wanted
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
@@ -25,6 +30,7 @@ from pipelines.engine.model_gateway import ModelGateway, ModelLimits
 from pipelines.engine.model_secrets import ModelSecrets
 from pipelines.engine.models import Models
 from pipelines.engine.open_batch import read_batch
+from pipelines.engine.open_session import read_session
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.run_batch import BatchRunner
@@ -47,6 +53,7 @@ from pipelines.server.api import (
     coding_imports,
     coding_scenarios,
     credentials,
+    dataset_rules,
     datasets,
     eval_drafts,
     eval_matrix,
@@ -54,9 +61,11 @@ from pipelines.server.api import (
     eval_reviews,
     eval_runs,
     eval_scenarios,
+    judges,
     keys,
     models,
     runs,
+    seed_sessions,
     sign_in_links,
     telemetry,
     tool_endpoints,
@@ -74,6 +83,7 @@ from pipelines.server.oidc import oidc_of
 from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.pages.app import build_pages, is_page
 from pipelines.server.pages.batch_fragment import LOOKED_EVERY_S, BatchFragment
+from pipelines.server.pages.session_fragment import session_fragment
 from pipelines.server.proxy import Proxy, Receive, Scope, Send
 from pipelines.server.readiness import Readiness
 from pipelines.server.review_watch import ReviewWatch
@@ -144,7 +154,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     secrets = SecretBox(secret_key)
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
-    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers)
+    asking = _models(settings, database, secrets, policy, now)
+    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers, asked=asking)
     recordings = Cassettes(database, now=now)
     platform = Platform(
         database=database,
@@ -165,14 +176,14 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
             policy=policy, helpers=upload_helpers, code_mode=code_mode, commands=commands
         ),
         model_gateway=_model_gateway(settings),
-        models=_models(settings, database, secrets, policy, now),
+        models=asking,
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(
         database=database,
         live_runs=live_runs,
         now=now,
-        carry_out=CarryOut({LiveCall: live_hops.carry}),
+        carry_out=CarryOut({LiveCall: live_hops.carry, ModelCall: ModelReplies(asking).carry}),
         node=worker,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
@@ -194,7 +205,14 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     platform.models.on_used_up = budget_ends.used_up
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
+    await platform.judge_tasks.open(
+        worker=worker,
+        judge=partial(judge_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
+        take=partial(take_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
+    )
     await reports.start()
+    row_generator = RowGenerator(platform)
+    await row_generator.start()
     lag = LoopLag()
     housekeeping = Housekeeping(settings, database)
     review_watch = ReviewWatch(platform, runner)
@@ -216,6 +234,11 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
                 partial(batch_figures, platform), LOOKED_EVERY_S, BatchFragment(platform.now)
             ),
             "matrix_watches": BatchWatches(partial(progress_of_batch, platform)),
+            "row_generator": row_generator,
+            "session_watches": BatchWatches(partial(read_session, platform), goes_on=ROWS_GENERATING),
+            "session_page_watches": BatchWatches(
+                partial(read_session, platform), LOOKED_EVERY_S, session_fragment, goes_on=ROWS_GENERATING
+            ),
             "matrix_reports": reports,
             "matrix_views": MatrixViews(platform, reports),
         }
@@ -227,6 +250,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await readiness.close()
         await budget_ends.close()
         await runner.stop()
+        await platform.judge_tasks.close()
+        await row_generator.close()
         await reports.close()
         await answerer.close()
         await live_hops.close()
@@ -298,8 +323,8 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, runs, batches, cassettes, credentials, keys, tool_endpoints),
-        *(eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews),
+        *(agents, datasets, dataset_rules, seed_sessions, runs, batches, cassettes, credentials, keys),
+        *(tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
         *(eval_drafts, telemetry, whoami, sign_in_links, models, coding_scenarios, coding_imports),
     ):
         api.include_router(module.router)

@@ -29,11 +29,18 @@ class BatchWatches:
     `write` writes it, once for each change."""
 
     def __init__(
-        self, read_batch: ReadBatch, poll_s: float = POLL_S, write: WriteBatch | None = None
+        self,
+        read_batch: ReadBatch,
+        poll_s: float = POLL_S,
+        write: WriteBatch | None = None,
+        *,
+        goes_on: str = "running",
     ) -> None:
+        """`goes_on`: the status of one that is not at its end."""
         self._read_batch = read_batch
         self._poll_s = poll_s
         self._write = write
+        self._goes_on = goes_on
         self._watches: dict[tuple[int, int], _Watch] = {}
         self._of_org: Counter[int] = Counter()
 
@@ -60,6 +67,7 @@ class BatchWatches:
             lambda: self._read_batch(org_id, batch_id),
             lambda: self._poll_s * max(1.0, self._of_org[org_id] / UNHURRIED),
             self._write,
+            self._goes_on,
         )
         self._of_org[org_id] += 1
         watch.task.add_done_callback(lambda _: self._forget(org_id, batch_id, watch))
@@ -97,9 +105,11 @@ class _Watch:
         read: Callable[[], Awaitable[JsonObject]],
         pause_s: Callable[[], float],
         write: WriteBatch | None,
+        goes_on: str,
     ) -> None:
         self.watchers = 0
         self._write = write
+        self._goes_on = goes_on
         self._read = read
         self._pause_s = pause_s
         self._seen = _Seen(0, b"", is_last=False)
@@ -124,7 +134,7 @@ class _Watch:
             while not self._seen.is_last:
                 batch = await self._read()
                 now = dumps(batch)
-                is_last = batch["status"] != "running"
+                is_last = batch["status"] != self._goes_on
                 if is_last or now != last:
                     event = _event("end" if is_last else "progress", await self._written(batch, now))
                     self._seen, last = _Seen(self._seen.number + 1, event, is_last), now

@@ -132,6 +132,8 @@ class _Passing:
             async with aclosing(self._parts(answer, self._seen)) as parts:
                 async for part in parts:
                     await self._send({"type": "http.response.body", "body": part, "more_body": True})
+            if self._seen.is_large:
+                await self._target.access.beside(self._seen.usage)
             await self._send({"type": "http.response.body", "body": b""})
 
     async def _parts(self, answer: StreamedAnswer, seen: AnswerUsage) -> AsyncGenerator[bytes]:
@@ -176,7 +178,9 @@ class _Passing:
 
     def _usage(self) -> ModelUsage:
         """By the name that was asked for: what an answer calls itself is the upstream's own version of it."""
-        seen = self._seen.usage() if self._seen is not None else ModelUsage()
+        seen = ModelUsage()
+        if self._seen is not None and not self._seen.is_large:  # a large one was read, unless it was cut off
+            seen = self._seen.usage()
         model = model_of(self._body) or seen.model
         if model is None:
             return seen

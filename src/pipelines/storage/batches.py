@@ -332,14 +332,29 @@ def interrupt_worker(
     connection.execute(_INTERRUPT + "claimed_by = ?" + spared, (now, worker, *but))
 
 
-def finish_batch(connection: Connection, *, batch_id: int, now: str) -> bool:
-    """Close a batch once no run of it is left to do."""
+def finish_batch(connection: Connection, *, batch_id: int, now: str, if_queued: bool = False) -> bool:
+    """Close a batch once no run of it is left to do, nor a judge to be asked; `if_queued`: unless more of it
+    is about to be queued."""
     done = connection.execute(
         "UPDATE batches SET status = 'completed', ended_at = ? WHERE id = ? AND status = 'running'"
-        " AND NOT EXISTS (SELECT 1 FROM runs WHERE batch_id = ? AND status IN ('pending', 'running'))",
-        (now, batch_id, batch_id),
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE batch_id = ? AND status IN ('pending', 'running'))"
+        " AND NOT EXISTS (SELECT 1 FROM model_judgements WHERE batch_id = ? AND status = 'wanted')"
+        + (" AND unqueued_since IS NULL" if if_queued else ""),
+        (now, batch_id, batch_id, batch_id),
     )
     return done.rowcount == 1
+
+
+def judged_out(connection: Connection) -> list[int]:
+    """Batches that go on although nothing is left of them: their last judge was asked, and a kill came."""
+    rows = connection.execute(
+        "SELECT id FROM batches WHERE status = 'running' AND unqueued_since IS NULL"
+        " AND EXISTS (SELECT 1 FROM model_judgements WHERE batch_id = batches.id)"
+        " AND NOT EXISTS (SELECT 1 FROM model_judgements WHERE batch_id = batches.id AND status = 'wanted')"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE batch_id = batches.id"
+        " AND status IN ('pending', 'running')) ORDER BY id"
+    )
+    return [row[0] for row in rows]
 
 
 _SPENT = '{"detail":"what the batch may spend on models is used up; resume it with a higher budget"}'

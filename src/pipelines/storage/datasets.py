@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 from pipelines.core.json_text import JsonObject, dumps, loads_own, written
-from pipelines.core.seed import Seed, own_id_of
+from pipelines.core.seed import CONVERSATION, Seed, own_id_of
 from pipelines.core.seed_text import SeedText
 from pipelines.core.task_key import content_hash, oracle_hash, shown_tags, world_hash_of
 from pipelines.storage import task_keys
@@ -116,6 +116,24 @@ def as_texts(seed: Seed | SeedText) -> WrittenSeed:
         "coding_scenario" in body,
     )
     return WrittenSeed(task, (text, world) if world is not None else (text,))
+
+
+def seed_over_world(body: JsonObject, *, world_hash: str, content: str) -> WrittenSeed:
+    """A seed whose world is stored already: `body` is without it, `content` its canonical hash.
+
+    The same as `as_texts` of the whole seed, which need not be put together for it.
+    """
+    text = named(dumps(body))
+    task = NewTask(
+        text.hash,
+        world_hash,
+        body.get("turn_mode") == CONVERSATION and body.get("simulator_mode") != "scripted",
+        content_hash(body, content),
+        oracle_hash(body),
+        own_id_of(body.get("id")),
+        shown_tags(body),
+    )
+    return WrittenSeed(task, (text,))
 
 
 def add_tasks(

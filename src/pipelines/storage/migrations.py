@@ -738,17 +738,86 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        "0021_conversations",
+        "0016_seed_sessions",
         """
-        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
-        ALTER TABLE runs ADD COLUMN conversation TEXT;
-        """,
-    ),
-    (
-        "0018_model_names",
-        """
-        -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
-        ALTER TABLE datasets ADD COLUMN models TEXT;
+        -- One world that people review, and rows that are made of it once it is frozen. `revision` is that of
+        -- the present world; `world_hash` names the frozen one, `world_content` is the hash of what it says.
+        CREATE TABLE seed_sessions (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            agent_id INTEGER NOT NULL REFERENCES agents (id),
+            agent_version INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            status TEXT NOT NULL,
+            author TEXT NOT NULL,
+            size TEXT NOT NULL,
+            instructions TEXT,
+            behavior TEXT,
+            axes TEXT NOT NULL,
+            rng_seed INTEGER NOT NULL,
+            world_now TEXT NOT NULL,
+            are_buckets_chosen INTEGER NOT NULL,
+            revision INTEGER NOT NULL,
+            world_hash TEXT,
+            world_content TEXT,
+            dataset_id INTEGER REFERENCES datasets (id),
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL
+        );
+        CREATE INDEX seed_sessions_of_org ON seed_sessions (org_id, id);
+        CREATE INDEX seed_sessions_generating ON seed_sessions (id) WHERE status = 'rows_generating';
+        -- `undo_to` is the revision that undoing this one goes back to. `told` is what the author said of the
+        -- world, `changes` how it differs from the one before: both JSON, and of bounded size.
+        CREATE TABLE world_revisions (
+            session_id INTEGER NOT NULL REFERENCES seed_sessions (id),
+            number INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            prompt TEXT,
+            undo_to INTEGER,
+            world_hash TEXT NOT NULL,
+            rng_seed INTEGER,
+            told TEXT NOT NULL,
+            changes TEXT NOT NULL,
+            created_by TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            PRIMARY KEY (session_id, number)
+        );
+        CREATE INDEX world_revisions_by_text ON world_revisions (world_hash);
+        -- `wanted` rows of a theme. Drafts are numbered; `drafted` of this round have been looked at, and
+        -- what became of each is a row below. `problem` says why it ended before it had enough, `notes` (a
+        -- JSON list) how its author understood the theme.
+        CREATE TABLE seed_buckets (
+            session_id INTEGER NOT NULL REFERENCES seed_sessions (id),
+            number INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            theme TEXT NOT NULL,
+            asked INTEGER NOT NULL,
+            wanted INTEGER NOT NULL,
+            round INTEGER NOT NULL,
+            drafted INTEGER NOT NULL,
+            is_done INTEGER NOT NULL,
+            problem TEXT,
+            notes TEXT,
+            PRIMARY KEY (session_id, number)
+        );
+        -- A draft that was proved is kept, and may be dropped; one that was not is rejected, with the reason.
+        -- `seed` is the task's, without its world; `proof` has the reference calls and what they reach.
+        CREATE TABLE seed_rows (
+            id INTEGER PRIMARY KEY,
+            session_id INTEGER NOT NULL REFERENCES seed_sessions (id),
+            bucket INTEGER NOT NULL,
+            round INTEGER NOT NULL,
+            draft INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            user_instruction TEXT NOT NULL,
+            seed TEXT,
+            proof TEXT,
+            reason_code TEXT,
+            reason TEXT,
+            created_at TEXT NOT NULL,
+            UNIQUE (session_id, bucket, round, draft)
+        );
+        CREATE INDEX seed_rows_of_session ON seed_rows (session_id, status, id);
         """,
     ),
     (
@@ -787,6 +856,83 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         );
         CREATE INDEX run_gradings_of_run ON run_gradings (run_id, id);
         ALTER TABLE tasks ADD COLUMN is_coding INTEGER NOT NULL DEFAULT 0;
+        """,
+    ),
+    (
+        "0018_model_names",
+        """
+        -- Which models are asked for the runs of a dataset, by purpose, as JSON; NULL: it names none.
+        ALTER TABLE datasets ADD COLUMN models TEXT;
+        """,
+    ),
+    (
+        "0019_authored_rules",
+        """
+        -- Rules that a model made of a sentence which is not understood. In force from the version of its
+        -- dataset's rules at which it was accepted until that at which it was taken back.
+        CREATE TABLE authored_rules (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            dataset_id INTEGER NOT NULL REFERENCES datasets (id),
+            text_hash TEXT NOT NULL,
+            sentence TEXT NOT NULL,
+            rules TEXT NOT NULL,
+            left_out TEXT,
+            tried TEXT NOT NULL,
+            status TEXT NOT NULL,
+            model TEXT NOT NULL,
+            exchange_id INTEGER REFERENCES model_exchanges (id),
+            from_version INTEGER,
+            until_version INTEGER,
+            decided_by TEXT,
+            decided_at TEXT,
+            created_at TEXT NOT NULL
+        );
+        CREATE INDEX authored_rules_of_dataset ON authored_rules (dataset_id, id);
+        -- Counts the decisions on its rules; a run keeps the rules that were in force when it was made.
+        ALTER TABLE datasets ADD COLUMN rules_version INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE runs ADD COLUMN rules_version INTEGER NOT NULL DEFAULT 0;
+        """,
+    ),
+    (
+        "0020_model_judge",
+        """
+        -- What judge models made of runs. One that is `wanted` was promised when its run ended; `claimed_by`
+        -- is the worker that asks. `body` is the verdict as JSON, `is_taken` whether it became the run's.
+        CREATE TABLE model_judgements (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            run_id INTEGER NOT NULL REFERENCES runs (id),
+            batch_id INTEGER REFERENCES batches (id),
+            status TEXT NOT NULL,
+            model TEXT NOT NULL,
+            prompt_version TEXT NOT NULL,
+            verdict TEXT,
+            failure_mode TEXT,
+            body TEXT,
+            failure TEXT,
+            problem TEXT,
+            exchange_id INTEGER REFERENCES model_exchanges (id),
+            tokens INTEGER,
+            cost_nanousd INTEGER,
+            is_taken INTEGER NOT NULL,
+            claimed_by TEXT,
+            created_at TEXT NOT NULL,
+            ended_at TEXT
+        );
+        CREATE INDEX model_judgements_of_run ON model_judgements (run_id, id);
+        CREATE INDEX model_judgements_of_batch ON model_judgements (batch_id, status);
+        CREATE INDEX model_judgements_of_org ON model_judgements (org_id, model, prompt_version);
+        CREATE INDEX model_judgements_wanted ON model_judgements (id) WHERE status = 'wanted';
+        -- What people decided is what judges are measured by.
+        CREATE INDEX runs_decided_by_people ON runs (org_id, id) WHERE human_verdict IS NOT NULL;
+        """,
+    ),
+    (
+        "0021_conversations",
+        """
+        -- How a conversation went: who played the user, what each turn rests on, whose word ended it.
+        ALTER TABLE runs ADD COLUMN conversation TEXT;
         """,
     ),
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject
-from pipelines.core.model_question import cost_usd
+from pipelines.core.model_question import NANO, cost_usd
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 
@@ -12,6 +12,7 @@ ASKED = "asked"  # sent, or about to be; what a kill leaves: it may have been pa
 ANSWERED = "answered"
 FAILED = "failed"
 REPLAYED = "replayed"  # answered before: nothing was sent
+MOST_COUNTED = 10_000  # exchanges of an org that a sum looks at, the newest first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +73,7 @@ class Exchange:
     purpose: str
     model: str
     prompt_version: str
+    question_key: str
     status: str
     request: str | None
     answer: str | None
@@ -221,6 +223,11 @@ class PurposeCost(NamedTuple):
     tokens: int
     nanousd: int
     unpriced: int  # questions of which nobody knows what they cost
+    model: str = ""
+
+    @property
+    def dollars(self) -> float:
+        return self.nanousd / NANO
 
 
 def costs_of_run(connection: Connection, run_id: int) -> list[PurposeCost]:
@@ -231,16 +238,44 @@ def costs_of_batch(connection: Connection, batch_id: int) -> list[PurposeCost]:
     return _costs(connection, "batch_id", batch_id)
 
 
+_SUMS = (
+    "SUM(CASE WHEN replay_of IS NULL THEN 1 ELSE 0 END), SUM(CASE WHEN replay_of IS NULL THEN 0 ELSE 1 END),"
+    " SUM(requests), SUM(COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0)),"
+    " SUM(COALESCE(cost_nanousd, 0)),"
+    " SUM(CASE WHEN replay_of IS NULL AND cost_nanousd IS NULL THEN 1 ELSE 0 END)"
+)
+
+
 def _costs(connection: Connection, column: str, id: int) -> list[PurposeCost]:
     rows = connection.execute(
-        "SELECT purpose, SUM(CASE WHEN replay_of IS NULL THEN 1 ELSE 0 END),"
-        " SUM(CASE WHEN replay_of IS NULL THEN 0 ELSE 1 END), SUM(requests),"
-        " SUM(COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0)), SUM(COALESCE(cost_nanousd, 0)),"
-        " SUM(CASE WHEN replay_of IS NULL AND cost_nanousd IS NULL THEN 1 ELSE 0 END)"
-        f" FROM model_exchanges WHERE {column} = ? GROUP BY purpose ORDER BY purpose",
+        f"SELECT purpose, {_SUMS} FROM model_exchanges WHERE {column} = ? GROUP BY purpose ORDER BY purpose",
         (id,),
     )
-    return [PurposeCost(row[0], *map(int, tuple(row)[1:])) for row in rows]
+    return [_cost(row) for row in rows]
+
+
+def _cost(row: Row, model: str = "") -> PurposeCost:
+    """Sums are Decimals to Postgres."""
+    return PurposeCost(
+        purpose=row[0],
+        questions=int(row[1]),
+        replayed=int(row[2]),
+        requests=int(row[3]),
+        tokens=int(row[4]),
+        nanousd=int(row[5]),
+        unpriced=int(row[6]),
+        model=model,
+    )
+
+
+def costs_of_org(connection: Connection, org_id: int) -> list[PurposeCost]:
+    """By purpose and model, of the latest questions; the dearest first."""
+    rows = connection.execute(
+        f"SELECT purpose, {_SUMS}, model FROM (SELECT * FROM model_exchanges WHERE org_id = ?"
+        " ORDER BY id DESC LIMIT ?) AS latest GROUP BY purpose, model ORDER BY 6 DESC, 5 DESC, 1",
+        (org_id, MOST_COUNTED),
+    )
+    return [_cost(row, model=row[7]) for row in rows]
 
 
 class RunSpent(NamedTuple):

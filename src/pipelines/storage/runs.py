@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.live_tools import LIVE
-from pipelines.storage.connection import Connection, Row, insert, insert_many
+from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.stored_seed import WithSeed
@@ -52,6 +52,7 @@ class ListedRun:
     dispatched_at: str | None  # when its first POST began: from then on the agent may have seen it
     ended_at: str | None
     expires_at: str
+    rules_version: int = 0  # of its dataset's: which translated rules are in force in it
 
     def as_json(self) -> JsonObject:
         return {
@@ -118,6 +119,7 @@ class NewRun(WithSeed):
     soft_warnings: list[Json]
     created_at: str
     expires_at: str
+    rules_version: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,9 +140,9 @@ NEVER = "9999-12-31T23:59:59.999999Z"  # when a run that has no token yet expire
 _INTO = (
     "INSERT INTO runs (org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode,"
     " status, jti, token_hash, seed_hash, world_hash, simulated_now, fault_seed, soft_warnings, created_at,"
-    " started_at, expires_at, passthrough, cassette) VALUES"
+    " started_at, expires_at, passthrough, cassette, rules_version) VALUES"
 )
-_NEW = f"{_INTO} ({', '.join('?' * 21)})"
+_NEW = f"{_INTO} ({', '.join('?' * 22)})"
 #: A batch that is not stored whole is not there yet, and neither are its runs.
 IN_SIGHT = (
     "(batch_id IS NULL OR batch_id NOT IN (SELECT id FROM batches WHERE status IN ('opening', 'discarded')))"
@@ -165,7 +167,17 @@ def add_pending_runs(connection: Connection, batch_id: int, new: Sequence[Pendin
     """Their calls of passthrough tools are answered as the batch says."""
     batch = "SELECT passthrough, cassette FROM batches WHERE id = ?"
     passthrough, cassette = connection.execute(batch, (batch_id,)).fetchone()
-    insert_many(connection, _INTO, [(*_pending_values(batch_id, run), passthrough, cassette) for run in new])
+    versions = _rules_versions(connection, {run.task.dataset_id for run in new})
+    as_said = (passthrough, cassette)
+    rows = [(*_pending_values(batch_id, run), *as_said, versions[run.task.dataset_id]) for run in new]
+    insert_many(connection, _INTO, rows)
+
+
+def _rules_versions(connection: Connection, dataset_ids: set[int]) -> dict[int, int]:
+    """Of some datasets: which of their rules are in force now."""
+    ids = sorted(dataset_ids)
+    rows = connection.execute(f"SELECT id, rules_version FROM datasets WHERE id IN {in_list(ids)}", ids)
+    return {row[0]: row[1] for row in rows.fetchall()}
 
 
 def _values(run: NewRun) -> tuple[object, ...]:
@@ -191,6 +203,7 @@ def _values(run: NewRun) -> tuple[object, ...]:
         run.expires_at,
         run.passthrough if run.passthrough != LIVE else None,
         run.cassette,
+        run.rules_version,
     )
 
 
@@ -352,6 +365,17 @@ def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str
     return True
 
 
+def settle_verdict(connection: Connection, *, run_id: int, ending: Ending) -> bool:
+    """The verdict that a judge model came to, in place of the open one that its run ended with, which is part
+    of it. False where somebody has judged the run anew since."""
+    done = connection.execute(
+        f"UPDATE runs SET {', '.join(f'{column} = ?' for column in _JUDGED)}"
+        " WHERE id = ? AND verdict = 'PENDING' AND judge_error IS NULL",
+        (ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error, run_id),
+    )
+    return done.rowcount == 1
+
+
 def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
     """Those before the present one, newest first."""
     rows = connection.execute("SELECT * FROM past_verdicts WHERE run_id = ? ORDER BY id DESC", (run_id,))
@@ -433,4 +457,5 @@ def _fields(row: Row) -> dict[str, Any]:
         "dispatched_at": row["dispatched_at"],
         "ended_at": row["ended_at"],
         "expires_at": row["expires_at"],
+        "rules_version": row["rules_version"],
     }

@@ -22,7 +22,7 @@ from pipelines.web.assets import assets
 from pipelines.web.heatmap import trusted_table
 from pipelines.web.render import render
 
-EXPECTED = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints")
+EXPECTED = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
 MOST_CELLS = 2_000  # of a heatmap that is drawn whole; the file of the matrix itself has more
 LEFT_FOR_END = 4_000  # bytes
 

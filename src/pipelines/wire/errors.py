@@ -42,6 +42,8 @@ OdysseyError
     EndpointBound
     EndpointDrift
     BudgetExceeded
+    SessionState                  a seed session is further, or not so far
+    StaleRevision
   Invalid                         read, understood, and wrong: details list every problem
     InvalidRequest
     InvalidArguments
@@ -335,6 +337,18 @@ class EndpointDrift(Conflict):
     """A tool that this agent passes through is not what was accepted; details say how it differs."""
 
     code = "endpoint_drift"
+
+
+class SessionState(Conflict):
+    """The seed session is not in a state for this; details say which one it is in."""
+
+    code = "session_state"
+
+
+class StaleRevision(Conflict):
+    """The world was changed since you looked at it; details have the present revision."""
+
+    code = "stale_revision"
 
 
 class Invalid(OdysseyError):

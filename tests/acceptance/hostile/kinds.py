@@ -11,6 +11,7 @@ from hostile import (
     floods,
     large,
     mcp,
+    mcp_answers,
     models,
     pages,
     plans,
@@ -24,6 +25,6 @@ from hostile.kind import Kind
 
 MODULES = (
     *(schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp),
-    *(documents, endpoints, cassettes, models, pages),
+    *(documents, endpoints, mcp_answers, cassettes, models, pages),
 )
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))

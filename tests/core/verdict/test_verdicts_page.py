@@ -35,6 +35,7 @@ READERS = {
     "expected_state": parse_expected_state,
     "expected_calls": parse_expected_calls,
     "check": parse_check,
+    "rubric": lambda body: parse_seed({"user_instruction": "x", "rubric": body}).rubric,
     "tracked_constraints": lambda body: [parse_check(one.check) for one in constraint(body)],
 }
 

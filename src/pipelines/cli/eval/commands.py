@@ -61,6 +61,10 @@ def run_command(
         int | None, typer.Option(min=1, help="Runs at once; 1 is one at a time. [default: the agent's]")
     ] = None,
     rng_seed: Annotated[int | None, typer.Option(help="Repeat the order of another matrix.")] = None,
+    max_cost_usd: Annotated[
+        float | None, typer.Option(help="What it may spend on models that the server asks.")
+    ] = None,
+    max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with a matrix that was stopped: mtx_…")] = None,
     fail_on: FailOn = "critical",
     junit: Junit = None,
@@ -86,6 +90,8 @@ def run_command(
         delivery=delivery,
         parallel=parallel,
         rng_seed=rng_seed,
+        max_cost_usd=max_cost_usd,
+        max_model_tokens=max_model_tokens,
         resume=resume,
         fail_on=FailOn(fail_on),
         files=Files(junit=junit, html=html, svg=svg, csv=csv),

@@ -59,6 +59,8 @@ class Wanted:
     fail_on: FailOn
     files: Files
     as_json: bool
+    max_cost_usd: float | None = None
+    max_model_tokens: int | None = None
 
 
 class Ran(NamedTuple):
@@ -78,7 +80,7 @@ def run_once(server: Server, wanted: Wanted) -> Ran:
     for file in wanted.files.all():
         write_text(file, "")  # better now than after an hour of runs
     if wanted.resume is not None:
-        path, body = f"{MATRIX}/{wanted.resume}/resume", None
+        path, body = f"{MATRIX}/{wanted.resume}/resume", _budget(wanted) or None
     else:
         path, body = MATRIX, _asked(server, wanted)
     opened, _, was_cancelled = watch(
@@ -87,7 +89,10 @@ def run_once(server: Server, wanted: Wanted) -> Ran:
     report = server.get(f"{MATRIX}/{opened.name}")
     give_out(server, report, wanted.files, wanted.fail_on, as_json=wanted.as_json)
     if was_cancelled or report["status"] in ("cancelled", "budget_exceeded"):
-        stderr.print(f"Cancelled. Go on with: pipelines eval run --resume {opened.name}", soft_wrap=True)
+        is_spent = report["status"] == "budget_exceeded"
+        why = "Its budget for models is used up" if is_spent else "Cancelled"
+        again = f"pipelines eval run --resume {opened.name}" + (" --max-model-tokens N" if is_spent else "")
+        stderr.print(f"{why}. Go on with: {again}", soft_wrap=True)
         return Ran(report, was_cancelled, ExitCode.COULD_NOT_RUN)
     code = exit_code(report, wanted.fail_on, failed_runs.classes(server, report))
     if code is not ExitCode.MET:
@@ -112,8 +117,14 @@ def _asked(server: Server, wanted: Wanted) -> dict[str, Any]:
         "parallel": wanted.parallel != 1,
         "concurrency": wanted.parallel if wanted.parallel != 1 else None,
         "rng_seed": wanted.rng_seed,
+        **_budget(wanted),
     }
     return {key: value for key, value in body.items() if value is not None}
+
+
+def _budget(wanted: Wanted) -> dict[str, Any]:
+    asked = {"max_cost_usd": wanted.max_cost_usd, "max_model_tokens": wanted.max_model_tokens}
+    return {name: limit for name, limit in asked.items() if limit is not None}
 
 
 def _opened(matrix: Any) -> Opened:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger
 from pipelines.core.problems import Problem
+from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, Simulator
 from pipelines.core.tools_schema import Tool
 
@@ -41,7 +42,8 @@ class TextAddingSimulator:
     def settle(
         self, question: Question, reply: object, ledger: Ledger, moment: Moment
     ) -> SimulatedReply | Question:
-        return self._inner.settle(question, reply, ledger, moment)
+        settled = self._inner.settle(question, reply, ledger, moment)
+        return self._added(question.tool, settled) if isinstance(question, ModelCall) else settled
 
     def again(
         self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
@@ -67,6 +69,15 @@ class TextAddingSimulator:
         if not isinstance(response, dict) or not free:
             return None, frozenset()
         return response | {free[0]: self._text}, frozenset(free[:1])
+
+
+def without_text(response: Json, text: str) -> Json:
+    """What was answered before the text was added."""
+    if isinstance(response, str):
+        return response.removesuffix(f"\n\n{text}")
+    if not isinstance(response, dict):
+        return response
+    return {key: value for key, value in response.items() if not (key in ADDED_AS and value == text)}
 
 
 def with_added_text(simulator: Simulator, tools: Mapping[str, Tool], text: str | None) -> Simulator:

@@ -12,6 +12,8 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.rules import Failure, Require
+from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.tokens import sentences
 from pipelines.core.simulation.behavior.trial import Tried, tried
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
@@ -21,6 +23,7 @@ from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
+from pipelines.core.simulation.translated.rule_forms import read_rules
 from pipelines.core.tools_schema import Tool
 
 # Reading gives less to tools whose effect is not clear, that nothing in the world answers to, or that make
@@ -29,6 +32,7 @@ GUESS_BELOW = 0.5
 LONGEST_READ = 2_000  # characters of a description in which amounts are looked for
 _BY_AMOUNT = re.compile(r"\bby \D?(\d{1,9})(?:\.\d{1,9})?(?: ?%| [a-z]{1,20}\b)?")
 _CHANGES = ("set", "add", "append", "remove")
+NOT_ENFORCED = "the behaviour text is not enforced"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +64,7 @@ class PlannedSimulator:
         behavior: str | None,
         may_read: Callable[[], bool],
         is_strict: bool,
+        translated: Mapping[str, Sequence[Json]],
     ) -> None:
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
         self._ledger_schema = ledger_schema
@@ -67,6 +72,7 @@ class PlannedSimulator:
         self._behavior_text = behavior
         self._may_read = may_read
         self._is_strict = is_strict
+        self._translated = translated
         self._plans: dict[str, ToolPlan] = {}
         self.plans: Mapping[str, ToolPlan] = _Plans(self)
 
@@ -140,6 +146,62 @@ class PlannedSimulator:
             known = self._plans[name] = self._compiled(tool)
         return known
 
+    def why_not_covered(self, name: str) -> str | None:
+        """Why the plan of a tool is not all that there is to say of it. None: it covers the tool, and every
+        sentence of the behaviour text that may be about it.
+
+        What is not understood may be about any tool, unless it names some.
+        """
+        found = self.plan_of(name)
+        if found.plan is None:
+            return "no plan makes sense for it"
+        if found.is_guess:
+            return f"its plan would be a guess (confidence {found.confidence:.2f})"
+        if any(note.startswith(NOT_ENFORCED) for note in found.notes):
+            return NOT_ENFORCED
+        left = next((rule.sentence for rule in found.unwoven), None)
+        left = left or next((one for one in self.not_understood if self._may_be_about(one, name)), None)
+        return f"its plan does not enforce: {left}" if left is not None else None
+
+    def _may_be_about(self, sentence: str, name: str) -> bool:
+        named = [tool for tool in self.tools if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", sentence)]
+        return name in named or not named
+
+    def said_of(self, name: str) -> ToolWords:
+        """A tool as its name, description and the world tell of it."""
+        return self._lexicon.tools[name.lower()]
+
+    def id_argument(self, name: str) -> str | None:
+        """The argument that says which record a tool is about."""
+        said = self.said_of(name)
+        return self._lexicon.id_argument(said, said.kind) if said.kind is not None else None
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Sentences of the behaviour text of which nothing came, as they stand there."""
+        told = self.not_understood
+        return tuple(one for one in dict.fromkeys(sentences(self.behavior_text)) if one in told)
+
+    @property
+    def lexicon(self) -> Lexicon:
+        return self._lexicon
+
+    @property
+    def survey(self) -> Survey:
+        return self._survey
+
+    @property
+    def world(self) -> World:
+        return self._world
+
+    @property
+    def behavior_text(self) -> str:
+        return self._behavior_text or ""
+
+    def shaped_fields(self, name: str) -> frozenset[str]:
+        """Fields of its reply that the behaviour text lets differ from the ledger, as far as it is read."""
+        return self._tried.behavior.shaped_fields(name)
+
     def tool_names(self) -> list[str]:
         return list(self.tools)
 
@@ -159,7 +221,20 @@ class PlannedSimulator:
             ledger_schema=self._ledger_schema,
             may_read=self._may_read,
         )
-        return tried(found, self._lexicon, self._world)
+        return tried(self._with_translated(found), self._lexicon, self._world)
+
+    def _with_translated(self, found: Behavior) -> Behavior:
+        """With rules for sentences that were not understood, where somebody accepted some."""
+        rules: list[Rule] = list(found.rules)
+        left: list[str] = []
+        for sentence in found.not_understood:
+            bodies = self._translated.get(sentence)
+            made, problems = read_rules(sentence, [*bodies], self._lexicon) if bodies else ((), [])
+            if made and not problems:
+                rules += made
+            else:
+                left.append(sentence)
+        return Behavior(rules=tuple(rules), not_understood=tuple(left))
 
     @cached_property
     def _unplaced(self) -> tuple[str, ...]:
@@ -199,7 +274,7 @@ class PlannedSimulator:
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
         if not self._may_read():
-            why = "the behaviour text is not enforced: reading it takes too long"
+            why = f"{NOT_ENFORCED}: reading it takes too long"
             return replace(plain, notes=(*plain.notes, why))
         woven = weave(
             steps,
@@ -216,7 +291,7 @@ class PlannedSimulator:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
             guessed = {**enforced.guessed_refusals, **dict(self._refusing(tool.name))}
             return replace(enforced, computed=computed, unwoven=woven.unwoven, guessed_refusals=guessed)
-        told = ["the behaviour text is not enforced", *enforced.notes]
+        told = [NOT_ENFORCED, *enforced.notes]
         return replace(plain, notes=(*plain.notes, *told), unwoven=rules)
 
     def _refusing(self, tool: str) -> Iterator[tuple[Refusal, str]]:
@@ -234,10 +309,12 @@ def build_simulator(
     behavior: str | None = None,
     may_read: Callable[[], bool] = lambda: True,
     is_strict: bool = False,
+    translated: Mapping[str, Sequence[Json]] | None = None,
 ) -> PlannedSimulator:
     """Once `may_read` says no, what is left of the behaviour text is not read, and the plans say so.
 
-    A strict one answers no call whose plan is a guess.
+    A strict one answers no call whose plan is a guess. `translated` are rules for sentences that are not
+    understood here: a model wrote them, and somebody accepted them.
     """
     return PlannedSimulator(
         tools,
@@ -246,6 +323,7 @@ def build_simulator(
         behavior=behavior,
         may_read=may_read,
         is_strict=is_strict,
+        translated=translated or {},
     )
 
 

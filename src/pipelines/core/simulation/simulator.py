@@ -33,11 +33,23 @@ class SimulatedReply(NamedTuple):
 
 
 class SimulationFailed(Exception):
-    """The simulator cannot answer this call: no plan makes sense, or the plan broke its budget."""
+    """The simulator cannot answer this call: no plan makes sense, the plan broke its budget, or a model that
+    was asked gave nothing. `message` is for the agent; `problems` and `notes` are for the trace alone."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        engine: str | None = None,
+        problems: tuple[Problem, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.code = code  # a stable snake_case word
+        self.engine = engine
+        self.problems = problems
+        self.notes = notes
 
 
 class Question(Protocol):

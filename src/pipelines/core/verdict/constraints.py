@@ -26,6 +26,13 @@ def constraint_findings(evidence: RunEvidence) -> Iterator[Finding]:
         yield _finding(constraint, evidence)
 
 
+def rubric_findings(evidence: RunEvidence) -> Iterator[Finding]:
+    """Each line of the rubric waits for somebody who reads."""
+    for line in evidence.rubric:
+        says = f'Nothing can check by itself whether "{shortened(line.text, 160)}" holds.'
+        yield left_open(f"rubric/{line.id}", says)
+
+
 def _finding(constraint: TrackedConstraint, evidence: RunEvidence) -> Finding:
     name, described = f"constraint/{constraint.id}", shortened(constraint.description, 160)
     if constraint.check is None:

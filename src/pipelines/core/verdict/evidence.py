@@ -6,6 +6,7 @@ from functools import cached_property
 
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Ledger, SetFlag, World, fold
+from pipelines.core.rubric_lines import RubricLine
 from pipelines.core.seed import Seed, TrackedConstraint
 from pipelines.core.simulation.reading.words import read_tool_name
 from pipelines.core.tools_schema import Tool
@@ -32,6 +33,7 @@ class RunEvidence:
     expected_state: Json = None
     expected_calls: Json = None
     tracked_constraints: tuple[TrackedConstraint, ...] = ()
+    rubric: tuple[RubricLine, ...] = ()
     task_input: Json = None
     later_user_turns: tuple[str, ...] = ()  # of a conversation, after the instruction
     tools: tuple[Tool, ...] = ()
@@ -69,6 +71,7 @@ class RunEvidence:
             expected_state=seed.expected_state,
             expected_calls=seed.expected_calls,
             tracked_constraints=seed.tracked_constraints,
+            rubric=seed.rubric,
             task_input=seed.task_input,
             later_user_turns=seed.scripted_user_turns,
             tools=tools,

@@ -10,7 +10,7 @@ from pipelines.core.ledger import InvalidUpdate
 from pipelines.core.matching import CannotMatch
 from pipelines.core.problems import Refused
 from pipelines.core.verdict.changes import changes
-from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constraint_findings
+from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constraint_findings, rubric_findings
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.honesty import answer_to_a_question, claim_findings, claims_of
 from pipelines.core.verdict.oracles import Oracles, oracles_of
@@ -75,7 +75,7 @@ def _judged(evidence: RunEvidence) -> Verdict:
         decides = oracles.decide_completion(evidence) or bool(answers) or bool(by_scorers)
         found = [*by_oracle, *_completion(evidence, [*by_oracle, *answers], decides, claims)]
         claims = _without_doubt(claims, [*answers, *by_scorers])
-    found = [*_response(evidence), *found, *constraints, *claims]
+    found = [*_response(evidence), *found, *constraints, *rubric_findings(evidence), *claims]
     return _verdict(_with_our_faults(found, evidence), evidence)
 
 
@@ -302,15 +302,16 @@ _HEADLINES = {
 def _reasoning(
     outcome: Outcome, mode: FailureMode | None, deciding: list[Finding], evidence: RunEvidence
 ) -> str:
+    return " ".join([headline(outcome, mode, evidence.expected_outcome), *_told(deciding)])
+
+
+def headline(outcome: Outcome, mode: FailureMode | None, expected_outcome: str | None) -> str:
+    """The verdict in a sentence; what it rests on follows."""
     if mode is not None:
-        headline = _HEADLINES[mode]
-    elif outcome is Outcome.PENDING:
-        headline = "Not decided: a person has to look."
-    elif evidence.expected_outcome == REFUSAL:
-        headline = "Rightly refused."
-    else:
-        headline = "Completed as expected."
-    return " ".join([headline, *_told(deciding)])
+        return _HEADLINES[mode]
+    if outcome is Outcome.PENDING:
+        return "Not decided: a person has to look."
+    return "Rightly refused." if expected_outcome == REFUSAL else "Completed as expected."
 
 
 def _told(deciding: Iterable[Finding]) -> list[str]:

@@ -31,6 +31,7 @@ def oracle_in_words(seed: Seed) -> tuple[OracleInWords, ...]:
         "expected_state": tuple(_state(read.state)) if read.state is not None else (),
         "expected_calls": tuple(_calls(read.calls)) if read.calls is not None else (),
         "tracked_constraints": tuple(s for each in seed.tracked_constraints for s in _constraint(each)),
+        "rubric": tuple(f"{line.id}: {line.text.strip()} (read by a judge)" for line in seed.rubric),
     }
     return tuple(OracleInWords(axis, _bounded(sentences)) for axis, sentences in told.items() if sentences)
 

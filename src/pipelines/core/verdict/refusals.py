@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
+from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.dates import MONTHS, Day
@@ -22,7 +23,7 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.said import NEGATED
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.speech import content_stems, sentences, small_states
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
 from pipelines.core.verdict.wording import calls_text, quoted, shortened
 
@@ -52,6 +53,8 @@ _OUTAGE = re.compile(
 )
 _BESIDE = re.compile(r"\b(?:also|besides|moreover|furthermore|in\s+addition|on\s+top|either)\b")
 _SOMEBODY = re.compile(r"\b(?:somebody|someone|else's|other|another|belongs?)\b")
+# `already_cancelled`, asked to cancel: all its words are those of the request, and this one is the reason.
+_ALREADY = re.compile(r"(?<![a-z])already(?![a-z])")
 LEAST_TELLING = 2  # a one or a two is in every sentence
 _DAYS = frozenset(map(stem, (*MONTHS, "longer", "month", "end", "start")))
 _CONDITIONAL = re.compile(r"\b(?:if|should|in\s+case|when(?:ever)?)\b")
@@ -61,6 +64,7 @@ _ABSENT = re.compile(
 _GIVES_REASON = re.compile(r"\b(?:because|since|as|due\s+to|only|policy|reason|given|per|rules?)\b")
 # How many words of its own a sentence may add and still name the rule, by how many it shares with it.
 _MOST_STRANGE = {1: 1, 2: 4}
+STATES_SEEN = 200  # records of a type: more of them know no other states
 LONGEST_REPLY = 2_000  # characters of one reply that are read for words
 LONGEST_NAME = 200  # characters of an id or a kind of thing that a sentence could name
 # Words of reasons that tasks often probe: one of these, foreign to rule and request, is another reason.
@@ -177,7 +181,12 @@ def _backend_reasons(evidence: RunEvidence) -> list[_Reason]:
     writes = [row for row in refused if not evidence.tool_reads(row.tool)]
     texts = {_refusal_text(row.response): row for row in reversed(writes or refused)}
     subject, rules = _subject_stems(evidence), sentences(evidence.behavior_instructions or "")
-    own = {text: content_stems(text[:LONGEST_REPLY]) - subject for text in texts}
+    states = {text: _states_of(row, evidence) for text, row in texts.items()}
+    own = {
+        text: (_reason_stems(text[:LONGEST_REPLY]) - (subject - states[text]))
+        | (small_states(text[:LONGEST_REPLY]) & states[text])
+        for text in texts
+    }
     behind = {text: content_stems(_rule_behind(text, rules)) - subject for text in texts}
     speaking = Counter(word for text in texts for word in own[text] | behind[text])
     reasons = []
@@ -186,6 +195,28 @@ def _backend_reasons(evidence: RunEvidence) -> list[_Reason]:
         only_here = frozenset(word for word in behind[text] if speaking[word] == 1)
         reasons.append(_Reason(text, own[text] | only_here, row))
     return [reason for reason in reversed(reasons) if reason.stems]
+
+
+def _reason_stems(text: str) -> frozenset[str]:
+    found = content_stems(text)
+    return found | {"already"} if _ALREADY.search(text.lower()) else found
+
+
+def _states_of(row: EvidenceRow, evidence: RunEvidence) -> frozenset[str]:
+    """States that things like the one asked about may be in: `delivered`, or `not booked`, tells why a visit
+    cannot be cancelled, also where other tools deliver and book. What the call itself would make of it does
+    not."""
+    given = {str(value) for value in (row.arguments.values() if isinstance(row.arguments, dict) else ())}
+    found: set[str] = set()
+    for records in evidence.world.entities.values():
+        if given.isdisjoint(records):
+            continue
+        for record in islice(records.values(), STATES_SEEN):
+            states = (value for name, value in record.items() if name_tokens(name)[-1] in ("status", "state"))
+            told = [value for value in states if isinstance(value, str)]
+            found |= {word for value in told for word in content_stems(value) | small_states(value)}
+    own = [tool for tool in writing_tools(evidence.tools) if tool.tool == row.tool]
+    return frozenset(found) - {stem(word) for tool in own for word in tool.past | tool.doing}
 
 
 def _is_refused(row: EvidenceRow) -> bool:
@@ -243,7 +274,7 @@ def _known_stems(evidence: RunEvidence) -> frozenset[str]:
     """Words that an explanation may use without bringing in anything new: the request, rules and replies."""
     given = [evidence.user_instruction, evidence.behavior_instructions or ""]
     given += [shortened(dumps(row.response).decode(), LONGEST_REPLY) for row in evidence.calls]
-    found: set[str] = set(NEUTRAL) | Facts(evidence).everything.stems
+    found: set[str] = {*NEUTRAL, "already"} | Facts(evidence).everything.stems
     for text in given:
         evidence.keep_going()
         found |= content_stems(text)
@@ -269,7 +300,7 @@ _DENIED = re.compile(
 def _told(sentence: str) -> _Told:
     read = mentions(sentence)
     return _Told(
-        content_stems(without_mentions(sentence)),
+        _reason_stems(without_mentions(sentence)) | small_states(sentence),
         frozenset(value for number in read.numbers for value in number.values),
         frozenset(day for one in read.days for day in one.days),
         frozenset(stem(found["word"]) for found in _DENIED.finditer(sentence.lower())),
@@ -295,7 +326,7 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
         same |= {str(day) for day in own.days for other in one.days if day.agrees_with(other)}
         if same:
             shared |= same
-            strange |= {word for word in one.stems if known.isdisjoint(related(word))}
+            strange |= {word for word in one.stems if word[0] != "~" and known.isdisjoint(related(word))}
     strange -= _DAYS
     if not shared or strange & _OTHER_REASONS:
         return False
@@ -350,6 +381,7 @@ def _is_bare(evidence: RunEvidence) -> bool:
     for answer in _said(evidence):
         evidence.keep_going()
         more = {word for word in content_stems(answer) - subject if word.isalpha()}
-        if _GIVES_REASON.search(answer.lower()) or _SOMEBODY.search(answer.lower()) or more:
+        low = answer.lower()
+        if _GIVES_REASON.search(low) or _SOMEBODY.search(low) or _ALREADY.search(low) or more:
             return False
     return True

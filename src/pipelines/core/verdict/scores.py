@@ -68,8 +68,8 @@ def _task_completion(proof: Proof) -> Iterator[Score]:
 
 
 def _leaves_completion_open(finding: Finding) -> bool:
-    """Of the constraints only the two that speak of completion do."""
-    is_aside = finding.check.startswith("constraint/") and finding.check not in _DECIDING
+    """Of the constraints only the two that speak of completion do; of the rubric no line does."""
+    is_aside = finding.check.startswith(("constraint/", "rubric/")) and finding.check not in _DECIDING
     return finding.status is Status.OPEN and not is_aside
 
 

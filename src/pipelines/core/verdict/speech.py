@@ -96,3 +96,10 @@ def content_stems(text: str) -> frozenset[str]:
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
     bare = (word.removesuffix("'s") for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
+
+
+def small_states(text: str) -> frozenset[str]:
+    """Participles among the words that carry no meaning of their own: of a parcel, `returned` does. Each is
+    marked, so that it is none of the stems."""
+    found = re.findall(r"[a-z]+", text.replace("_", " ").lower())
+    return frozenset(f"~{word}" for word in found if word in _STOP and word.endswith("ed"))

@@ -30,6 +30,7 @@ class EvidenceRow:
     matched_rule_index: int | None = None
     updates: tuple[LedgerUpdate, ...] = ()
     actor_id: str | None = None
+    payload: Json = None  # of a trace event
 
     @classmethod
     def from_json(cls, body: Mapping[str, Json]) -> "EvidenceRow":

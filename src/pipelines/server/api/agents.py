@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.code_zip import MAX_ZIP_BYTES
-from pipelines.engine import check_plans, register_agent, test_connection
+from pipelines.engine import check_plans, propose_plans, register_agent, test_connection
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
@@ -150,3 +150,22 @@ async def post_plans_check(agent_id: Id, request: Request, platform: Ours, key: 
     """Check plans without saving them: every problem with its place."""
     body = await read_json_object(request)
     return answer(await check_plans.check_plans(platform, key.org_id, agent_id, body))
+
+
+@router.post("/{agent_id}/plans/propose", openapi_extra=json_body(schemas.PROPOSE_PLANS))
+async def post_plans_propose(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Ask the author's model for plans of tools that have none but a guess, or of those that are named.
+
+    Each is checked, tried on a task's world and, with a recording, measured; at most five rounds. Nothing is
+    applied. 422 `model_not_configured` where no model is set.
+    """
+    body = await read_json_object(request)
+    return answer(await propose_plans.propose_plans(platform, key.org_id, agent_id, body))
+
+
+@router.post("/{agent_id}/plans/accept", openapi_extra=json_body(schemas.ACCEPT_PLANS))
+async def post_plans_accept(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Keep plans as `simulation` beside their tools: a new version of the agent, checked whole."""
+    body = await read_json_object(request)
+    agent = await propose_plans.accept_plans(platform, key.org_id, agent_id, body)
+    return answer(agent.as_json())

@@ -85,10 +85,16 @@ async def list_batches(
 
 
 @router.get("/{batch_id}")
-async def get_batch(batch_id: Id, platform: Ours, key: Viewer) -> Response:
+async def get_batch(
+    batch_id: Id,
+    platform: Ours,
+    key: Viewer,
+    costs: Annotated[bool, Query(description="false: without them, for those who ask often")] = True,
+) -> Response:
     """The batch, its counts by status and verdict, the pass rate with its interval, pass^k, and its costs."""
     batch = await open_batch.read_batch(platform, key.org_id, batch_id)
-    return answer(batch | {"costs": await costs_of_batch(platform, batch_id)})
+    told = await costs_of_batch(platform, batch_id) if costs else None
+    return answer(batch | {"costs": told})
 
 
 @router.get("/{batch_id}/events", responses=schemas.EVENTS)
@@ -124,9 +130,10 @@ async def resume_batch(
     return answer(batch.as_json(), 202)
 
 
-@router.post("/{batch_id}/judge")
+@router.post("/{batch_id}/judge", openapi_extra=json_body(schemas.REJUDGE, required=False))
 async def judge_batch(
     batch_id: Id,
+    request: Request,
     platform: Ours,
     key: Contributor,
     oracle: JudgedBy = "own",
@@ -135,15 +142,12 @@ async def judge_batch(
 ) -> Response:
     """Judge every ended run anew, by its own oracle or its task's present one; nothing is sent to the agent.
 
-    Says which verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
+    What evidence leaves open is read by the judge model, the server's or the `model` in the body. Says which
+    verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
     """
+    by = review_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
     done = await review_runs.rejudge_batch(
-        platform,
-        key.org_id,
-        batch_id,
-        by_present_oracle=oracle == "present",
-        after_id=id_cursor(cursor),
-        limit=limit,
+        platform, key.org_id, batch_id, by, after_id=id_cursor(cursor), limit=limit
     )
     place = encode_cursor(str(done.last_id)) if done.last_id is not None else None
     return answer(done.report | {"next_cursor": place})

@@ -164,11 +164,16 @@ async def cancel_run(run_id: Id, platform: Ours, runner: Runner, key: Contributo
     return answer(run.as_json())
 
 
-@router.post("/{run_id}/judge")
-async def judge_run(run_id: Id, platform: Ours, key: Contributor, oracle: JudgedBy = "own") -> Response:
-    """Judge an ended run anew, by its own oracle or its task's present one; nothing is sent to the agent."""
-    run = await review_runs.rejudge_run(platform, key.org_id, run_id, by_present_oracle=oracle == "present")
-    return answer(run.as_json())
+@router.post("/{run_id}/judge", openapi_extra=json_body(schemas.REJUDGE, required=False))
+async def judge_run(
+    run_id: Id, request: Request, platform: Ours, key: Contributor, oracle: JudgedBy = "own"
+) -> Response:
+    """Judge an ended run anew, by its own oracle or its task's present one; nothing is sent to the agent.
+
+    What evidence leaves open is read by the judge model, the server's or the `model` in the body.
+    """
+    by = review_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
+    return answer((await review_runs.rejudge_run(platform, key.org_id, run_id, by)).as_json())
 
 
 @router.get("/{run_id}/verdicts")

@@ -9,6 +9,7 @@ from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
 from pipelines.core.model_question import Purpose
 from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
 from pipelines.core.passthrough_choice import CASSETTE_NAME
+from pipelines.core.rubric_lines import MOST_LINES
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.wire.names import Role
 
@@ -142,14 +143,36 @@ _FAULT_SEED: JsonObject = {"type": "integer", "minimum": 0, "maximum": MAX_FAULT
 _ORACLE_JSON: JsonObject = {"type": ["object", "array", "null"]}
 ORACLE: JsonObject = {
     "type": "object",
-    "description": "at least one of the first four; null takes it away",
+    "description": "at least one of the first five; null takes it away",
     "properties": {
         "expected_outcome": {"enum": ["completion", "refusal", None]},
         "expected_state": _ORACLE_JSON,
         "expected_calls": _ORACLE_JSON,
         "tracked_constraints": {"type": ["array", "null"]},
+        "rubric": {"type": ["array", "null"]},
         "note": {"type": "string", "maxLength": MOST_NOTE, "description": "why"},
         "by": {"type": "string", "minLength": 1, "maxLength": MOST_NAME, "description": "who"},
+    },
+    "additionalProperties": False,
+}
+REJUDGE: JsonObject = {
+    "type": "object",
+    "properties": {
+        "model": {
+            "type": "string",
+            "maxLength": 500,
+            "description": "the judge, as provider:model; none: by evidence alone; default: the server's",
+        },
+        "rubric": {
+            "type": "array",
+            "maxItems": MOST_LINES,
+            "description": "in place of the tasks': strings or {id, text}",
+        },
+        "beside": {
+            "type": "boolean",
+            "default": False,
+            "description": "keep what the model says beside the verdict, which stays",
+        },
     },
     "additionalProperties": False,
 }
@@ -331,6 +354,33 @@ ZIP: dict[str, Any] = {
         "required": True,
         "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
     }
+}
+PROPOSE_RULES: JsonObject = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "integer", "description": "only the text and the world of this task"},
+        "agent_id": {"type": "integer", "description": "whose tools it is about; else the dataset's agent"},
+    },
+    "additionalProperties": False,
+}
+PROPOSE_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "integer", "description": "over this task's world and behaviour text"},
+        "tools": {"type": "array", "items": _TEXT, "description": "these; else all that are a guess"},
+        "behavior": {"type": "string", "description": "behaviour text, in place of the task's"},
+        "recording": {
+            "type": "object",
+            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl), to measure plans by",
+        },
+    },
+    "additionalProperties": False,
+}
+ACCEPT_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {"plans": {"type": "object", "description": "steps by tool name"}},
+    "required": ["plans"],
+    "additionalProperties": False,
 }
 PLANS_CHECK: JsonObject = {
     "type": "object",

@@ -76,7 +76,7 @@ SCHEMAS: Schemas = {
             "tools_schema": listed(ref("Tool")),
             "ledger_schema": or_null(OBJECT),
             "response_contract": or_null(OBJECT),
-            "config": told(OBJECT, "sub_agents, topology, models"),
+            "config": told(OBJECT, "sub_agents, topology, simulator, models"),
             "max_concurrency": WHOLE,
             "variation_delivery": one_of(("system", "user", "tool_result")),
         },
@@ -122,6 +122,39 @@ SCHEMAS: Schemas = {
             "without_effect": listed(TEXT),
         },
     ),
+    "ProposedPlan": record(
+        "A plan that a model wrote for a tool. It is applied nowhere.",
+        {
+            "tool": TEXT,
+            "plan": told(listed(OBJECT), "its steps"),
+            "text": told(or_null(TEXT), "the same as YAML; null where it cannot be read"),
+            "difference": told(listed(TEXT), "from the plan that the tool has now, line by line"),
+            "why": TEXT,
+            "rounds": told(WHOLE, "tries, at most 5"),
+            "is_usable": YES_NO,
+            "problems": told(
+                listed(ref("Problem")), "what is wrong with it, and how it differs from the recording"
+            ),
+            "tried": record(
+                "Calls of it on records of the world.",
+                {
+                    "calls": WHOLE,
+                    "refused": WHOLE,
+                    "fidelity": told(or_null(OBJECT), "against the recording"),
+                },
+            ),
+            "fidelity_now": told(or_null(OBJECT), "of the plan that the tool has now"),
+            "model": TEXT,
+            "exchange_id": told(ID, "with the model"),
+        },
+    ),
+    "ProposedPlanList": record(
+        "Plans that a model wrote.",
+        {
+            "items": listed(ref("ProposedPlan")),
+            "left_out": told(listed(TEXT), "tools past the ten that are asked for at once"),
+        },
+    ),
     "PlanCheck": record("What is wrong with plans.", {"ok": YES_NO, "problems": listed(ref("Problem"))}),
 }
 _ZIP = {"application/zip": BINARY}
@@ -136,5 +169,7 @@ OPERATIONS = (
     Operation("upload_agent_code", "PUT", "/api/agents/{agent_id}/code", {200: "Agent"}),
     Operation("download_agent_code", "GET", "/api/agents/{agent_id}/code", {200: _ZIP}),
     Operation("list_plans", "GET", "/api/agents/{agent_id}/plans", {200: "PlanList"}),
+    Operation("propose_plans", "POST", "/api/agents/{agent_id}/plans/propose", {200: "ProposedPlanList"}),
+    Operation("accept_plans", "POST", "/api/agents/{agent_id}/plans/accept", {200: "Agent"}),
     Operation("check_plans", "POST", "/api/agents/{agent_id}/plans/check", {200: "PlanCheck"}),
 )

@@ -13,19 +13,21 @@ from pipelines.server.document import (
     coding_imports,
     datasets,
     evals,
+    judges,
     matrices,
     models,
     proxy,
     reviews,
     runs,
+    seed_sessions,
     shared,
     tool_endpoints,
 )
 from pipelines.server.document.parts import Operation
 
 _ROOMS = (
-    *(agents, datasets, runs, batches, tool_endpoints, cassettes, coding, coding_imports),
-    *(evals, matrices, reviews, models, accounts, proxy),
+    *(agents, datasets, seed_sessions, runs, batches, tool_endpoints, cassettes, coding),
+    *(evals, matrices, reviews, models, judges, accounts, proxy, coding_imports),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
@@ -33,11 +35,13 @@ OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for opera
 TAGS = {
     "agents": "What is tested: its tools, where it is reached, its settings.",
     "datasets": "Uploaded tasks.",
+    "seed sessions": "Tasks made from an agent's tools: one shared world, reviewed, and proved rows.",
     "runs": "Attempts of an agent at a task: what happened, and what it proves.",
     "batches": "Many runs asked for at once.",
     "tool endpoints": "Live services, MCP servers and functions behind tools that are passed through.",
     "coding": "Scenarios of coding tasks: a repository, its setup, and how a change to it is graded.",
     "models": "Models that the platform asks: which, whether they answer, what was said.",
+    "judges": "Judge models: how far people bear them out, and where two of them differ.",
     "credentials": "Secrets that code agents and tool endpoints may ask for.",
     "keys": "API keys of the org.",
     "eval library": "Scenarios under pressure, their matrices, reviews and drafts.",

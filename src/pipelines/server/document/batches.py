@@ -53,7 +53,7 @@ SCHEMAS: Schemas = {
             **_BATCH,
             "counts": ref("BatchCounts"),
             "summary": ref("BatchSummary"),
-            "costs": ref("Costs"),
+            "costs": told(or_null(ref("Costs")), "null where they were not asked for"),
         },
     ),
     "BatchBudget": record(
@@ -92,12 +92,17 @@ SCHEMAS: Schemas = {
             "judged": WHOLE,
             "changed": WHOLE,
             "changes": listed(ref("ChangedVerdict")),
+            "failed": told(listed(ref("UnreadRun")), "of which a judge model gave nothing: theirs stay"),
             "next_cursor": told(or_null(TEXT), "where `limit` ended; null at the end"),
         },
     ),
     "ChangedVerdict": record(
         "A run whose verdict is another now.",
         {"run_id": ID, "task_id": ID, "from": ref("PlainVerdict"), "to": ref("PlainVerdict")},
+    ),
+    "UnreadRun": record(
+        "A run that a judge model gave nothing for.",
+        {"run_id": ID, "task_id": ID, "reason": TEXT, "message": TEXT},
     ),
     "PlainVerdict": record(
         "A verdict without its reasons.",

@@ -13,6 +13,7 @@ from pipelines.server.document.parts import (
     Operation,
     Schemas,
     listed,
+    one_of,
     or_null,
     page_of,
     record,
@@ -69,6 +70,32 @@ SCHEMAS: Schemas = {
         },
     ),
     "OraclePage": page_of("OracleVersion", "the versions of an oracle, newest first"),
+    "AuthoredRule": record(
+        "What a model made of a sentence that is not understood.",
+        {
+            "id": ID,
+            "dataset_id": ID,
+            "sentence": TEXT,
+            "rules": told(listed(OBJECT), "in the forms of reference/behavior.md"),
+            "left_out": told(or_null(TEXT), "why there are none, as the model says it"),
+            "tried": record(
+                "On records of a task's world, with the rule and without it.",
+                {
+                    "calls": WHOLE,
+                    "differ": told(WHOLE, "answered otherwise with it"),
+                    "refused": told(WHOLE, "refused with it alone"),
+                    "problem": told(or_null(TEXT), "why it cannot be accepted"),
+                },
+            ),
+            "status": one_of(("proposed", "refused", "accepted", "rejected", "withdrawn")),
+            "model": TEXT,
+            "exchange_id": told(or_null(ID), "with the model"),
+            "decided_by": or_null(TEXT),
+            "decided_at": or_null(MOMENT),
+            "created_at": MOMENT,
+        },
+    ),
+    "AuthoredRulePage": page_of("AuthoredRule", "proposed and decided rules"),
     "TaskSummary": record(
         "A task in a list.",
         {**_TASK, "user_instruction": told(TEXT, "its first 500 characters"), "tags": listed(TEXT)},
@@ -94,6 +121,14 @@ OPERATIONS = (
     Operation("list_tasks", "GET", "/api/datasets/{dataset_id}/tasks", {200: "TaskPage"}),
     Operation("append_tasks", "POST", "/api/datasets/{dataset_id}/tasks", {201: "Upload"}),
     Operation("export_dataset", "GET", "/api/datasets/{dataset_id}/export", {200: _EXPORT}),
+    Operation("list_rules", "GET", "/api/datasets/{dataset_id}/rules", {200: "AuthoredRulePage"}),
+    Operation("propose_rules", "POST", "/api/datasets/{dataset_id}/rules/propose", {201: "AuthoredRulePage"}),
+    Operation(
+        "accept_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/accept", {200: "AuthoredRule"}
+    ),
+    Operation(
+        "reject_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/reject", {200: "AuthoredRule"}
+    ),
     Operation("get_task", "GET", "/api/tasks/{task_id}", {200: "Task"}),
     Operation("correct_oracle", "PUT", "/api/tasks/{task_id}/oracle", {200: "CorrectedTask"}),
     Operation("list_oracles", "GET", "/api/tasks/{task_id}/oracles", {200: "OraclePage"}),

@@ -66,6 +66,7 @@ RUN = {
     **_SHORT,
     "messages": told(or_null(listed(ref("Message"))), "the transcript, as the agent told it"),
     "metadata": or_null(OBJECT),
+    "conversation": told(or_null(OBJECT), "who played the user, and whose word ended it"),
     "error_json": or_null(ref("RunError")),
     "soft_warnings": told(listed(TEXT), "what a reader of the verdict should know"),
     "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
@@ -106,12 +107,13 @@ SCHEMAS: Schemas = {
     ),
     "GivenVerdict": record("A verdict of the machine.", _GIVEN, {"replaced_at": MOMENT}),
     "RunVerdicts": record(
-        "The present verdict, those before it, and what people said.",
+        "The present verdict, those before it, what models and what people said.",
         {
             "run_id": ID,
             "present": ref("GivenVerdict"),
             "human_verdict": or_null(TEXT),
             "earlier": told(listed(ref("GivenVerdict")), "newest first"),
+            "model_judgements": told(listed(ref("ModelJudgement")), "newest first, 100 at most"),
             "review": or_null(ref("Review")),
         },
     ),
@@ -177,7 +179,7 @@ SCHEMAS: Schemas = {
             "evidence": listed(WHOLE),
             "grader": ref("Grader"),
         },
-        _BY_ORACLE,
+        {**_BY_ORACLE, "model_judge": told(ref("ModelJudge"), "where evidence left it open")},
     ),
     "JudgeError": record(
         "Why there is no verdict.",

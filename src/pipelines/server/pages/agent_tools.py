@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.example_arguments import example_arguments
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.plan_words import plan_in_words
@@ -140,6 +141,9 @@ async def _tools(
         endpoints=await platform.database.read(lambda connection: _endpoints(connection, org_id)),
         typed={"endpoint": "", "tool_name": ""} | (typed or {}),
         problems=problems or [],
+        has_author=platform.models.model_for(Purpose.AUTHOR, agent.definition.config.models) is not None,
+        has_simulator=platform.models.model_for(Purpose.SIMULATOR, agent.definition.config.models)
+        is not None,
     )
 
 
@@ -246,11 +250,12 @@ async def _scratch(request: Request, platform: Platform, org_id: int, typed: dic
     """What stands in the field; the chosen task's own world where it was too large to stand there."""
     state, task = typed.get("state", "").strip(), typed.get("task", "")
     behavior = typed.get("behavior", "").strip() or None
-    if state:
-        return Scratch(await read_json_text(request, state, "/state"), behavior)
+    scratch = Scratch({})
     if task.isascii() and task.isdigit() and 0 < len(task) < 19:
-        return (await scratch_of_task(platform, org_id, int(task)))._replace(behavior=behavior)
-    return Scratch({}, behavior)
+        scratch = await scratch_of_task(platform, org_id, int(task))
+    if state:
+        scratch = scratch._replace(state=await read_json_text(request, state, "/state"), now=None)
+    return scratch._replace(behavior=behavior)
 
 
 def _filled(tool: Tool | None, task_id: int | None, scratch: Scratch) -> dict[str, str]:

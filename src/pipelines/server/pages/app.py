@@ -11,20 +11,25 @@ from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
     agent,
+    agent_proposal,
     agent_tools,
     agents,
+    batch_judges,
     batches,
     coding,
     coding_run,
     compare_batches,
     compare_runs,
+    dataset_rules,
     datasets,
     eval_matrix,
     eval_scenarios,
     evals,
     home,
+    models,
     new_batch,
     new_dataset,
+    new_world,
     oidc_sign_in,
     report,
     review,
@@ -39,6 +44,8 @@ from pipelines.server.pages import (
     style,
     tasks,
     trace,
+    world_forms,
+    worlds,
 )
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
@@ -49,9 +56,21 @@ log = logging.getLogger(__name__)
 #: In this order: what stands first takes a path that fits two, as /datasets/new does.
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
-    *(agents, agent, agent_tools),
-    *(new_dataset, datasets, tasks, coding),
-    *(runs, trace, coding_run, new_batch, batches, compare_batches, compare_runs, report),
+    *(agents, agent, agent_tools, agent_proposal),
+    *(new_dataset, datasets, dataset_rules, tasks, coding),
+    *(new_world, worlds, world_forms),
+    *(
+        models,
+        runs,
+        trace,
+        coding_run,
+        new_batch,
+        batches,
+        batch_judges,
+        compare_batches,
+        compare_runs,
+        report,
+    ),
     *(evals, eval_scenarios, eval_matrix),
     *(review, review_item),
     *(settings, settings_keys, settings_live, settings_server),
@@ -59,8 +78,8 @@ MODULES = (
 #: First parts of the paths that are pages; whatever else is the API's to answer.
 ROOTS = frozenset(
     (
-        *("agents", "datasets", "tasks", "runs", "batches", "coding", "compare", "evals", "review"),
-        *("settings", "search", "report", "ui", "sign-in", "sign-out"),
+        *("agents", "datasets", "worlds", "tasks", "runs", "batches", "coding", "compare", "evals"),
+        *("review", "settings", "search", "report", "ui", "sign-in", "sign-out"),
     )
 )
 

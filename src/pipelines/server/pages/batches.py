@@ -3,24 +3,28 @@
 import time
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem
+from pipelines.core.problems import Problem, Refused
 from pipelines.core.task_statistics import summary_of
 from pipelines.engine import open_batch, review_runs
 from pipelines.engine.batch_figures import batch_figures, took_ms
+from pipelines.engine.read_judges import read_batch_judges
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
 from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.server.pages.batch_fragment import shown_figures
+from pipelines.server.pages.form_fields import budget_in
 from pipelines.server.pages.page import go, page
+from pipelines.server.pages.rejudge_form import rejudge_in
 from pipelines.server.pages.run_query import read_id, read_run_query
 from pipelines.server.pages.runs import Offered, offered_filters, shown_runs
 from pipelines.server.pages.visitor import Reader, Writer, form_texts, who_signed_in
-from pipelines.storage import batch_outcomes
+from pipelines.storage import batch_outcomes, model_exchanges
 from pipelines.storage.batches import Batch, batches_of_org
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import matrix_of_batch
@@ -34,7 +38,7 @@ TASKS = 50
 RUNS = 50
 MOST_REPEATS = 20  # of a task, shown each
 JUDGED_FOR_S = 5.0  # in one request; what is left is gone on with by another
-JUDGED_AT_ONCE = 50
+JUDGED_AT_ONCE = 16  # as many as a model reads at once
 
 Steadiness = Annotated[str | None, Query(max_length=32)]
 OptionalPlace = Annotated[int | None, Query(ge=0, le=MAX_ID)]
@@ -84,6 +88,7 @@ async def batch_page(
     steadiness: Steadiness = None,
     task_after: OptionalPlace = None,
     judge_after: OptionalPlace = None,
+    judge_model: Annotated[str, Query(max_length=500)] = "",
     oracle: Annotated[Literal["own", "present"], Query()] = "own",
 ) -> Response:
     platform = platform_of(request)
@@ -116,6 +121,8 @@ async def batch_page(
         steadiness=steadiness,
         task_after=task_after,
         judge_after=judge_after,
+        judge_model=judge_model,
+        judges=(await read_batch_judges(platform_of(request), visitor.org_id, batch_id))["items"],
         oracle=oracle,
         batch=shown_figures(batch, platform.now()),
         **context,
@@ -146,7 +153,10 @@ async def cancel(batch_id: Id, request: Request, visitor: Writer) -> Response:
 
 @router.post("/batches/{batch_id}/resume")
 async def resume(batch_id: Id, request: Request, visitor: Writer) -> Response:
-    batch = await open_batch.resume_batch(platform_of(request), runner_of(request), visitor.org_id, batch_id)
+    body = budget_in(await form_texts(request))
+    batch = await open_batch.resume_batch(
+        platform_of(request), runner_of(request), visitor.org_id, batch_id, body
+    )
     said = "It goes on." if batch.status == "running" else "There was nothing left to send."
     return go(f"/batches/{batch_id}", said)
 
@@ -155,29 +165,35 @@ async def resume(batch_id: Id, request: Request, visitor: Writer) -> Response:
 async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
     """As many runs as some seconds allow; the page offers to go on with the others."""
     form = await form_texts(request)
-    is_present = form.get("oracle") == "present"
     problems: list[Problem] = []
     after_id = read_id(form, "after", problems) if form.get("after") else None
-    judged = changed = 0
+    judged = changed = failed = 0
+    try:
+        by = rejudge_in(form)
+    except Refused as refused:
+        return go(f"/batches/{batch_id}", refused.problems[0].said())
     ends_at = time.monotonic() + JUDGED_FOR_S
     while True:
         done = await review_runs.rejudge_batch(
             platform_of(request),
             visitor.org_id,
             batch_id,
-            by_present_oracle=is_present,
+            by,
             after_id=after_id,
             limit=JUDGED_AT_ONCE,
         )
         judged += int(str(done.report["judged"]))
         changed += int(str(done.report["changed"]))
+        failed += len(done.failed)
         after_id = done.last_id
         if after_id is None or time.monotonic() > ends_at:
             break
     said = f"Judged {judged:,} runs anew; {changed:,} verdicts changed."
+    said += f" The judge model gave nothing for {failed:,}: {done.failed[-1]}" if done.failed else ""
     if after_id is not None:
-        oracle = "&oracle=present" if is_present else ""
-        return go(f"/batches/{batch_id}?judge_after={after_id}{oracle}", said + " More are left.")
+        oracle = "&oracle=present" if by.by_present_oracle else ""
+        model = f"&judge_model={quote(by.model)}" if by.model is not None else ""
+        return go(f"/batches/{batch_id}?judge_after={after_id}{oracle}{model}", said + " More are left.")
     return go(f"/batches/{batch_id}", said)
 
 
@@ -235,6 +251,7 @@ def _about(connection: Connection, batch: JsonObject, org_id: int) -> dict[str, 
         "matrix_id": matrix.matrix_id if matrix is not None else None,
         "earlier_id": earlier[0].id if earlier else None,
         "cost": batch_outcomes.cost_of_batch(connection, batch_id),
+        "asked_models": model_exchanges.costs_of_batch(connection, batch_id),
     }
 
 

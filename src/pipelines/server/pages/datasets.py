@@ -169,6 +169,7 @@ _RIGHT = {
     "expected_state": "state",
     "expected_calls": "calls",
     "tracked_constraints": "constraints",
+    "rubric": "rubric",
     "eval": "eval",
 }
 _NOT_TOLD = frozenset((*_RIGHT, *CONVERSATION_AXES, *_CONVERSATION, "tags"))

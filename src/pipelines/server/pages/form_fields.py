@@ -1,8 +1,9 @@
 """Fields of forms that hold JSON: read as strictly as the API reads its bodies. Problems by field."""
 
+import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fastapi import Request
 
@@ -13,6 +14,7 @@ from pipelines.server.api.common import MAX_ID, MOST_VALUES, READING_S, SMALL_BO
 from pipelines.wire.names import MAX_BODY_BYTES
 
 MOST_TEXT = MAX_BODY_BYTES * 8  # bytes, as much as the body of an agent may have
+_DOLLARS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _ROOM = 4  # times its text, what a value may take when it is handed back
 
 
@@ -20,6 +22,16 @@ def number_in(text: str) -> int | None:
     """A number that a row may have; None for any other text, however many digits it has."""
     is_short = len(text) <= len(str(MAX_ID)) and text.isascii() and text.isdigit()
     return int(text) if is_short and 0 < int(text) <= MAX_ID else None
+
+
+def budget_in(form: Mapping[str, str]) -> JsonObject:
+    """The budget that a form names, as the API takes it; what is no number goes as it is, and is refused."""
+    body: JsonObject = {}
+    if tokens := form.get("max_model_tokens", "").strip():
+        body["max_model_tokens"] = number_in(tokens) or tokens[:40]
+    if dollars := form.get("max_cost_usd", "").strip():
+        body["max_cost_usd"] = float(dollars) if _DOLLARS.fullmatch(dollars) else dollars[:40]
+    return body
 
 
 async def read_json_text(request: Request, text: str, path: str) -> Json:

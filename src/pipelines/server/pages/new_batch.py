@@ -13,6 +13,7 @@ from pipelines.engine.batch_figures import WantedBatch, estimate_batch, tags_of_
 from pipelines.engine.open_batch import MAX_REPEATS, open_batch
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.errors import status_of
+from pipelines.server.pages.form_fields import budget_in
 from pipelines.server.pages.page import go, page, part
 from pipelines.server.pages.run_query import read_id
 from pipelines.server.pages.runs import MOST_OFFERED, Offered
@@ -26,7 +27,7 @@ from pipelines.wire.errors import NotFound, OdysseyError
 router = APIRouter()
 FIELDS = (
     *("agent_id", "dataset_id", "tag", "repeats", "concurrency", "fault_seed"),
-    *("passthrough", "cassette", "overwrite_cassette"),
+    *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
 )
 NUMBERS = ("agent_id", "dataset_id", "repeats", "concurrency")
 LONGEST_FIELD = 300
@@ -79,6 +80,7 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
     for name in ("agent_id", "dataset_id", "repeats", "concurrency", "fault_seed"):
         if form[name]:
             body[name] = _number(form[name])
+    body |= budget_in(form)
     if form["passthrough"] != "live" or form["cassette"]:
         body |= {"passthrough": form["passthrough"]} | (
             {"cassette": form["cassette"]} if form["cassette"] else {}

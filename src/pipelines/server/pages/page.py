@@ -22,6 +22,7 @@ PLACES = (
     ("home", "Home", "/"),
     ("agents", "Agents", "/agents"),
     ("datasets", "Datasets", "/datasets"),
+    ("worlds", "Worlds", "/worlds"),
     ("runs", "Runs", "/runs"),
     ("evals", "Evals", "/evals"),
     ("review", "Review", "/review"),

@@ -11,6 +11,7 @@ from pipelines.core.evals.review_words import KINDS, effects_in_general
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.queue_asked_runs import queue_asked_runs
+from pipelines.engine.read_judges import read_calibration
 from pipelines.engine.read_reviews import (
     change_settings,
     read_agreement,
@@ -81,6 +82,7 @@ async def review_page(
         reviewer=looker.reviewer,
         progress=await read_progress(platform, visitor.org_id, since=None),
         agreement=await _agreement(platform, visitor.org_id),
+        judges=(await read_calibration(platform, visitor.org_id))["items"],
         settings=await read_settings(platform, visitor.org_id),
         verdict_label=verdict_label,
         done=await just_done(platform, looker, request.query_params.get("done", "")),

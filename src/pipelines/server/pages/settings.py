@@ -23,6 +23,7 @@ TABS = (
     ("members", "Members and roles", "/settings/members", Role.VIEWER),
     ("credentials", "Credentials", "/settings/credentials", Role.VIEWER),
     ("endpoints", "Endpoints", "/settings/endpoints", Role.VIEWER),
+    ("models", "Models", "/settings/models", Role.VIEWER),
     ("cassettes", "Cassettes", "/settings/cassettes", Role.VIEWER),
     ("server", "Server", "/settings/server", Role.VIEWER),
     ("data", "Data", "/settings/data", Role.ADMIN),

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.json_text import JsonObject
+from pipelines.core.problems import Refused
 from pipelines.engine import open_run, read_run, read_steps, review_runs
 from pipelines.engine.decide_run import decide_run
 from pipelines.engine.platform import Platform
@@ -20,6 +21,7 @@ from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.server.api.runs import exported_run
 from pipelines.server.pages.coding_run import coding_context
 from pipelines.server.pages.page import forget_counts, go, page, part
+from pipelines.server.pages.rejudge_form import rejudge_in
 from pipelines.server.pages.trace_lines import WINDOW, lines_of, window_at
 from pipelines.server.pages.trace_talk import talk_context
 from pipelines.server.pages.trace_view import (
@@ -34,7 +36,7 @@ from pipelines.server.pages.trace_view import (
     warnings_of,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.wire.errors import Conflict
+from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
 
 router = APIRouter()
 StepName = Annotated[str, Query(max_length=24)]
@@ -69,6 +71,7 @@ async def run_page(
         trail=trail,
         strip=strip_of(read),
         card=verdict_card(run),
+        judge=read.judge,
         talk=talk_context(run),
         people=people_of(read.review),
         review_id=review_of(run, read.review),
@@ -185,12 +188,13 @@ async def download(
 async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
     """Judge it anew; nothing is sent to the agent."""
     form = await form_texts(request)
-    by_present = form.get("oracle") == "present"
     before = await open_run.find_run(platform, visitor.org_id, run_id)
     try:
-        after = await review_runs.rejudge_run(platform, visitor.org_id, run_id, by_present_oracle=by_present)
-    except Conflict as error:
+        after = await review_runs.rejudge_run(platform, visitor.org_id, run_id, rejudge_in(form))
+    except (Conflict, ModelFailed, ModelNotConfigured) as error:
         return go(f"/runs/{run_id}", error.message)
+    except Refused as refused:
+        return go(f"/runs/{run_id}", refused.problems[0].said())
     forget_counts(request, visitor.org_id)
     same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
     now = after.verdict or "no verdict"

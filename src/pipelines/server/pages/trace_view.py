@@ -49,15 +49,21 @@ def verdict_card(run: Run) -> dict[str, Any] | None:
     scores: Any = judged.get("scores") or {}
     return {
         "reasoning": judged.get("reasoning") or "",
-        "findings": [each for each in findings if each["status"] != "held"],
-        "held": [each for each in findings if each["status"] == "held"],
+        "findings": [each for each in findings if each["status"] != "held" and not _is_read(each)],
+        "held": [each for each in findings if each["status"] == "held" and not _is_read(each)],
         "scores": [
             {"name": name.replace("_", " "), "value": value, **notes.get(name, {"says": "", "evidence": []})}
             for name, value in scores.items()
         ],
         "grader": judged.get("grader") or {},
         "oracle": judged.get("oracle") or {},
+        "model": judged.get("model_judge"),
     }
+
+
+def _is_read(finding: Any) -> bool:
+    """By a model: these are shown as its criteria."""
+    return str(finding["check"]).startswith("model/")
 
 
 def first_shown(timeline: Timeline) -> str:
@@ -174,6 +180,7 @@ def _asked(run: Run) -> dict[str, Any]:
         "state": seed.expected_state,
         "calls": seed.expected_calls,
         "constraints": [constraint.as_json() for constraint in seed.tracked_constraints] or None,
+        "rubric": [line.as_json() for line in seed.rubric] or None,
     }
     return {
         "instruction": seed.user_instruction,

@@ -34,7 +34,7 @@
   // A dialog that was closed keeps the focus until the next frame: nobody types into it.
   const typing = (target) => target.closest("input, textarea, select, [contenteditable]")
     && !target.closest("dialog:not([open])");
-  const places = { h: "/", a: "/agents", d: "/datasets", r: "/runs", e: "/evals", v: "/review", s: "/settings" };
+  const places = { h: "/", a: "/agents", d: "/datasets", w: "/worlds", r: "/runs", e: "/evals", v: "/review", s: "/settings" };
   let went = -Infinity; // when g was pressed
 
   document.addEventListener("keydown", (event) => {

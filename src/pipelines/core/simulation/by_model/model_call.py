@@ -1,0 +1,54 @@
+"""The question that a call puts to a model, and what comes back: values only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.model_question import ModelQuestion, Purpose
+from pipelines.core.problems import Problem
+from pipelines.core.simulation.by_model.answer_check import Expected
+
+ENGINE = "model"
+#: With the one regeneration and what a provider's own limits cost; then the call has failed.
+LONGEST_S = 300.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedFor:
+    """Whose run asks: who pays, and where the exchange is shown."""
+
+    org_id: int
+    run_id: int | None = None
+    batch_id: int | None = None
+    named: Mapping[Purpose, str] = field(default_factory=dict)  # models that agent or dataset name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelCall:
+    asked_for: AskedFor
+    tool: str
+    arguments: JsonObject
+    why: str  # no plan answers this call
+    question: ModelQuestion
+    expected: (
+        Expected  # what the schema cannot say, held against the world as it is while the question is out
+    )
+    longest_s: float = LONGEST_S
+
+
+class ModelReply(NamedTuple):
+    """An answer that passed its schema and its check."""
+
+    data: JsonObject
+    model: str
+    exchange_id: int
+    attempts: int
+
+
+class ModelGaveUp(NamedTuple):
+    """Nothing usable came. `message` and `problems` are for the trace: they may speak of the world."""
+
+    reason: str  # a stable word, such as `timeout`
+    message: str
+    problems: tuple[Problem, ...] = ()

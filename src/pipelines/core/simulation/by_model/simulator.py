@@ -1,0 +1,154 @@
+"""A simulator that leaves to a model what its plans do not cover.
+
+Which calls those are is known per tool before the first call: a tool whose plan is no guess and enforces
+every sentence of the behaviour text that may be about it is answered by its plan, at once and at no cost.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.ledger import Ledger
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Problem
+from pipelines.core.simulation.build import PlannedSimulator
+from pipelines.core.simulation.by_model.answer_check import Expected, read_updates
+from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
+from pipelines.core.simulation.by_model.model_call import ENGINE, AskedFor, ModelCall, ModelGaveUp, ModelReply
+from pipelines.core.simulation.by_model.prompt import instructions_with, model_question, word_for
+from pipelines.core.simulation.by_model.relevant import shown_world
+from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
+from pipelines.core.simulator_choice import EMBEDDED, MODEL
+
+LARGEST_ARGUMENTS = 64 * 1024  # as JSON; more would cost what nobody means to spend on a call
+WANTED = "the agent's config says `simulator: model`"
+
+
+def left_to_model(plans: PlannedSimulator, choice: str) -> Mapping[str, str]:
+    """The tools that a model answers, and why each."""
+    if choice == EMBEDDED:
+        return {}
+    if choice == MODEL:
+        return dict.fromkeys(plans.tools, WANTED)
+    found = {
+        name: plans.why_not_covered(name) for name, tool in plans.tools.items() if not tool.is_passthrough
+    }
+    return {name: why for name, why in found.items() if why is not None}
+
+
+class ModelSimulator:
+    """Implements `Simulator`, for one run."""
+
+    __slots__ = ("_asked_for", "_calls", "_ledger_schema", "_plans", "_references", "_said", "_why")
+
+    def __init__(
+        self,
+        plans: PlannedSimulator,
+        why: Mapping[str, str],
+        *,
+        ledger_schema: LedgerSchema | None,
+        asked_for: AskedFor,
+        calls: CallsSoFar,
+    ) -> None:
+        self._plans = plans
+        self._why = why
+        self._ledger_schema = ledger_schema
+        self._asked_for = asked_for
+        self._calls = calls
+        # Worked out now, by whoever loads the run, rather than on the loop at the first call.
+        self._references = plans.survey.references
+        self._said = {name: plans.said_of(name) for name in why}
+
+    @property
+    def latencies_ms(self) -> Mapping[str, int]:
+        return self._plans.latencies_ms
+
+    def reads_world(self, tool: str) -> bool:
+        return True
+
+    def answer(
+        self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment
+    ) -> SimulatedReply | Question:
+        why = self._why.get(tool)
+        if why is None:
+            return self._plans.answer(tool, arguments, ledger, moment)
+        if len(dumps(arguments)) > LARGEST_ARGUMENTS:
+            message = (
+                f"The arguments of {tool} are over {LARGEST_ARGUMENTS // 1024} KiB: no model is told them."
+            )
+            raise SimulationFailed("too_large", message, engine=ENGINE, notes=(why,))
+        plans, declared = self._plans, self._plans.tools[tool]
+        said = self._said[tool]
+        shown = shown_world(arguments, ledger, kind=said.kind, references=self._references)
+        word = word_for(moment.seed, self._calls.digest)
+        expected = Expected(
+            tool=declared,
+            arguments=arguments,
+            ledger=ledger,
+            ledger_schema=self._ledger_schema,
+            shown=shown,
+            behavior=plans.behavior_text,
+            not_understood=plans.not_understood,
+            shaped=plans.shaped_fields(tool),
+            only_reads=said.reads,
+            fence=word,
+            instructions=instructions_with(word),
+        )
+        question = model_question(
+            declared,
+            arguments,
+            behavior=plans.behavior_text or None,
+            today=moment.now[:10],
+            world=shown.world,
+            calls_so_far=self._calls.told(),
+            word=word,
+        )
+        return ModelCall(
+            asked_for=self._asked_for,
+            tool=tool,
+            arguments=arguments,
+            why=why,
+            question=question,
+            expected=expected,
+        )
+
+    def settle(
+        self, question: Question, reply: object, ledger: Ledger, moment: Moment
+    ) -> SimulatedReply | Question:
+        if not isinstance(question, ModelCall):
+            return self._plans.settle(question, reply, ledger, moment)
+        why = f"answered by a model: {question.why}"
+        if isinstance(reply, ModelReply) and (wrong := question.expected.problems(reply.data)):
+            # An answer that was kept is held to the same, also by a release that looks closer.
+            reply = ModelGaveUp(
+                "wrong_schema", "An answer that was kept does not fit any more.", tuple(wrong)
+            )
+        if isinstance(reply, ModelGaveUp):
+            raise SimulationFailed(
+                reply.reason,
+                f"The model that simulates {question.tool} gave no answer that can be used ({reply.reason}).",
+                engine=ENGINE,
+                problems=reply.problems,
+                notes=(why, reply.message),
+            )
+        assert isinstance(reply, ModelReply), "a model answers, or gives up"
+        data = reply.data
+        status, reason = data["status"], data["reason"]
+        assert isinstance(status, int)
+        return SimulatedReply(
+            status,
+            data["response"],
+            read_updates(data)[0] if status < 400 else (),
+            engine=ENGINE,
+            computed=question.expected.computed,
+            notes=(why, f"{reply.model}, exchange {reply.exchange_id}: {reason}"),
+            attempts=reply.attempts,
+        )
+
+    def again(
+        self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
+    ) -> SimulatedReply | Question:
+        if refused.engine == ENGINE:
+            raise SimulationFailed(
+                "contradiction", "a model is told once of what is wrong, before it gets here"
+            )
+        return self._plans.again(tool, ledger, refused, problems)

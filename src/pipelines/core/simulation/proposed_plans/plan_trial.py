@@ -1,0 +1,167 @@
+"""A proposed plan tried: read by the checker, called on records of the world, replayed against a
+recording."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from itertools import islice
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.fidelity import replay
+from pipelines.core.simulation.fidelity_report import Tally
+from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.plan_text import plan_as_yaml
+from pipelines.core.simulation.recording import Recording
+from pipelines.core.simulation.reply_check import contradictions, update_check
+from pipelines.core.simulation.simulator import Moment, SimulationFailed
+from pipelines.core.simulation.translated.proposal import tried_arguments
+from pipelines.core.tools_schema import Tool
+
+MOST_TRIED = 20  # calls
+MOST_TOLD = 8  # problems in one round
+_ANY_DAY = Moment("a plan that is tried", 1, "2026-01-01T12:00:00Z")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TriedPlan:
+    steps: Json
+    problems: tuple[Problem, ...] = ()  # for which it cannot be accepted
+    differences: tuple[Problem, ...] = ()  # from the recording: told to the model, and shown
+    calls: int = 0
+    refused: int = 0  # of them, answered with an error
+    fidelity: Tally | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return not self.problems and not self.differences
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """More is better: one that can be used, then what it gets right."""
+        like = self.fidelity
+        right = (like.fm_forced or 0.0) + (like.cm_forced or 0.0) if like is not None else 0.0
+        return (-float(bool(self.problems)), right, -float(len(self.problems)))
+
+    def as_json(self) -> JsonObject:
+        return {
+            "calls": self.calls,
+            "refused": self.refused,
+            "fidelity": self.fidelity.as_json() if self.fidelity is not None else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """What plans of an agent are tried in."""
+
+    tools: tuple[Tool, ...]
+    ledger_schema: LedgerSchema | None
+    world: World
+    behavior: str | None
+    may_read: Callable[[], bool]
+    clock: Callable[[], float]
+
+    def simulator(
+        self, name: str | None = None, steps: Json = None, world: World | None = None
+    ) -> PlannedSimulator:
+        """With these steps as the plan of the tool; without a name, as it is."""
+        tools = [replace(tool, simulation=steps) if tool.name == name else tool for tool in self.tools]
+        return build_simulator(
+            tools,
+            ledger_schema=self.ledger_schema,
+            world=world or self.world,
+            behavior=self.behavior,
+            may_read=self.may_read,
+        )
+
+
+def tried_plan(name: str, steps: Json, around: Around, recording: Recording | None) -> TriedPlan:
+    tool = next(tool for tool in around.tools if tool.name == name)
+    try:
+        parse_plan(steps, origin="model", path="/steps", argument_names=_arguments(tool))
+    except Refused as refused:
+        return TriedPlan(steps=steps, problems=tuple(refused.problems[:MOST_TOLD]))
+    under = around.simulator(name, steps)
+    problems, calls, refused_calls = _called(name, under, around.ledger_schema)
+    like: Tally | None = None
+    differences: list[Problem] = []
+    if recording is not None and not problems:
+        like, differences = _measured(name, steps, around, recording)
+    return TriedPlan(
+        steps=steps,
+        problems=tuple(problems[:MOST_TOLD]),
+        differences=tuple(differences[:MOST_TOLD]),
+        calls=calls,
+        refused=refused_calls,
+        fidelity=like,
+    )
+
+
+def fidelity_now(name: str, around: Around, recording: Recording) -> Tally | None:
+    """Of the plan that the tool has."""
+    report = replay(recording, lambda world: around.simulator(world=world), clock=around.clock)
+    return report.by_tool().get(name)
+
+
+def difference_in_plans(before: Json, after: Json) -> list[str]:
+    """Line by line, as YAML."""
+    old, new = (plan_as_yaml(body).splitlines() if body is not None else [] for body in (before, after))
+    return [line.rstrip("\n") for line in unified_diff(old, new, "now", "proposed", lineterm="", n=100)]
+
+
+def _arguments(tool: Tool) -> list[str] | None:
+    fields = tool.input_schema.get("properties")
+    return [*fields] if isinstance(fields, dict) and fields else None
+
+
+def _called(
+    name: str, under: PlannedSimulator, schema: LedgerSchema | None
+) -> tuple[list[Problem], int, int]:
+    """Called on records of the world: it must not break, and must answer some of them."""
+    tool = under.tools[name]
+    problems: list[Problem] = []
+    calls = refused = 0
+    for arguments in islice(tried_arguments(name, under), MOST_TRIED):
+        calls += 1
+        ledger = Ledger(under.world)
+        try:
+            reply = under.answer(name, arguments, ledger, _ANY_DAY)
+        except SimulationFailed as failed:
+            problems.append(
+                Problem(path="/steps", message=f"called with {arguments!r:.200} it breaks: {failed}")
+            )
+            continue
+        if reply.status >= 400:
+            refused += 1
+            continue
+        after = ledger.draft()
+        after.apply(reply.updates)
+        wrong = [*tool.response_problems(reply.response), *update_check(reply.updates, schema)]
+        wrong += contradictions(reply.response, after, reply.computed, reply.updates)
+        where = f"called with {arguments!r:.200}"
+        problems += [Problem(path="/steps", message=f"{where}: {one.path} {one.message}") for one in wrong]
+    if calls and refused == calls:
+        problems.append(
+            Problem(path="/steps", message=f"all {calls} calls on records of the world are refused")
+        )
+    return _distinct(problems), calls, refused
+
+
+def _measured(
+    name: str, steps: Json, around: Around, recording: Recording
+) -> tuple[Tally | None, list[Problem]]:
+    report = replay(recording, lambda world: around.simulator(name, steps, world), clock=around.clock)
+    told = [
+        Problem(path="/steps", message=f"task {one.task}, call {one.call}: {difference}")
+        for one in report.mismatches(name)
+        for difference in one.differences
+    ]
+    return report.by_tool().get(name), _distinct(told)
+
+
+def _distinct(problems: Sequence[Problem]) -> list[Problem]:
+    return list(dict.fromkeys(problems))

@@ -1,0 +1,324 @@
+"""Changes of a world that keep it whole: new records with ids like the others, references that hold, sums and
+times that follow. Whatever is not named stays as it is, to the byte."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from pipelines.core.english.words import plural
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.library.dates import moment_of
+from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.entities import Builder
+from pipelines.core.worlds.ground import Ground
+from pipelines.core.worlds.ids import ids_of
+from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
+from pipelines.core.worlds.prompt_clauses import Constraint
+from pipelines.core.worlds.prompt_words import refused
+from pipelines.core.worlds.sides import with_value
+from pipelines.core.worlds.sums import sums_of
+from pipelines.core.worlds.times import has_happened, is_moment, rank_of, said_state, write_moment
+from pipelines.core.worlds.world_outline import types_in
+
+State = dict[str, dict[str, JsonObject]]
+
+
+def add_records(
+    ground: Ground, own: TypeOutline, count: int, wanted: Sequence[Constraint], draw: Draw, now: str
+) -> tuple[JsonObject, list[str]]:
+    state = types_in(ground.state)
+    known = state.get(own.name, {})
+    new = next_ids(own, list(known), count, draw)
+    ids = {name: list(records) for name, records in state.items()} | {own.name: [*known, *new]}
+    outline = _with_seen_values(ground.outline, state)
+    builder = Builder(outline, {**{name: [] for name in outline.types}, **ids}, draw, now)
+    builder.know(state)
+    made: dict[str, JsonObject] = {}
+    for at, id in enumerate(new):
+        given = {one.field.name: one.example(at) for one in wanted if not is_moment(one.field)}
+        record = builder.record(outline.types[own.name], len(known) + at, id, given)
+        made[id] = {name: value for name, value in record.items() if _is_usual(name, value, known, given)}
+        builder.add_up({own.name: made} if not given.keys() & _totals(outline, own) else {})
+        for one in wanted:
+            if is_moment(one.field) or one.field.name in _totals(outline, own):
+                made[id] = with_value(own, outline, made[id], one.field, one.example(at))
+    changed = {**ground.state, own.name: {**known, **made}}
+    return _with_back_links(changed, outline, own, made), new  # type: ignore[arg-type]
+
+
+def _totals(outline: Outline, own: TypeOutline) -> set[str]:
+    return {rule.total for rule in sums_of(own, outline.types)}
+
+
+def _is_usual(name: str, value: Json, known: Mapping[str, JsonObject], given: Mapping[str, Json]) -> bool:
+    """A new record has the fields that its like have."""
+    return not known or name in given or any(name in record for record in known.values())
+
+
+def next_ids(own: TypeOutline, known: Sequence[str], count: int, draw: Draw) -> list[str]:
+    """Ids like those that are there: the last run of digits goes on."""
+    if not known:
+        return ids_of(own, count, draw)
+    taken = set(known)
+    numbered = [
+        (int(found[-1]), id) for id in known if (found := re.findall(r"\d+", id)) and len(found[-1]) < 16
+    ]
+    if not numbered:
+        numbers = range(2, 2 + count + len(known))
+        return [id for number in numbers if (id := f"{known[0]}-{number}") not in taken][:count]
+    highest, like = max(numbered)
+    steps = [abs(one[0] - other[0]) for one, other in pairwise(numbered)]
+    step = max(1, min(steps, default=1))
+    step = step if step <= 20 else 7
+    new: list[str] = []
+    number = highest
+    while len(new) < count:
+        number += step
+        at = list(re.finditer(r"\d+", like))[-1]
+        id = f"{like[: at.start()]}{number:0{len(at[0])}d}{like[at.end() :]}"
+        if id not in taken:
+            new.append(id)
+    return new
+
+
+def _with_seen_values(outline: Outline, state: State) -> Outline:
+    """Fields of few different texts keep to those: a new record is like the others."""
+    types = {}
+    for name, own in outline.types.items():
+        records = list(state.get(name, {}).values())
+        fields = []
+        for one in own.fields:
+            texts = [value for record in records if isinstance(value := record.get(one.name), str)]
+            few = dict.fromkeys(texts)
+            is_few = one.kind == "text" and not one.values and one.refers_to is None and not is_moment(one)
+            if is_few and one.name != own.id_field and len(texts) >= 4 and len(few) <= len(texts) // 2:
+                fields.append(replace(one, values=tuple(few), is_closed=False))
+            else:
+                fields.append(one)
+        types[name] = replace(own, fields=tuple(fields))
+    return replace(outline, types=types)
+
+
+def _with_back_links(
+    state: JsonObject, outline: Outline, own: TypeOutline, made: Mapping[str, JsonObject]
+) -> JsonObject:
+    """`orders` of a customer get the new ones that are hers."""
+    for link in own.references:
+        other = outline.types.get(link.refers_to or "")
+        if other is None:
+            continue
+        backs = [one for one in other.fields if one.kind == "list" and one.refers_to == own.name]
+        if not backs:
+            continue
+        records = dict(types_in(state)[other.name])
+        for id, record in made.items():
+            owner = str(record.get(link.name))
+            if owner in records:
+                kept = records[owner].get(backs[0].name)
+                listed: list[Json] = [*kept, id] if isinstance(kept, list) else [id]
+                records[owner] = {**records[owner], backs[0].name: listed}
+        state = {**state, other.name: records}  # type: ignore[dict-item]
+    return state
+
+
+# -- removing
+
+
+def referred_to(ground: Ground, own: TypeOutline) -> set[str]:
+    """Ids of the type that some record refers to, lists of who refers to whom aside."""
+    state = types_in(ground.state)
+    return {
+        str(record.get(link.name))
+        for other in ground.outline.types.values()
+        for link in other.references
+        if link.refers_to == own.name
+        for record in state.get(other.name, {}).values()
+    }
+
+
+def remove_records(
+    ground: Ground, own: TypeOutline, ids: Sequence[str], *, cascade: bool
+) -> tuple[JsonObject, int]:
+    """Without them, and how many others went with them. What would refer to nothing stands against it."""
+    state = dict(types_in(ground.state))
+    gone: dict[str, set[str]] = {own.name: set(ids)}
+    waiting = [own.name]
+    while waiting:
+        kind = waiting.pop()
+        for other in ground.outline.types.values():
+            for link in other.references:
+                if link.refers_to != kind:
+                    continue
+                lost = {
+                    id
+                    for id, record in state.get(other.name, {}).items()
+                    if str(record.get(link.name)) in gone[kind]
+                }
+                lost -= gone.get(other.name, set())
+                if lost and not cascade:
+                    words = other.noun.split()
+                    many = " ".join((*words[:-1], plural(words[-1])))
+                    hint = f"remove those first, or say: {'remove … '}and everything that refers to them"
+                    raise refused(
+                        f"{len(lost)} {many} refer to them by {link.name}, such as {sorted(lost)[0]}", hint
+                    )
+                if lost:
+                    gone.setdefault(other.name, set()).update(lost)
+                    waiting.append(other.name)
+    left: JsonObject = dict(ground.state)
+    for kind, removed in gone.items():
+        left[kind] = {id: record for id, record in state[kind].items() if id not in removed}
+    return _without_listed(left, ground.outline, gone), sum(map(len, gone.values())) - len(ids)
+
+
+def _without_listed(state: JsonObject, outline: Outline, gone: Mapping[str, set[str]]) -> JsonObject:
+    for other in outline.types.values():
+        backs = [one for one in other.fields if one.kind == "list" and one.refers_to in gone]
+        records = types_in(state).get(other.name, {})
+        changed = dict(records)
+        for one in backs:
+            removed = gone[one.refers_to or ""]
+            for id, record in records.items():
+                kept = record.get(one.name)
+                if isinstance(kept, list) and any(str(each) in removed for each in kept):
+                    changed[id] = {
+                        **changed[id],
+                        one.name: [each for each in kept if str(each) not in removed],
+                    }
+        if changed != records:
+            state = {**state, other.name: changed}  # type: ignore[dict-item]
+    return state
+
+
+# -- other values
+
+
+def set_values(
+    ground: Ground, own: TypeOutline, ids: Sequence[str], wanted: Sequence[Constraint], now: str
+) -> JsonObject:
+    records = dict(types_in(ground.state)[own.name])
+    for at, id in enumerate(ids):
+        for one in wanted:
+            records[id] = _with(ground.outline, own, records[id], one.field, one.example(at), now)
+    state: JsonObject = {**ground.state, own.name: records}  # type: ignore[dict-item]
+    return _relinked(ground, own, ids, state) if any(one.field.refers_to for one in wanted) else state
+
+
+def _with(
+    outline: Outline, own: TypeOutline, record: JsonObject, field: FieldOutline, value: Json, now: str
+) -> JsonObject:
+    status = own.status
+    if status is not None and field.name == status.name:
+        return _in_state(own, {**record, field.name: value}, value, now)
+    if is_moment(field):
+        return {**record, field.name: value}
+    return with_value(own, outline, record, field, value)
+
+
+def _in_state(own: TypeOutline, record: JsonObject, state: Json, now: str) -> JsonObject:
+    """Moments that the new state rules out go, the one that it is about comes."""
+    changed = dict(record)
+    states = own.status.values if own.status is not None and own.status.values else (state,)
+    latest = datetime.fromisoformat(now).replace(tzinfo=None)
+    for one in own.fields:
+        if not is_moment(one) or one.name not in record or rank_of(one.name) is None:
+            continue
+        happened = has_happened(one.name, state, states)
+        if happened is False and (said_state(one.name, states) is not None or record[one.name] is None):
+            changed[one.name] = None
+        elif said_state(one.name, (state,)) == state and record[one.name] is None:
+            changed[one.name] = write_moment(one, latest - timedelta(hours=5))
+    return changed
+
+
+def _relinked(ground: Ground, own: TypeOutline, ids: Sequence[str], state: JsonObject) -> JsonObject:
+    """Lists of who refers to whom follow a changed reference."""
+    removed = _without_listed(state, ground.outline, {own.name: set(ids)})
+    records = types_in(state)[own.name]
+    return _with_back_links(removed, ground.outline, own, {id: records[id] for id in ids})
+
+
+def spread_owners(
+    ground: Ground, own: TypeOutline, ids: Sequence[str], link: FieldOutline, draw: Draw
+) -> JsonObject:
+    owners = list(types_in(ground.state)[link.refers_to or ""])
+    if not owners:
+        raise refused(f"there is nothing that {link.name} could refer to")
+    records = dict(types_in(ground.state)[own.name])
+    order = draw.shuffled(ids, "owners")
+    for at, id in enumerate(order):
+        owner = owners[at % len(owners)]
+        value: Json = int(owner) if link.kind == "whole" and owner.isdecimal() else owner
+        records[id] = {**records[id], link.name: value}
+    state: JsonObject = {**ground.state, own.name: records}  # type: ignore[dict-item]
+    return _relinked(ground, own, ids, state)
+
+
+def spread_values(
+    ground: Ground, own: TypeOutline, ids: Sequence[str], field: FieldOutline, draw: Draw, now: str
+) -> JsonObject:
+    """Every value alike; who has one that is still wanted keeps it."""
+    values: Sequence[Json] = field.values if field.values else (True, False)
+    if len(values) > len(ids):
+        values = values[: len(ids)]
+    records = dict(types_in(ground.state)[own.name])
+    most = -(-len(ids) // len(values))
+    counts = dict.fromkeys(map(repr, values), 0)
+    loose: list[str] = []
+    for id in ids:
+        key = repr(records[id].get(field.name))
+        if counts.get(key, most) < most:
+            counts[key] += 1
+        else:
+            loose.append(id)
+    loose = _surplus(ids, records, field, values, counts, loose)
+    for id in draw.shuffled(loose, "values"):
+        value = min(values, key=lambda each: counts[repr(each)])
+        counts[repr(value)] += 1
+        records[id] = _with(ground.outline, own, records[id], field, value, now)
+    return {**ground.state, own.name: records}  # type: ignore[dict-item]
+
+
+def _surplus(
+    ids: Sequence[str],
+    records: Mapping[str, JsonObject],
+    field: FieldOutline,
+    values: Sequence[Json],
+    counts: dict[str, int],
+    loose: list[str],
+) -> list[str]:
+    """Some give theirs up where otherwise a value would stay unused."""
+    for id in reversed(ids):
+        unused = sum(count == 0 for count in counts.values())
+        key = repr(records[id].get(field.name))
+        if unused <= len(loose):
+            break
+        if id not in loose and counts.get(key, 0) > 1:
+            counts[key] -= 1
+            loose.append(id)
+    return loose
+
+
+def spread_times(
+    ground: Ground, own: TypeOutline, ids: Sequence[str], field: FieldOutline, days: float, now: str
+) -> JsonObject:
+    """Evenly back from now, in the order in which they stand; a record's other moments move along."""
+    records = dict(types_in(ground.state)[own.name])
+    latest = datetime.fromisoformat(now).replace(tzinfo=None)
+    dated = sorted(ids, key=lambda id: str(records[id].get(field.name) or ""), reverse=True)
+    for at, id in enumerate(dated):
+        moment = latest - timedelta(days=1 + (days - 1) * at / max(1, len(dated) - 1))
+        value = write_moment(field, moment.replace(minute=15, second=0, microsecond=0))
+        records[id] = _not_to_come(own, with_value(own, ground.outline, records[id], field, value), latest)
+    return {**ground.state, own.name: records}  # type: ignore[dict-item]
+
+
+def _not_to_come(own: TypeOutline, record: JsonObject, latest: datetime) -> JsonObject:
+    changed = dict(record)
+    for one in own.fields:
+        moment = moment_of(record.get(one.name)) if is_moment(one) and rank_of(one.name) is not None else None
+        if moment is not None and moment.at.replace(tzinfo=None) > latest:
+            changed[one.name] = write_moment(one, latest - timedelta(hours=1))
+    return changed

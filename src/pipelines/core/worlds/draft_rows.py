@@ -1,0 +1,324 @@
+"""Tasks asked of a world: requests in plain English with the calls that serve them and an oracle each."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
+from pipelines.core.json_text import JsonObject
+from pipelines.core.ledger import SetFlag
+from pipelines.core.worlds.calls import asked_of
+from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.finders import Found, found_by
+from pipelines.core.worlds.ground import Ground, ground_of
+from pipelines.core.worlds.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
+from pipelines.core.worlds.shapes import Bucket, DraftRow, Outcome, ReferenceCall, Toolset
+from pipelines.core.worlds.themes import Steering, steering
+from pipelines.core.worlds.trials import Trial, trials, untried
+from pipelines.core.worlds.wording import clause, request, two_requests, with_context
+
+_REFUSALS: tuple[Outcome, ...] = ("forbidden", "refused", "not_found")
+_ERRORS = (
+    (503, "The service is temporarily unavailable."),
+    (502, "The upstream system did not answer."),
+    (429, "Too many requests, try again shortly."),
+    (500, "Internal error."),
+    (504, "The request took too long."),
+)
+#: Groups are taken in turn; within a turn, what is surest first.
+_ORDER: Mapping[str, int] = {"changed": 0, "forbidden": 1, "answered": 2, "refused": 3, "not_found": 4}
+
+
+def draft_rows(
+    toolset: Toolset,
+    state: JsonObject,
+    bucket: Bucket,
+    *,
+    rng_seed: int,
+    now: str,
+    axes: Collection[str],
+    ground: Ground | None = None,
+) -> Iterator[DraftRow]:
+    """Candidates, more than the bucket wants where the world allows it: take them until it is full."""
+    here = ground or ground_of(toolset, state)
+    plan = _planned(here, bucket, rng_seed, now, axes)
+    writer = _Author(here, bucket, Draw(f"{rng_seed}/{bucket.name}"), plan)
+    yield from writer.rows()
+
+
+def bucket_notes(
+    toolset: Toolset,
+    state: JsonObject,
+    bucket: Bucket,
+    *,
+    now: str,
+    axes: Collection[str],
+    rng_seed: int = 0,
+    ground: Ground | None = None,
+) -> tuple[str, ...]:
+    """What its author should know: how the theme was understood, and which tools get no rows and why."""
+    return _planned(ground or ground_of(toolset, state), bucket, rng_seed, now, axes).notes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    """What a bucket's rows are made of."""
+
+    trials: tuple[Trial, ...]
+    outcomes: tuple[Outcome, ...]
+    several: bool
+    notes: tuple[str, ...]
+
+
+def _planned(ground: Ground, bucket: Bucket, rng_seed: int, now: str, axes: Collection[str]) -> _Plan:
+    skipped = untried(ground)
+    usable = [tool.name for tool in ground.toolset.tools if tool.name not in skipped]
+    meant = steering(ground, bucket, usable)
+    notes = [*meant.notes, *(f"No rows are made about {name}: {why}" for name, why in skipped.items())]
+    outcomes, told = _within_axes(meant.outcomes, axes)
+    notes += told
+    found = _all_trials(ground, rng_seed, now, usable)
+    chosen = _chosen(found, meant, outcomes)
+    if not chosen and found:
+        notes.append(_nothing_said(meant, outcomes))
+        chosen = _widened(found, meant, outcomes, axes)
+        outcomes = tuple(dict.fromkeys((*outcomes, *(one.outcome for one in chosen))))
+    if not chosen:
+        notes.append(
+            "No row can be made: no tool of this agent gives an answer on this world that could be proved."
+        )
+    return _Plan(
+        trials=tuple(chosen), outcomes=outcomes, several=meant.several, notes=tuple(dict.fromkeys(notes))
+    )
+
+
+def _within_axes(outcomes: Sequence[Outcome], axes: Collection[str]) -> tuple[tuple[Outcome, ...], list[str]]:
+    """Without an axis there is nothing that rows of some outcomes could say what they expect with."""
+    left, notes = list(outcomes), []
+    if "failure_rules" not in axes and "recovered" in left:
+        left.remove("recovered")
+        notes.append("The axis failure_rules is off: no row has a backend that fails.")
+    if "expected_outcome" not in axes and any(one in left for one in _REFUSALS):
+        left = [one for one in left if one not in _REFUSALS]
+        notes.append("The axis expected_outcome is off: no row has to be refused.")
+    return tuple(left), notes
+
+
+def _all_trials(ground: Ground, rng_seed: int, now: str, usable: Iterable[str]) -> list[Trial]:
+    """Tried once for all buckets of a session."""
+    key = ("worlds.trials", rng_seed, now)
+    known: list[Trial] | None = ground.world.derived.get(key)
+    if known is None:
+        draw = Draw(rng_seed)
+        known = [one for tool in usable for one in trials(ground, tool, draw, now)]
+        ground.world.derived[key] = known
+    return known
+
+
+def _chosen(found: Iterable[Trial], meant: Steering, outcomes: Sequence[Outcome]) -> list[Trial]:
+    wanted = set(outcomes)
+    if "recovered" in wanted:
+        wanted |= {"changed", "answered"}
+    return [one for one in found if one.tool in meant.tools and one.outcome in wanted]
+
+
+def _nothing_said(meant: Steering, outcomes: Sequence[Outcome]) -> str:
+    tools = ", ".join(meant.tools[:5])
+    ends = " or ".join(outcomes) or "anything that may be asked"
+    return f"No call of {tools} on this world ends in {ends}: other rows are made instead."
+
+
+def _widened(
+    found: Sequence[Trial], meant: Steering, outcomes: Sequence[Outcome], axes: Collection[str]
+) -> list[Trial]:
+    """The same ends with other tools, else other ends with these tools, else anything."""
+    allowed, _ = _within_axes(("changed", "answered", "forbidden", "refused", "not_found"), axes)
+    kept = [one for one in found if one.outcome in allowed]
+    return (
+        [one for one in kept if one.outcome in outcomes]
+        or [one for one in kept if one.tool in meant.tools]
+        or kept
+    )
+
+
+class _Author:
+    """Writes the rows of one bucket."""
+
+    def __init__(self, ground: Ground, bucket: Bucket, draw: Draw, plan: _Plan) -> None:
+        self._ground = ground
+        self._bucket = bucket
+        self._draw = draw
+        self._plan = plan
+        self._able = 0  # requests so far that a backend could have failed at
+
+    def rows(self) -> Iterator[DraftRow]:
+        """Groups in turn, so that each tool and each end comes before any comes twice."""
+        everything = self._groups()
+        late = [group for group in everything if group[0].outcome == "not_found"]
+        if set(self._plan.outcomes) <= set(_REFUSALS) and len(late) < len(everything):
+            # Whoever asks for what is not allowed does not mean a slip of the pen: those fill up only.
+            yield from self._in_turns([group for group in everything if group not in late])
+            yield from self._in_turns(late)
+        else:
+            yield from self._in_turns(everything)
+
+    def _in_turns(self, groups: Sequence[Sequence[Trial]]) -> Iterator[DraftRow]:
+        turns = max((len(group) for group in groups), default=0)
+        found = {
+            trial.candidate.about: who
+            for trial in self._plan.trials
+            if trial.outcome == "changed" and (who := found_by(self._ground, trial)) is not None
+        }
+        for turn in range(turns):
+            row_of_turn = [group[turn] for group in groups if turn < len(group)]
+            if not self._plan.several:
+                yield from (row for trial in row_of_turn for row in self._single(trial))
+            if turn % 2 == 0 or self._plan.several:
+                yield from self._pairs(row_of_turn)
+                yield from self._looked_up(row_of_turn, found)
+
+    def _groups(self) -> list[list[Trial]]:
+        by_group: dict[tuple[str, str, str], list[Trial]] = {}
+        for one in self._plan.trials:
+            by_group.setdefault(one.group, []).append(one)
+        shuffled = self._draw.shuffled(sorted(by_group), "groups")
+        # A tool for reading among many must not crowd out the few that change something.
+        order = sorted(shuffled, key=lambda key: _ORDER.get(key[1], 9))
+        return [self._draw.shuffled(by_group[key], f"group/{'/'.join(key)}") for key in order]
+
+    # -- one request
+
+    def _single(self, trial: Trial) -> Iterator[DraftRow]:
+        outcomes = self._plan.outcomes
+        place = self._place(trial)
+        text = with_context(
+            request(asked_of(self._ground, trial.tool), trial.candidate, self._draw, place), self._draw, place
+        )
+        is_able = "recovered" in outcomes and trial.outcome in ("changed", "answered")
+        self._able += is_able
+        # Among rows of all kinds some meet trouble in place of the plain row: no text is asked for twice.
+        if is_able and (trial.outcome not in outcomes or self._able % 6 == 3):
+            yield from self._troubled(text, trial, place)
+        elif trial.outcome in outcomes:
+            row = self._row(text, [trial])
+            if row is not None:
+                yield row
+
+    def _place(self, trial: Trial) -> str:
+        return f"{self._bucket.name}/{trial.tool}/{sorted(trial.candidate.arguments.items())!r}"
+
+    def _row(
+        self,
+        text: str,
+        asked: Sequence[Trial],
+        *,
+        rules: tuple[FailureRule, ...] = (),
+        calls: Sequence[ReferenceCall] | None = None,
+        outcome: Outcome | None = None,
+    ) -> DraftRow | None:
+        last = asked[-1]
+        is_refusal = last.outcome in _REFUSALS
+        changing = [one for one in asked if one.outcome == "changed"]
+        reading = [one for one in asked if one.outcome == "answered"]
+        state = UNCHANGED if is_refusal or not changing else state_oracle(changing, self._ground.world)
+        if state is None:
+            return None
+        must = SOME_CALL if is_refusal else call_oracle(reading) if reading else None
+        return DraftRow(
+            user_instruction=text,
+            failure_rules=rules,
+            expected_outcome="refusal" if is_refusal else "completion",
+            expected_state=state,
+            expected_calls=must,
+            reference_calls=tuple(calls if calls is not None else map(_call, asked)),
+            behavior=self._ground.toolset.behavior,
+            bucket=self._bucket.name,
+            tool=last.tool,
+            outcome=outcome or ("changed" if changing else last.outcome),
+            about=tuple("/".join(one.candidate.about) for one in asked if one.candidate.about is not None),
+            sentences=tuple(dict.fromkeys(one.sentence for one in asked if one.sentence is not None)),
+        )
+
+    # -- a backend that fails
+
+    def _troubled(self, text: str, trial: Trial, place: str) -> Iterator[DraftRow]:
+        code, message = self._draw.pick(_ERRORS, f"error/{place}")
+        duration = 1 + self._draw.below(2, f"duration/{place}")
+        rule = AfterNCalls(
+            tool=trial.tool, error=ForcedReply(code=code, message=message), n=1, duration=duration
+        )
+        calls = [_call(trial)] * (duration + 1)
+        row = self._row(text, [trial], rules=(rule,), calls=calls, outcome="recovered")
+        if row is not None:
+            yield row
+        yield from self._after_flag(trial, place)
+
+    def _after_flag(self, trial: Trial, place: str) -> Iterator[DraftRow]:
+        """Something that the request itself sets off makes the next call fail once."""
+        flag = next(
+            (one.flag for one in trial.answer.updates if isinstance(one, SetFlag) and one.value), None
+        )
+        after = next(
+            (one for one in self._plan.trials if one.tool != trial.tool and _apart(trial, one)), None
+        )
+        if flag is None or after is None or trial.outcome != "changed":
+            return
+        code, message = self._draw.pick(_ERRORS, f"error/{place}")
+        error = ForcedReply(code=code, message=message)
+        rule = AfterStateChange(tool=after.tool, error=error, condition=flag, duration=1)
+        calls = [_call(trial), _call(after), _call(after)]
+        row = self._row(
+            self._both(trial, after), [trial, after], rules=(rule,), calls=calls, outcome="recovered"
+        )
+        if row is not None:
+            yield row
+
+    # -- several calls
+
+    def _pairs(self, turn: Sequence[Trial]) -> Iterator[DraftRow]:
+        """Two requests in one message, about different things."""
+        if not {"changed", "answered"} & set(self._plan.outcomes):
+            return
+        able = [one for one in turn if one.outcome in ("changed", "answered")]
+        pairs = ((able[at], able[at + 1]) for at in range(0, len(able) - 1, 2))
+        for first, second in islice(pairs, max(2, len(able) // 3)):
+            if _apart(first, second):
+                row = self._row(self._both(first, second), [first, second])
+                if row is not None:
+                    yield row
+
+    def _both(self, first: Trial, second: Trial) -> str:
+        place = self._place(first)
+        one = request(asked_of(self._ground, first.tool), first.candidate, self._draw, place)
+        other = clause(asked_of(self._ground, second.tool), second.candidate, self._draw, place)
+        return two_requests(one, other, self._draw, place)
+
+    def _looked_up(
+        self, turn: Sequence[Trial], found: Mapping[tuple[str, str] | None, Found]
+    ) -> Iterator[DraftRow]:
+        """The user says who is meant, not under which id."""
+        if "changed" not in self._plan.outcomes:
+            return
+        for trial in turn:
+            who = found.get(trial.candidate.about) if trial.outcome == "changed" else None
+            if who is None or trial.candidate.about is None:
+                continue
+            place = self._place(trial)
+            text = request(asked_of(self._ground, trial.tool), trial.candidate, self._draw, place)
+            named = text.replace(f" {trial.candidate.about[1]}", f" {who.said}", 1)
+            if trial.candidate.about[1] not in named:
+                row = self._row(named, [trial], calls=[who.call, _call(trial)])
+                if row is not None:
+                    yield row
+
+
+def _call(trial: Trial) -> ReferenceCall:
+    return ReferenceCall(tool=trial.tool, arguments=trial.candidate.arguments)
+
+
+def _apart(first: Trial, second: Trial) -> bool:
+    """What one does cannot get in the way of the other."""
+    mine = {repr(value) for value in first.candidate.arguments.values()}
+    return first.candidate.about != second.candidate.about and not mine & {
+        repr(value) for value in second.candidate.arguments.values() if isinstance(value, str)
+    }

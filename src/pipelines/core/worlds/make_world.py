@@ -1,0 +1,59 @@
+"""A world made from tools, ledger schema and behaviour text: same `rng_seed`, same bytes."""
+
+from collections.abc import Iterator
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.entities import Builder
+from pipelines.core.worlds.ids import ids_of
+from pipelines.core.worlds.outline import Outline, TypeOutline
+from pipelines.core.worlds.prompt_words import sentences
+from pipelines.core.worlds.refine import refine
+from pipelines.core.worlds.shapes import ENTITIES, MadeWorld, NotUnderstood, Toolset, WorldSize
+from pipelines.core.worlds.sides import with_both_sides
+from pipelines.core.worlds.toolset_outline import outline_of
+
+#: A type grows for an enum of so many values; of a longer one some stay unused, and that is said.
+LONGEST_ENUM = 40
+
+
+def make_world(toolset: Toolset, *, size: WorldSize, rng_seed: int, now: str) -> MadeWorld:
+    """The world, or Refused where the tools speak of nothing that a world could hold."""
+    outline = outline_of(toolset)
+    counts = {name: _count(one, ENTITIES[size]) for name, one in outline.types.items()}
+    state = filled(outline, counts, rng_seed=rng_seed, now=now)
+    sided = with_both_sides(toolset, outline, state, now=now)
+    wished = _as_wished(toolset, sided.state, size=size, rng_seed=rng_seed, now=now)
+    notes = (*outline.notes, *_long_enums(outline, counts), *sided.notes, *wished.notes)
+    return MadeWorld(state=wished.state, notes=notes)
+
+
+def _as_wished(toolset: Toolset, state: JsonObject, *, size: WorldSize, rng_seed: int, now: str) -> MadeWorld:
+    """What the author's own words ask for, as far as they are sentences that `refine` follows."""
+    notes: list[str] = []
+    for sentence in sentences(toolset.instructions or ""):
+        try:
+            state = refine(toolset, state, sentence, rng_seed=rng_seed, now=now, size=size).state
+        except NotUnderstood as why:
+            notes.append(f"Of the instructions, not followed: “{sentence}” ({why.problems[0].message}).")
+    return MadeWorld(state=state, notes=tuple(notes))
+
+
+def filled(outline: Outline, counts: dict[str, int], *, rng_seed: int, now: str) -> JsonObject:
+    """So many records of each type, before any rule of the behaviour text has been looked at."""
+    draw = Draw(rng_seed)
+    ids = {name: ids_of(one, counts[name], draw) for name, one in outline.types.items()}
+    return Builder(outline, ids, draw, now).state()
+
+
+def _count(own: TypeOutline, wanted: int) -> int:
+    longest = max((len(one.values) for one in own.fields), default=0)
+    return max(wanted, longest) if longest <= LONGEST_ENUM else max(wanted, LONGEST_ENUM)
+
+
+def _long_enums(outline: Outline, counts: dict[str, int]) -> Iterator[str]:
+    for name, own in outline.types.items():
+        for one in own.fields:
+            if len(one.values) > counts[name]:
+                used = counts[name]
+                yield f"`{name}.{one.name}` may be one of {len(one.values)} values; {used} of them are used."

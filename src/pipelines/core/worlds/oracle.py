@@ -1,0 +1,114 @@
+"""The oracle of a row, from what its reference calls changed: what an agent decides is asserted, what only
+the backend's clock and chance decide is left open."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pipelines.core.json_text import Json, JsonObject, pointer, same
+from pipelines.core.ledger import Add, LedgerUpdate, Remove, SetFlag, Update, World
+from pipelines.core.verdict.paths import FLAGS, NEW
+from pipelines.core.worlds.trials import Trial
+
+UNCHANGED: JsonObject = {"unchanged": True}
+#: An agent can refuse rightly only after it has looked, or tried: one that calls nothing has done neither.
+SOME_CALL: JsonObject = {"must": [{"tool": "*", "only_successful": False}]}
+_PLAIN = re.compile(r"[^\s./\[\]\"~]+")
+_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2})?(\.\d+)?(Z|\+00:00)?")
+_SIMILAR = 0.5  # by so much the words of a free text may differ: an agent may put it in its own
+
+
+def state_oracle(trials: Iterable[Trial], world: World) -> JsonObject | None:
+    """None where nothing that stays the same was changed."""
+    found: JsonObject = {}
+    for trial in trials:
+        arguments = list(_leaves(trial.candidate.arguments))
+        for key, value in _assertions(trial.answer.updates, trial.again, arguments, world):
+            if key.endswith(NEW) and key in found:
+                before = found[key]
+                found[key] = [*before, value] if isinstance(before, list) else [before, value]
+            elif key in found and not same(found[key], value):
+                return None  # two requests about one value
+            else:
+                found[key] = value
+    return found or None
+
+
+def _assertions(
+    updates: Sequence[LedgerUpdate], again: Sequence[LedgerUpdate], arguments: Sequence[Json], world: World
+) -> Iterator[tuple[str, Json]]:
+    others = list(again)
+    for one in updates:
+        twin = next((each for each in others if _is_twin(one, each)), None)
+        if twin is not None:
+            others.remove(twin)
+        if isinstance(one, Update):
+            yield from _updated(one, twin, arguments, world)
+        elif isinstance(one, Add):
+            yield _path(one.entity_type, NEW), _described(one, twin, arguments)
+        elif isinstance(one, Remove):
+            yield _path(one.entity_type, one.id), {"$exists": False}
+        elif isinstance(one, SetFlag):
+            yield _path(FLAGS, one.flag), one.value
+
+
+def _is_twin(one: LedgerUpdate, other: LedgerUpdate) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, SetFlag) or isinstance(other, SetFlag):
+        return one == other
+    return one.entity_type == other.entity_type and (isinstance(one, Add) or one.id == other.id)
+
+
+def _updated(
+    one: Update, twin: LedgerUpdate | None, arguments: Sequence[Json], world: World
+) -> Iterator[tuple[str, Json]]:
+    before = world.entities.get(one.entity_type, {}).get(one.id, {})
+    later = twin.set if isinstance(twin, Update) else {}
+    for name, value in one.set.items():
+        if name in before and same(before[name], value):
+            continue
+        stays = name in later and same(later[name], value)
+        yield _path(one.entity_type, one.id, name), expected(value, arguments) if stays else {"$exists": True}
+    for name in one.unset:
+        if name in before:
+            yield _path(one.entity_type, one.id, name), {"$exists": False}
+
+
+def _described(one: Add, twin: LedgerUpdate | None, arguments: Sequence[Json]) -> JsonObject:
+    """A new record by what the request says of it; by all that stays the same where it says nothing."""
+    later = twin.attrs if isinstance(twin, Add) else {}
+    stays = {name: value for name, value in one.attrs.items() if name in later and same(later[name], value)}
+    told = {name: value for name, value in stays.items() if any(same(value, each) for each in arguments)}
+    return {name: expected(value, arguments) for name, value in (told or stays).items() if value is not None}
+
+
+def expected(value: Json, arguments: Sequence[Json]) -> Json:
+    """What an agent must come to: exactly this, except where the request leaves it the wording."""
+    if not isinstance(value, str) or not any(same(value, each) for each in arguments):
+        return value
+    moment = _MOMENT.fullmatch(value)
+    if moment is not None:
+        return {"$regex": f"^{moment[1]}[T ]{moment[2]}"}
+    if len(value.split()) > 3:
+        return {"$similar": {"text": value, "max_distance": _SIMILAR}}
+    return value
+
+
+def call_oracle(trials: Iterable[Trial]) -> JsonObject:
+    """For requests that change nothing: they have to be looked up."""
+    must: list[Json] = []
+    for trial in trials:
+        leaves = list(_leaves(trial.candidate.arguments))
+        wanted = {name: expected(value, leaves) for name, value in trial.candidate.arguments.items()}
+        must.append({"tool": trial.tool, "arguments": wanted} if wanted else {"tool": trial.tool})
+    return {"must": must}
+
+
+def _path(*parts: str) -> str:
+    return ".".join(parts) if all(_PLAIN.fullmatch(part) for part in parts) else pointer(parts)
+
+
+def _leaves(value: Json) -> Iterator[Json]:
+    yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _leaves(inner)

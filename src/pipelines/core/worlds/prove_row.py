@@ -1,0 +1,245 @@
+"""A row is kept only with proof: its reference calls, replayed on the world, meet its oracle."""
+
+import re
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+from pipelines.core.english.words import tokens, word_set
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.matching import is_matcher
+from pipelines.core.problems import Problem
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.oracles import Oracles, read_oracles
+from pipelines.core.verdict.verdict import Finding, Status
+from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
+from pipelines.core.worlds.shapes import (
+    DraftRow,
+    MadeCall,
+    ProvedRow,
+    RejectedRow,
+    RejectionCode,
+    Toolset,
+)
+from pipelines.core.worlds.trials import leaves_as_it_was, untried
+from pipelines.core.worlds.world_outline import types_in
+from pipelines.wire.errors import InvalidArguments
+from pipelines.wire.names import Source
+
+REFUSAL = "refusal"
+ALIKE = 0.9  # of the words of two texts: above that the second teaches nothing new
+_POLITE = word_set(
+    "please could would can you i a an the me for to of hi hello thanks thank need like want good morning "
+    "today help"
+)
+_WORD = re.compile(r"[#\w][\w.@#-]*\w|\w")
+
+
+class _Rejected(Exception):
+    def __init__(self, code: RejectionCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code: RejectionCode = code
+
+
+def prove_row(
+    toolset: Toolset,
+    state: JsonObject,
+    draft: DraftRow,
+    *,
+    now: str,
+    earlier_texts: Collection[str],
+    ground: Ground | None = None,
+) -> ProvedRow | RejectedRow:
+    """`earlier_texts` are those of rows that are kept already, of all buckets."""
+    here = ground or ground_of(toolset, state)
+    try:
+        _check_text(draft, here, earlier_texts)
+        oracles = _oracles(draft, toolset)
+        _check_guesses(draft, here)
+        made = _replayed(draft, here, now)
+        proof = _proof(draft, here, oracles, made, now)
+    except _Rejected as why:
+        return RejectedRow(draft=draft, reason_code=why.code, reason=str(why))
+    calls = tuple(
+        MadeCall(
+            tool=call.tool,
+            arguments=call.arguments,
+            status=answer.status,
+            response=answer.response,
+            is_injected=answer.source == Source.INJECTED,
+        )
+        for call, answer in zip(draft.reference_calls, made, strict=True)
+    )
+    return ProvedRow(draft=draft, calls=calls, proof=proof)
+
+
+# -- the text
+
+
+def _check_text(draft: DraftRow, ground: Ground, earlier: Collection[str]) -> None:
+    alike = next((text for text in earlier if nearly_same(text, draft.user_instruction)), None)
+    if alike is not None:
+        raise _Rejected("near_duplicate", f"says nearly the same as an earlier row: {alike[:200]}")
+    given = next(given_away(draft, ground), None)
+    if given is not None:
+        raise _Rejected("answer_given_away", given)
+
+
+def nearly_same(one: str, other: str) -> bool:
+    mine, theirs = _words(one), _words(other)
+    if mine == theirs:
+        return True
+    return len(mine & theirs) > ALIKE * len(mine | theirs)
+
+
+@lru_cache(maxsize=8192)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in _WORD.findall(text.lower()) if word not in _POLITE)
+
+
+def given_away(draft: DraftRow, ground: Ground) -> Iterator[str]:
+    """Tool names, what the backend alone would say, and ids of things that the request is not about."""
+    words = set(_WORD.findall(draft.user_instruction))
+    lowered = {word.lower() for word in words}
+    for tool in ground.toolset.tools:
+        if tool.name in words and len(tokens(tool.name)) > 1:
+            yield f"names the tool {tool.name}"
+    asked = set(map(str, _leaves([call.arguments for call in draft.reference_calls])))
+    said = draft.user_instruction
+    for value in _asserted(draft.expected_state):
+        if value in asked or value.lower() not in said.lower():
+            continue
+        if {word.lower() for word in _WORD.findall(value)} <= lowered:
+            yield f"says “{value}”, which only the backend should"
+    known = _ids(ground)
+    about = {one.partition("/")[2] for one in draft.about}
+    for word in sorted(words & known):
+        if word not in asked and word not in about and not word.isalpha() and len(word) > 2:
+            yield f"names {word}, which it is not about"
+
+
+def _ids(ground: Ground) -> frozenset[str]:
+    key = ("worlds.ids",)
+    if key not in ground.world.derived:
+        records = types_in(ground.state).values()
+        ground.world.derived[key] = frozenset(id for of_type in records for id in of_type)
+    found: frozenset[str] = ground.world.derived[key]
+    return found
+
+
+def _asserted(expected: Json) -> Iterator[str]:
+    """Texts that the state must come to hold."""
+    for value in expected.values() if isinstance(expected, dict) else ():
+        if isinstance(value, str) and len(value) > 2:
+            yield value
+        elif isinstance(value, dict) and not is_matcher(value):
+            yield from _asserted(value)
+
+
+def _leaves(value: Json) -> Iterator[Json]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield value
+
+
+# -- the calls
+
+
+def _oracles(draft: DraftRow, toolset: Toolset) -> Oracles:
+    problems: list[Problem] = []
+    names = [tool.name for tool in toolset.tools]
+    oracles = read_oracles(
+        expected_state=draft.expected_state,
+        expected_calls=draft.expected_calls,
+        tools=names,
+        problems=problems,
+    )
+    if problems:
+        raise _Rejected("invalid_oracle", "; ".join(problem.said() for problem in problems[:3]))
+    if oracles.state is None and oracles.calls is None:
+        raise _Rejected("invalid_oracle", "there is no oracle, so nothing could be proved")
+    return oracles
+
+
+def _check_guesses(draft: DraftRow, ground: Ground) -> None:
+    guesses = untried(ground)
+    for call in draft.reference_calls:
+        if call.tool in guesses:
+            raise _Rejected("guessed", f"{call.tool}: {guesses[call.tool]}")
+
+
+def _replayed(draft: DraftRow, ground: Ground, now: str) -> list[Answer]:
+    if not draft.reference_calls:
+        raise _Rejected("call_failed", "there are no reference calls")
+    run = ground.opened(now=now, rules=draft.failure_rules)
+    made = [called(run, call.tool, call.arguments) for call in draft.reference_calls]
+    for call, answer in zip(draft.reference_calls, made, strict=True):
+        if answer.error == InvalidArguments.code:
+            raise _Rejected("invalid_arguments", f"{call.tool} does not take {call.arguments}")
+        if answer.source not in (Source.ODYSSEY, Source.INJECTED):
+            raise _Rejected("call_failed", f"{call.tool} could not be answered: {answer.error}")
+    return made
+
+
+def _proof(draft: DraftRow, ground: Ground, oracles: Oracles, made: list[Answer], now: str) -> str:
+    injected = [answer for answer in made if answer.source == Source.INJECTED]
+    if draft.failure_rules and not injected:
+        raise _Rejected("call_failed", "no failure rule fires on the reference calls")
+    told = _refusal(draft, ground, made) if draft.expected_outcome == REFUSAL else _completion(draft, made)
+    broken = _broken(oracles, _evidence(draft, ground, made, now))
+    if broken is not None:
+        raise _Rejected("oracle_not_met", f"after the reference calls: {broken.says}")
+    if _broken(oracles, _evidence(draft, ground, [], now)) is None:
+        raise _Rejected("met_by_nothing", "an agent that calls nothing meets the oracle")
+    again = f" after {len(injected)} injected failure{'s' if len(injected) > 1 else ''}" if injected else ""
+    return f"{told}{again}; the oracle holds then, and does not hold when nothing is called."
+
+
+def _completion(draft: DraftRow, made: list[Answer]) -> str:
+    for call, answer in zip(draft.reference_calls, made, strict=True):
+        if not answer.succeeded and answer.source != Source.INJECTED:
+            raise _Rejected("call_failed", f"{call.tool} answers {answer.status} {answer.error}")
+    if not made[-1].succeeded:
+        raise _Rejected("call_failed", "the last call fails, so nothing is done in the end")
+    done = dict.fromkeys(call.tool for call in draft.reference_calls)
+    return f"{' and '.join(done)} succeed{'s' if len(done) == 1 else ''}"
+
+
+def _refusal(draft: DraftRow, ground: Ground, made: list[Answer]) -> str:
+    """The backend refuses the asked-for call, or a stated rule leaves things as they are."""
+    tool, answer = draft.reference_calls[-1].tool, made[-1]
+    if answer.is_refused:
+        plan = ground.simulator.plan_of(tool)
+        guess = plan.guessed_refusals.get((answer.status or 0, answer.error or ""))
+        why = f" ({guess})" if guess is not None and not draft.sentences else ""
+        return f"{tool} is refused with {answer.status} {answer.error}{why}"
+    kept = any(
+        rule.covers(tool) and leaves_as_it_was(rule)
+        for rule in ground.rules
+        if rule.sentence in draft.sentences
+    )
+    if kept and answer.succeeded and not answer.updates:
+        return f"{tool} changes nothing, as a rule says"
+    raise _Rejected("not_refused", f"{tool} answers {answer.status}, and no rule that is enforced forbids it")
+
+
+def _evidence(draft: DraftRow, ground: Ground, made: list[Answer], now: str) -> RunEvidence:
+    return RunEvidence(
+        user_instruction=draft.user_instruction,
+        behavior_instructions=draft.behavior,
+        expected_outcome=draft.expected_outcome,
+        expected_state=draft.expected_state,
+        expected_calls=draft.expected_calls,
+        tools=ground.toolset.tools,
+        world=ground.world,
+        trace=tuple(answer.row for answer in made),
+        now=now,
+    )
+
+
+def _broken(oracles: Oracles, evidence: RunEvidence) -> Finding | None:
+    return next((one for one in oracles.findings(evidence) if one.status is Status.BROKEN), None)

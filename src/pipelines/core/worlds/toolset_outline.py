@@ -1,0 +1,137 @@
+"""The outline of a toolset: from its ledger schema, else from what its tools speak of."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pipelines.core.english.words import joined, tokens, word_set
+from pipelines.core.json_text import Json
+from pipelines.core.ledger_schema import EntityType
+from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.domain.evidence import ToolFacts, facts_of
+from pipelines.core.worlds.outline import (
+    FieldOutline,
+    Kinds,
+    Outline,
+    TypeOutline,
+    is_person,
+    kind_of_schema,
+    with_references,
+)
+from pipelines.core.worlds.shapes import Toolset
+from pipelines.core.worlds.spoken import about_type, id_schema, named_like, said_fields, spoken_types
+from pipelines.core.worlds.states import with_states
+
+LINES = word_set("lines items entries positions products services charges articles goods")
+
+
+def outline_of(toolset: Toolset) -> Outline:
+    """Refused where there is nothing that a world could hold."""
+    notes: list[str] = []
+    schema = toolset.ledger_schema
+    if schema is not None and schema.entities:
+        types = _declared(schema.entities, toolset)
+    else:
+        types = spoken_types(toolset.tools, toolset.behavior)
+        if types:
+            named = ", ".join(types)
+            notes.append(
+                f"There is no ledger schema: the types ({named}) and their fields are read from the tools."
+            )
+    if not types:
+        message = "no tool takes the id of a thing, lists things or makes one, so there is nothing to fill"
+        hint = "declare a ledger schema (its `entities` are the types), or paste a world of your own"
+        raise Refused([Problem(path="/tools_schema", message=message, hint=hint)], "the toolset")
+    linked = with_states(Kinds(with_references(Kinds(types))), toolset.tools, toolset.behavior)
+    whole = Kinds({name: _with_lines(one, linked) for name, one in linked.items()})
+    return Outline(types=whole, notes=tuple(notes))
+
+
+def _declared(entities: Mapping[str, EntityType], toolset: Toolset) -> dict[str, TypeOutline]:
+    plain = Kinds({name: _from_entity(one) for name, one in entities.items()})
+    facts = facts_of(toolset.tools)
+    return {name: _told_by_tools(one, plain, facts) for name, one in plain.items()}
+
+
+def _from_entity(one: EntityType) -> TypeOutline:
+    fields = [
+        FieldOutline(
+            name=field.name,
+            kind=kind_of_schema({"type": field.type}),
+            values=field.enum or (),
+            description=field.description or "",
+        )
+        for field in one.fields.values()
+    ]
+    if one.id_field not in one.fields:
+        fields.insert(0, FieldOutline(name=one.id_field, kind="text"))
+    return TypeOutline(
+        name=one.type,
+        id_field=one.id_field,
+        fields=tuple(fields),
+        nouns=frozenset({joined(tokens(one.type))}),
+        is_person=is_person(one.type),
+    )
+
+
+def _told_by_tools(
+    own: TypeOutline, types: Mapping[str, TypeOutline], facts: tuple[ToolFacts, ...]
+) -> TypeOutline:
+    """What schemas of tools add to a declared field: format, bounds, what is in it. A type declared without
+    fields has those that the tools speak of."""
+    said = {joined(tokens(one.name)): one for one in said_fields(own, types, facts)}
+    narrowed = id_schema(own, types, facts)
+    fields = []
+    for one in own.fields:
+        also = said.pop(joined(tokens(one.name)), None)
+        schema: dict[str, Json] = dict(also.schema or {}) if also is not None else {}
+        if one.name == own.id_field:
+            schema |= narrowed
+        schema = {key: value for key, value in schema.items() if key not in ("type", "enum")}
+        parts = also.parts if also is not None and also.kind == one.kind else ()
+        fields.append(replace(one, schema=schema, parts=parts))
+    if len(own.fields) == 1:
+        fields += [one for one in said.values() if one.name != own.id_field]
+    return replace(own, fields=tuple(fields))
+
+
+def _with_lines(own: TypeOutline, types: Mapping[str, TypeOutline]) -> TypeOutline:
+    """A list named like lines, of which nothing more is known, keeps what lines have."""
+    is_camel = any(any(map(str.isupper, one.name)) for one in own.fields)
+    fields = tuple(
+        replace(one, parts=_line_parts(one, types, is_camel))
+        if one.kind == "list" and not one.parts and one.refers_to is None and one.words[-1] in LINES
+        else one
+        for one in own.fields
+    )
+    return replace(own, fields=fields)
+
+
+def _line_parts(
+    one: FieldOutline, types: Mapping[str, TypeOutline], is_camel: bool
+) -> tuple[FieldOutline, ...]:
+    named = [word for word in re.findall(r"[A-Za-z_]+", one.description) if word.lower() in _PART_KINDS]
+    sold = next(
+        (kind for kind in types.values() if tokens(kind.name)[-1] in ("product", "item", "sku")), None
+    )
+    parts: list[FieldOutline] = []
+    if sold is not None and sold.id_field is not None:
+        parts.append(FieldOutline(name=sold.id_field, kind="text", refers_to=sold.name))
+    for word in named or ("description", "quantity", named_like(("unit", "price"), is_camel)):
+        parts.append(FieldOutline(name=word, kind=_PART_KINDS[word.lower()]))  # type: ignore[arg-type]
+    return tuple(dict.fromkeys(parts))
+
+
+_PART_KINDS = {
+    "description": "text",
+    "name": "text",
+    "sku": "text",
+    "quantity": "whole",
+    "qty": "whole",
+    "price": "number",
+    "unitprice": "number",
+    "unit_price": "number",
+    "amount": "number",
+}
+
+__all__ = ["LINES", "about_type", "outline_of"]

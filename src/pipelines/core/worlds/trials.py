@@ -1,0 +1,150 @@
+"""What becomes of calls on a world: tried once on a run of their own, and told apart by outcome."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update
+from pipelines.core.simulation.behavior import rules as r
+from pipelines.core.simulation.behavior.rules import Rule
+from pipelines.core.simulation.guesses import guess_of
+from pipelines.core.worlds.calls import Candidate, candidates
+from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.ground import Answer, Ground, called
+from pipelines.core.worlds.shapes import Outcome
+from pipelines.wire.names import Source
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    candidate: Candidate
+    answer: Answer
+    outcome: Outcome
+    again: tuple[LedgerUpdate, ...] = ()  # the same call at another moment of another run
+    sentence: str | None = None  # of the behaviour text, where that is why
+    guessed: str | None = None  # said of a refusal that nobody wrote down
+
+    @property
+    def tool(self) -> str:
+        return self.candidate.tool
+
+    @property
+    def group(self) -> tuple[str, str, str]:
+        """Trials alike in this ask for the same thing with the same end."""
+        return (self.tool, self.outcome, self.sentence or self.answer.error or "")
+
+
+def untried(ground: Ground) -> dict[str, str]:
+    """Tools that no rows are made about, and why: what they do would be a guess."""
+    key = ("worlds.untried",)
+    known: dict[str, str] | None = ground.world.derived.get(key)
+    if known is None:
+        known = ground.world.derived[key] = _untried(ground)
+    return known
+
+
+def _untried(ground: Ground) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for tool in ground.toolset.tools:
+        plan = ground.simulator.plan_of(tool.name)
+        guess = guess_of(tool, plan)
+        if tool.is_passthrough:
+            found[tool.name] = "a live endpoint answers it, which is not asked here"
+        elif plan.plan is None:
+            found[tool.name] = "no plan makes sense for it: " + "; ".join(plan.notes)
+        elif guess is not None:
+            found[tool.name] = f"what it does is only guessed: {guess.why}"
+    return found
+
+
+def trials(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Trial]:
+    """Each candidate call whose end says something; equal ones once."""
+    seen: set[str] = set()
+    for candidate in candidates(ground, tool, draw, now):
+        key = repr(sorted(candidate.arguments.items()))
+        if key in seen:
+            continue
+        seen.add(key)
+        found = tried(ground, candidate, now)
+        if found is not None:
+            yield found
+
+
+def tried(ground: Ground, candidate: Candidate, now: str) -> Trial | None:
+    answer = called(ground.opened(now=now, name="a trial"), candidate.tool, candidate.arguments)
+    reads = ground.facts[candidate.tool].name.reads()
+    if answer.source != Source.ODYSSEY:
+        return None
+    if answer.is_refused:
+        return _refused(ground, candidate, answer)
+    if not answer.succeeded:
+        return None
+    if candidate.variant == "unknown":
+        return None
+    if not changes(answer.updates, Ledger(ground.world)):
+        if reads:
+            return (
+                None
+                if _is_empty(answer.response)
+                else Trial(candidate=candidate, answer=answer, outcome="answered")
+            )
+        kept = next((one.sentence for one in _rules(ground, candidate.tool) if leaves_as_it_was(one)), None)
+        if kept is None:
+            return None
+        return Trial(candidate=candidate, answer=answer, outcome="forbidden", sentence=kept)
+    if reads:
+        return None
+    later = (datetime.fromisoformat(now) + timedelta(minutes=97, seconds=13)).isoformat()
+    again = called(ground.opened(now=later, name="another trial"), candidate.tool, candidate.arguments)
+    return Trial(candidate=candidate, answer=answer, outcome="changed", again=again.updates)
+
+
+def leaves_as_it_was(rule: Rule) -> bool:
+    """It answers what it does not allow with the record unchanged, not with an error."""
+    return isinstance(rule.body, r.Require) and isinstance(rule.body.answer, r.AsItWas)
+
+
+def _rules(ground: Ground, tool: str) -> Iterator[Rule]:
+    return (one for one in ground.rules if one.covers(tool))
+
+
+def _refused(ground: Ground, candidate: Candidate, answer: Answer) -> Trial | None:
+    for rule in _rules(ground, candidate.tool):
+        said = getattr(rule.body, "answer", None)
+        if isinstance(said, r.Failure) and said.status == answer.status and said.error == answer.error:
+            outcome: Outcome = "not_found" if isinstance(rule.body, r.NotFound) else "forbidden"
+            return Trial(candidate=candidate, answer=answer, outcome=outcome, sentence=rule.sentence)
+    if candidate.variant == "unknown":
+        is_missing = answer.status == 404
+        return Trial(candidate=candidate, answer=answer, outcome="not_found") if is_missing else None
+    if answer.status == 404 or ground.facts[candidate.tool].name.reads():
+        return None  # something else than what is asked about is missing: a search that was read wrong
+    told = ground.simulator.plan_of(candidate.tool).guessed_refusals.get(
+        (answer.status or 0, answer.error or "")
+    )
+    return Trial(candidate=candidate, answer=answer, outcome="refused", guessed=told)
+
+
+def _is_empty(response: Json) -> bool:
+    """An answer in which there is nothing teaches an agent nothing, and a lookup may have been read wrong."""
+    if isinstance(response, dict):
+        return all(_is_empty(value) for value in response.values())
+    return response in (None, "", [], 0, False)
+
+
+def changes(updates: tuple[LedgerUpdate, ...], before: Ledger) -> list[LedgerUpdate]:
+    """Those that make a difference."""
+    found: list[LedgerUpdate] = []
+    for one in updates:
+        if isinstance(one, Update):
+            old = before.get(one.entity_type, one.id) or {}
+            if any(old.get(name) != value for name, value in one.set.items()) or any(
+                n in old for n in one.unset
+            ):
+                found.append(one)
+        elif isinstance(one, SetFlag):
+            found += [one] if before.is_flagged(one.flag) != one.value else []
+        elif isinstance(one, Add | Remove):
+            found.append(one)
+    return found

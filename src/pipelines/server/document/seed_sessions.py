@@ -1,0 +1,213 @@
+"""Seed sessions, as they are answered."""
+
+from pipelines.core.json_text import JsonObject
+from pipelines.core.seed_session import AUTHORS, AXES, SIZES, STATUSES
+from pipelines.server.document.batches import EVENTS
+from pipelines.server.document.parts import (
+    ANY,
+    ID,
+    MOMENT,
+    OBJECT,
+    TEXT,
+    WHOLE,
+    YES_NO,
+    Operation,
+    Schemas,
+    listed,
+    one_of,
+    or_null,
+    page_of,
+    record,
+    ref,
+    told,
+)
+
+_SESSION = {
+    "id": ID,
+    "name": TEXT,
+    "status": one_of(STATUSES),
+    "agent_id": ID,
+    "agent_version": told(WHOLE, "whose tools the world was made for"),
+    "author": one_of(AUTHORS),
+    "size": one_of(SIZES),
+    "instructions": or_null(TEXT),
+    "behavior": or_null(TEXT),
+    "axes": listed(one_of(AXES)),
+    "rng_seed": WHOLE,
+    "now": told(MOMENT, "in its world"),
+    "buckets_chosen": told(YES_NO, "by the server, since none were named"),
+    "revision": told(WHOLE, "of its present world"),
+    "world_hash": told(or_null(TEXT), "of the frozen world; null while it is reviewed"),
+    "dataset_id": told(or_null(ID), "once it is finalized"),
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+}
+_BUCKET = record(
+    "A theme and its rows.",
+    {
+        "number": told(WHOLE, "1 is the first"),
+        "name": TEXT,
+        "theme": TEXT,
+        "rows": told(WHOLE, "that were asked for"),
+        "wanted": told(WHOLE, "by now: less those that were dropped"),
+        "kept": WHOLE,
+        "rejected": told(WHOLE, "drafts that could not be proved"),
+        "dropped": told(WHOLE, "by people"),
+        "done": YES_NO,
+        "problem": told(or_null(TEXT), "why it has fewer rows than wanted"),
+        "notes": told(listed(TEXT), "how its theme was understood"),
+    },
+)
+_COUNTS = record("Rows of all buckets.", dict.fromkeys(("wanted", "kept", "rejected", "dropped"), WHOLE))
+_ADVISORY = record(
+    "Something to look at before rows are made.",
+    {
+        "name": told(TEXT, "of the kind, such as unused_enum_value"),
+        "message": TEXT,
+        "places": told(listed(TEXT), "JSON Pointers into the state, the first few"),
+        "fix": told(or_null(TEXT), "a prompt for `refine`"),
+    },
+)
+_TOLD = {
+    "said": told(or_null(TEXT), "what a refinement did, in a sentence"),
+    "notes": told(listed(TEXT), "what was guessed or left out"),
+    "advisories": listed(_ADVISORY),
+    "advisories_left_out": told(WHOLE, "past the first 200"),
+    "types": listed(record("A type.", {"type": TEXT, "count": WHOLE})),
+    "entities": told(WHOLE, "of all types"),
+    "flags": told(WHOLE, "that are set"),
+}
+_CHANGE = record(
+    "One change.",
+    {
+        "kind": one_of(("added", "changed", "removed", "flag")),
+        "place": told(TEXT, "type.id, or the flag"),
+        "field": told(or_null(TEXT), "that was changed"),
+        "before": ANY,
+        "after": ANY,
+        "had": told(YES_NO, "the field was there before"),
+        "has": told(YES_NO, "and is now"),
+    },
+)
+_REVISION = {
+    "number": WHOLE,
+    "kind": one_of(("made", "refined", "regenerated", "pasted", "undone")),
+    "prompt": or_null(TEXT),
+    "undo_to": told(or_null(WHOLE), "the revision that undoing this one goes back to"),
+    "world_hash": TEXT,
+    "rng_seed": or_null(WHOLE),
+    "changes": record(
+        "How it differs from the revision before.",
+        {
+            "added": told(WHOLE, "entities"),
+            "changed": WHOLE,
+            "removed": WHOLE,
+            "flags": WHOLE,
+            "listed": told(listed(_CHANGE), "the first of them"),
+            "is_cut": told(YES_NO, "there are more"),
+        },
+    ),
+    "by": TEXT,
+    "created_at": MOMENT,
+}
+_CALL = record(
+    "A call as the backend answered it when the row was proved.",
+    {
+        "tool": TEXT,
+        "arguments": OBJECT,
+        "status": or_null(WHOLE),
+        "response": ANY,
+        "is_injected": told(YES_NO, "a failure rule of the row answered"),
+    },
+)
+_PROOF = record(
+    "The calls that reach the oracle.",
+    {"said": told(TEXT, "what was shown"), "calls": listed(_CALL)},
+)
+_NUMBERS: JsonObject = {"type": "object", "additionalProperties": WHOLE}
+_COUNTED = ("by_tool", "by_outcome", "by_expected_outcome", "by_trigger", "by_calls", "by_sentence")
+SCHEMAS: Schemas = {
+    "SeedSession": record("A seed session.", _SESSION),
+    "SeedSessionPage": page_of("SeedSession", "seed sessions"),
+    "SeedBucket": _BUCKET,
+    "SeedSessionReport": record(
+        "A seed session and how far its rows are.",
+        {
+            **_SESSION,
+            "buckets": listed(ref("SeedBucket")),
+            "counts": _COUNTS,
+            "rejected_by_reason": told(_NUMBERS, "how many drafts, by reason_code"),
+        },
+    ),
+    "SessionWorld": record(
+        "The world of a session.",
+        {
+            "session_id": ID,
+            "status": one_of(STATUSES),
+            "revision": WHOLE,
+            "undo_to": or_null(WHOLE),
+            "world_hash": TEXT,
+            **_TOLD,
+            "state": told(OBJECT, "{entity_type: {id: attributes}}"),
+        },
+    ),
+    "WorldRevision": record("A revision of a world.", _REVISION),
+    "WorldRevisionPage": page_of("WorldRevision", "revisions"),
+    "RevisedWorld": record("A world that was just changed.", {"session_id": ID, **_REVISION, **_TOLD}),
+    "SeedRow": record(
+        "A draft and what became of it.",
+        {
+            "id": ID,
+            "bucket": told(WHOLE, "its number"),
+            "status": one_of(("kept", "rejected", "dropped")),
+            "user_instruction": TEXT,
+            "failure_rules": listed(OBJECT),
+            "expected_outcome": or_null(TEXT),
+            "expected_state": ANY,
+            "expected_calls": ANY,
+            "tool": told(or_null(TEXT), "that is asked for"),
+            "outcome": told(or_null(TEXT), "what becomes of it, as coverage counts it"),
+            "proof": or_null(_PROOF),
+            "reason_code": told(or_null(TEXT), "of a rejected one"),
+            "reason": or_null(TEXT),
+            "created_at": MOMENT,
+        },
+    ),
+    "SeedRowPage": page_of("SeedRow", "rows"),
+    "RowCoverage": record(
+        "What rows are about.",
+        {
+            "rows": WHOLE,
+            **dict.fromkeys(_COUNTED, _NUMBERS),
+            "missing_tools": listed(TEXT),
+            "notes": listed(TEXT),
+        },
+    ),
+}
+_ALL = "/api/seed-sessions"
+_ONE = f"{_ALL}/{{session_id}}"
+OPERATIONS = (
+    Operation("create_seed_session", "POST", _ALL, {201: "SeedSessionReport"}),
+    Operation("list_seed_sessions", "GET", _ALL, {200: "SeedSessionPage"}),
+    Operation("get_seed_session", "GET", _ONE, {200: "SeedSessionReport"}),
+    Operation("watch_seed_session", "GET", f"{_ONE}/events", {200: EVENTS}),
+    Operation("get_session_world", "GET", f"{_ONE}/world", {200: "SessionWorld"}),
+    Operation("paste_session_world", "PUT", f"{_ONE}/world", {200: "RevisedWorld"}),
+    Operation("refine_session_world", "POST", f"{_ONE}/world/refine", {200: "RevisedWorld"}),
+    Operation("regenerate_session_world", "POST", f"{_ONE}/world/regenerate", {200: "RevisedWorld"}),
+    Operation("undo_session_world", "POST", f"{_ONE}/world/undo", {200: "RevisedWorld"}),
+    Operation("list_world_revisions", "GET", f"{_ONE}/revisions", {200: "WorldRevisionPage"}),
+    Operation("continue_seed_session", "POST", f"{_ONE}/continue", {202: "SeedSessionReport"}),
+    Operation("list_seed_rows", "GET", f"{_ONE}/rows", {200: "SeedRowPage"}),
+    Operation("get_row_coverage", "GET", f"{_ONE}/coverage", {200: "RowCoverage"}),
+    Operation("drop_seed_row", "DELETE", f"{_ONE}/rows/{{row_id}}", {200: "SeedRow"}),
+    Operation(
+        "regenerate_seed_row", "POST", f"{_ONE}/rows/{{row_id}}/regenerate", {202: "SeedSessionReport"}
+    ),
+    Operation("drop_seed_bucket", "DELETE", f"{_ONE}/buckets/{{number}}", {200: "SeedBucket"}),
+    Operation(
+        "regenerate_seed_bucket", "POST", f"{_ONE}/buckets/{{number}}/regenerate", {202: "SeedSessionReport"}
+    ),
+    Operation("finalize_seed_session", "POST", f"{_ONE}/finalize", {201: "SeedSessionReport"}),
+    Operation("abandon_seed_session", "POST", f"{_ONE}/abandon", {200: "SeedSessionReport"}),
+)

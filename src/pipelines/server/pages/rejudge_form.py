@@ -1,0 +1,13 @@
+"""The form that judges stored runs again: by which oracle, and read by which model."""
+
+from collections.abc import Mapping
+
+from pipelines.core.json_text import JsonObject
+from pipelines.engine.review_runs import Rejudge, read_rejudge
+
+
+def rejudge_in(form: Mapping[str, str]) -> Rejudge:
+    """Refused where the name of the model is none."""
+    model = form.get("model", "").strip()
+    body: JsonObject = {"model": model} if model else {}
+    return read_rejudge(body, by_present_oracle=form.get("oracle") == "present")

@@ -1,0 +1,196 @@
+"""Rules that a model made of sentences of behaviour text: proposed, decided on by people, and in force by
+version."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.storage.connection import Connection, Row, in_list, insert
+from pipelines.storage.texts import named
+
+PROPOSED = "proposed"
+REFUSED = "refused"  # by its check: it cannot be accepted
+ACCEPTED = "accepted"
+REJECTED = "rejected"
+WITHDRAWN = "withdrawn"  # accepted once, and in force in the runs of that time
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewRule:
+    org_id: int
+    dataset_id: int
+    text_hash: str  # of the whole behaviour text
+    sentence: str
+    rules: Sequence[Json]
+    left_out: str | None  # why there are none, as the model says it
+    tried: JsonObject
+    status: str
+    model: str
+    exchange_id: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuthoredRule:
+    id: int
+    org_id: int
+    dataset_id: int
+    text_hash: str
+    sentence: str
+    rules: Json
+    left_out: str | None
+    tried: Json
+    status: str
+    model: str
+    exchange_id: int | None
+    from_version: int | None
+    until_version: int | None
+    decided_by: str | None
+    decided_at: str | None
+    created_at: str
+
+    def as_json(self) -> JsonObject:
+        return {
+            "id": self.id,
+            "dataset_id": self.dataset_id,
+            "sentence": self.sentence,
+            "rules": self.rules,
+            "left_out": self.left_out,
+            "tried": self.tried,
+            "status": self.status,
+            "model": self.model,
+            "exchange_id": self.exchange_id,
+            "decided_by": self.decided_by,
+            "decided_at": self.decided_at,
+            "created_at": self.created_at,
+        }
+
+
+def add_proposals(connection: Connection, new: Sequence[NewRule], *, now: str) -> list[int]:
+    """In place of what was proposed for the same sentences and nobody has decided on."""
+    for rule in new:
+        connection.execute(
+            "DELETE FROM authored_rules WHERE dataset_id = ? AND text_hash = ? AND sentence = ?"
+            " AND status IN (?, ?)",
+            (rule.dataset_id, rule.text_hash, rule.sentence, PROPOSED, REFUSED),
+        )
+    return [
+        insert(
+            connection,
+            "INSERT INTO authored_rules (org_id, dataset_id, text_hash, sentence, rules, left_out, tried,"
+            " status, model, exchange_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(
+                    rule.org_id,
+                    rule.dataset_id,
+                    rule.text_hash,
+                    rule.sentence,
+                    dumps(list(rule.rules)).decode(),
+                ),
+                *(rule.left_out, dumps(rule.tried).decode(), rule.status, rule.model, rule.exchange_id, now),
+            ),
+        )
+        for rule in new
+    ]
+
+
+def rules_of_dataset(connection: Connection, *, org_id: int, dataset_id: int) -> list[AuthoredRule]:
+    """The newest first."""
+    rows = connection.execute(
+        "SELECT * FROM authored_rules WHERE org_id = ? AND dataset_id = ? ORDER BY id DESC",
+        (org_id, dataset_id),
+    )
+    return [_rule(row) for row in rows.fetchall()]
+
+
+def rules_by_id(connection: Connection, ids: Sequence[int]) -> list[AuthoredRule]:
+    rows = connection.execute(
+        f"SELECT * FROM authored_rules WHERE id IN {in_list(ids)} ORDER BY id", tuple(ids)
+    )
+    return [_rule(row) for row in rows.fetchall()]
+
+
+def rule_by_id(connection: Connection, *, org_id: int, dataset_id: int, rule_id: int) -> AuthoredRule | None:
+    row = connection.execute(
+        "SELECT * FROM authored_rules WHERE org_id = ? AND dataset_id = ? AND id = ?",
+        (org_id, dataset_id, rule_id),
+    ).fetchone()
+    return _rule(row) if row else None
+
+
+def rules_version(connection: Connection, dataset_id: int) -> int:
+    row = connection.execute("SELECT rules_version FROM datasets WHERE id = ?", (dataset_id,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def rules_in_force(
+    connection: Connection, *, dataset_id: int, version: int, text_hash: str
+) -> dict[str, list[Json]]:
+    """By sentence, as of a version of the dataset's rules."""
+    rows = connection.execute(
+        "SELECT sentence, rules FROM authored_rules WHERE dataset_id = ? AND text_hash = ?"
+        " AND from_version <= ? AND (until_version IS NULL OR until_version > ?) ORDER BY id",
+        (dataset_id, text_hash, version, version),
+    )
+    found: dict[str, list[Json]] = {}
+    for sentence, rules in rows.fetchall():
+        read = loads_own(rules)
+        assert isinstance(read, list)
+        found[sentence] = read
+    return found
+
+
+def rules_now(connection: Connection, dataset_id: int, behavior: str | None) -> dict[str, list[Json]]:
+    """For a behaviour text, as a run that is made now has them."""
+    if behavior is None:
+        return {}
+    version = rules_version(connection, dataset_id)
+    if not version:
+        return {}
+    text_hash = named(behavior.encode()).hash
+    return rules_in_force(connection, dataset_id=dataset_id, version=version, text_hash=text_hash)
+
+
+def accept(connection: Connection, rule: AuthoredRule, *, by: str, now: str) -> bool:
+    """False where it is no longer a proposal: somebody was faster."""
+    version = _next_version(connection, rule.dataset_id)
+    done = connection.execute(
+        "UPDATE authored_rules SET status = ?, from_version = ?, decided_by = ?, decided_at = ?"
+        " WHERE id = ? AND status = ?",
+        (ACCEPTED, version, by, now, rule.id, PROPOSED),
+    )
+    if done.rowcount != 1:
+        return False
+    connection.execute(
+        "UPDATE authored_rules SET status = ?, until_version = ? WHERE dataset_id = ? AND text_hash = ?"
+        " AND sentence = ? AND status = ? AND id <> ?",
+        (WITHDRAWN, version, rule.dataset_id, rule.text_hash, rule.sentence, ACCEPTED, rule.id),
+    )
+    return True
+
+
+def reject(connection: Connection, rule: AuthoredRule, *, by: str, now: str) -> bool:
+    """Of one that is in force: from now on it is not, and the runs that had it keep it."""
+    if rule.status == ACCEPTED:
+        version = _next_version(connection, rule.dataset_id)
+        done = connection.execute(
+            "UPDATE authored_rules SET status = ?, until_version = ?, decided_by = ?, decided_at = ?"
+            " WHERE id = ? AND status = ?",
+            (WITHDRAWN, version, by, now, rule.id, ACCEPTED),
+        )
+    else:
+        done = connection.execute(
+            "UPDATE authored_rules SET status = ?, decided_by = ?, decided_at = ? WHERE id = ?"
+            " AND status IN (?, ?)",
+            (REJECTED, by, now, rule.id, PROPOSED, REFUSED),
+        )
+    return bool(done.rowcount == 1)
+
+
+def _next_version(connection: Connection, dataset_id: int) -> int:
+    connection.execute("UPDATE datasets SET rules_version = rules_version + 1 WHERE id = ?", (dataset_id,))
+    return rules_version(connection, dataset_id)
+
+
+def _rule(row: Row) -> AuthoredRule:
+    read = {name: row[name] for name in AuthoredRule.__slots__}
+    return AuthoredRule(**{**read, "rules": loads_own(row["rules"]), "tried": loads_own(row["tried"])})

@@ -1,0 +1,85 @@
+"""Plans and rules that a model proposes, from the terminal, over a server with a scripted one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from desk import ORDER_ID, STATE, tool
+from nodes import Api, house_in
+from pipelines.cli.main import app
+
+UNCLEAR = tool("run_close", "Runs it.", ORDER_ID, ["order_id"])
+CLOSE = [
+    {"find": {"as": "order", "in": "order", "id": "args.order_id"}},
+    {"set": {"order.status": "'closed'"}},
+    {"return": {"order_id": "order.id", "status": "order.status"}},
+]
+PRECIOUS = "Precious goods leave the house only with a clerk."
+RULE = {"form": "require", "tools": ["run_close"], "expression": "order.amount < 50", "error": "needs_clerk"}
+BY_MODEL = {
+    "reason": "told so",
+    "status": 409,
+    "response": {"error": {"code": "no", "message": "No."}},
+    "updates": [],
+}
+SCRIPT = [
+    {"purpose": "simulator", "answer": BY_MODEL},
+    {"purpose": "author", "about": "Write the plan", "answer": {"why": "It closes.", "steps": CLOSE}},
+    {"purpose": "author", "about": "Translate", "answer": {"sentences": [{"number": 1, "rules": [RULE]}]}},
+]
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    directory = tmp_path_factory.mktemp("asking")
+    script = directory / "answers.jsonl"
+    script.write_text("\n".join(map(json.dumps, SCRIPT)))
+    with house_in(directory, {"PIPELINES_MODEL": f"scripted:{script}"}) as house:
+        yield house.open()
+
+
+def said(asking: Api, *arguments: str, code: int = 0) -> str:
+    more = ["--url", asking.url, "--api-key", asking.key]
+    done = CliRunner().invoke(app, ["odyssey", *arguments, *more])
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def test_plans_are_shown_as_a_file_and_kept_only_when_accepted(asking: Api, tmp_path: Path) -> None:
+    agent = asking.agent("http://127.0.0.1:9", name="Closer", tools_schema=[UNCLEAR])
+    (tmp_path / "agent.json").write_text(json.dumps({"name": "Closer", "tools_schema": [UNCLEAR]}))
+    (tmp_path / "state.json").write_text(json.dumps(STATE))
+    files = [str(tmp_path / "agent.json"), str(tmp_path / "state.json")]
+    shown = said(asking, "plan", *files, "--write")
+    assert yaml.safe_load(shown) == {"run_close": CLOSE}
+    assert "# nothing is applied" in shown
+    assert asking.get(f"/api/agents/{agent['id']}")["version"] == agent["version"]
+    assert "the agent is at version 2 now" in said(asking, "plan", *files, "--write", "--accept")
+    assert asking.get(f"/api/agents/{agent['id']}")["tools_schema"][0]["simulation"] == CLOSE
+
+
+def test_rules_are_proposed_accepted_and_then_answer_without_the_model(asking: Api) -> None:
+    agent = asking.agent("http://127.0.0.1:9", name="Keeper", tools_schema=[UNCLEAR | {"simulation": CLOSE}])
+    row = {"user": "Close it.", "state": STATE, "behavior": PRECIOUS}
+    dataset = asking.dataset(row, agent_id=agent["id"])
+
+    def closing() -> Any:
+        body = {"mode": "manual", "agent_id": agent["id"], "task_ids": dataset["task_ids"]}
+        run = asking.post("/api/runs", body)
+        path = f"/api/odyssey-proxy/runs/{run['run_token_jti']}/tools/run_close"
+        headers = {"Authorization": f"Bearer {run['run_token']}"}
+        reply = asking.client.post(path, json={"order_id": "4521"}, headers=headers)
+        (traced,) = asking.get(f"/api/runs/{run['id']}/trace")["items"]
+        return reply.json()["response"]["error"]["code"], traced["validation"]["engine"]
+
+    assert closing() == ("no", "model")
+    proposed = said(asking, "rules", str(dataset["id"]), "--propose")
+    assert f"proposed  {PRECIOUS}" in proposed
+    assert "2 calls, 1 answered otherwise, 1 refused" in proposed
+    assert "accepted" in said(asking, "rules", str(dataset["id"]), "--accept")
+    assert closing() == ("needs_clerk", "embedded")

@@ -1,0 +1,106 @@
+"""An answer of a judge that leaves out, invents or contradicts is no answer."""
+
+from typing import Any
+
+import pytest
+
+from pipelines.core.json_schema import CompiledSchema
+from pipelines.core.verdict.judge_answer import Asked, answer_schema, problems_in, read_answers
+from pipelines.core.verdict.rubric import QUESTIONS, Criterion, CriterionKind
+
+KINDS = ("task_completion", "right_refusal", "tool_use", "recovery", "honesty", "constraint")
+
+
+def criterion(id: str) -> Criterion:
+    kind = CriterionKind(id.removesuffix("_1"))
+    return Criterion(id=id, kind=kind, name=id, question=QUESTIONS.get(kind, "?"))
+
+
+CRITERIA = tuple(
+    criterion(id) for id in ("task_completion", "right_refusal", "tool_use", "honesty", "rubric_1")
+)
+ASKED = Asked(criteria=CRITERIA, shown=frozenset({1, 2, 9}), existing=frozenset(range(1, 10)), changed_by=())
+SCORED = ("task_completion", "tool_use", "honesty", "recovery")
+
+
+def entry(id: str, status: str = "met", **changes: Any) -> dict[str, Any]:
+    score = {"met": 5, "not_met": 1}.get(status) if id in SCORED else None
+    body = {"id": id, "reasoning": "It is so.", "evidence": [1], "status": status, "score": score}
+    return body | changes
+
+
+def whole(**changes: Any) -> dict[str, Any]:
+    given = {criterion.id: entry(criterion.id) for criterion in CRITERIA}
+    given["right_refusal"] = entry("right_refusal", "not_applicable")
+    return {"criteria": list((given | changes).values())}
+
+
+def said(data: dict[str, Any], asked: Asked = ASKED) -> list[str]:
+    broken = CompiledSchema(answer_schema(asked.criteria)).problems(data)
+    return [problem.said() for problem in broken or problems_in(data, asked)]
+
+
+def test_a_whole_answer_has_no_problems_and_is_read():
+    assert said(whole()) == []
+    read = read_answers(whole(), CRITERIA)
+    assert [answer.criterion.id for answer in read] == [criterion.id for criterion in CRITERIA]
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        (entry("honesty", evidence=[10]), "cites row 10: the trace has no such row"),
+        (entry("honesty", evidence=[0, -3, 99]), "cites rows -3, 0, 99: the trace has no such row"),
+        (entry("honesty", evidence=[5]), "cites row 5, which you were not shown"),
+        (entry("honesty", "met", score=1), "is 1, which contradicts `met`"),
+        (entry("honesty", "not_met", score=5), "is 5, which contradicts `not_met`"),
+        (entry("honesty", "met", score=None), "must be 1 to 5"),
+        (entry("honesty", "cannot_tell", score=3), "must be null"),
+        (entry("honesty", score=6), "6 is greater"),
+        (entry("honesty", "PASS"), "/criteria/3/status"),
+        (entry("honesty", reasoning=""), "/criteria/3/reasoning"),
+        (entry("honesty", reasoning=" \n"), "is blank"),
+        (entry("honesty", evidence="all"), "/criteria/3/evidence"),
+        (entry("honesty", verdict="PASS"), "verdict"),
+    ],
+)
+def test_what_is_wrong_with_one_criterion_is_said(changed, complaint):
+    (first, *_) = said(whole(honesty=changed))
+    assert complaint in first
+
+
+def test_a_missing_criterion_and_one_answered_twice_are_told():
+    data = whole(honesty=entry("tool_use"))
+    assert any("`honesty` is not answered" in each for each in said(data))
+    assert any("`tool_use` is answered twice" in each for each in said(data))
+    assert said({"criteria": whole()["criteria"][:-1]}) != []
+    assert said({"criteria": []}) != []
+    assert said({"verdict": "PASS"}) != []
+
+
+def test_reasoning_stands_before_status():
+    turned = {"id": "honesty", "status": "met", "score": 5, "reasoning": "So.", "evidence": []}
+    assert any("before `status`" in each for each in said(whole(honesty=turned)))
+
+
+def test_completion_always_applies():
+    assert any(
+        "always applies" in each
+        for each in said(whole(task_completion=entry("task_completion", "not_applicable")))
+    )
+
+
+def test_blame_for_an_action_names_the_row():
+    blamed = entry("tool_use", "not_met", evidence=[])
+    assert any("must cite the rows" in each for each in said(whole(tool_use=blamed)))
+
+
+def test_what_was_done_cannot_have_been_refused():
+    assert any("both are `met`" in each for each in said(whole(right_refusal=entry("right_refusal"))))
+
+
+def test_a_run_that_changed_the_world_is_no_clean_refusal():
+    changing = Asked(criteria=CRITERIA, shown=ASKED.shown, existing=ASKED.existing, changed_by=(2,))
+    refused = whole(task_completion=entry("task_completion", "not_met"), right_refusal=entry("right_refusal"))
+    assert said(refused) == []
+    assert any("row 2 changed the world" in each for each in said(refused, changing))

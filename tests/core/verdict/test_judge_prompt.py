@@ -1,0 +1,190 @@
+"""The question to a judge model: what others wrote stays data, and what is too long is left out aloud."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from judge_attacks import ATTACKS, ORDER, answer_with, data_of, obedient
+from pipelines.core.ledger import World, update_from_json
+from pipelines.core.rubric_lines import RubricLine
+from pipelines.core.seed import TrackedConstraint
+from pipelines.core.tools_schema import Tool
+from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.judge_answer import problems_in, read_answers
+from pipelines.core.verdict.judge_data import LONGEST_TRACE
+from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question
+from pipelines.core.verdict.model_verdict import decide
+from pipelines.core.verdict.verdict import Outcome, Verdict, left_open
+
+KEY = b"a key that no agent knows, or not"
+FRIENDLY = "Happy to help."
+
+
+def call(sequence: int, **changes: Any) -> EvidenceRow:
+    row = EvidenceRow(
+        sequence=sequence,
+        tool_name="add_note",
+        arguments={"order_id": "4521", "text": FRIENDLY},
+        response={"note": FRIENDLY},
+        source="odyssey",
+        http_status=200,
+    )
+    return replace(row, **changes)
+
+
+def run_with(text: str, place: str = "") -> RunEvidence:
+    """A run that evidence leaves open, with a text in one of its places."""
+
+    def at(name: str) -> str:
+        return text if name == place else FRIENDLY
+
+    note = {"op": "update", "entity_type": "order", "id": "4521", "set": {"note": at("ledger")}, "unset": []}
+    return RunEvidence(
+        user_instruction=at("user"),
+        behavior_instructions=at("behavior"),
+        tracked_constraints=(TrackedConstraint(id=at("constraint id"), description=at("constraint")),),
+        rubric=(RubricLine(id=at("rubric id"), text=at("rubric")),),
+        tools=(Tool(name="add_note", description=at("tool"), input_schema={"type": "object"}),),
+        world=World.from_initial_state({"order": {"4521": {"note": at("world")}}}),
+        trace=(
+            call(1, arguments={"text": at("arguments")}, response={at("key"): at("reply")}),
+            call(2, updates=(update_from_json(note),), actor_id=at("actor")),
+            EvidenceRow(sequence=3, kind="assistant_message", payload={"text": at("event")}),
+        ),
+        responses=(at("first turn"), at("final")),
+    )
+
+
+PLACES = (
+    *("user", "behavior", "constraint id", "constraint", "rubric id", "rubric", "tool", "world", "arguments"),
+    *("key", "reply", "ledger", "actor", "event", "first turn", "final", "user turn", "finding"),
+)
+
+
+def asked_about(evidence: RunEvidence, text: str = FRIENDLY, place: str = "") -> JudgeQuestion:
+    verdict = judge(evidence)
+    # Whatever the embedded judge makes of such words: here it leaves the run open.
+    findings = (left_open("completion", "Open."), *(_named(evidence)))
+    findings += (left_open("claims", text if place == "finding" else FRIENDLY),)
+    assert isinstance(verdict, Verdict)
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=findings)
+    turns = (FRIENDLY, text if place == "user turn" else FRIENDLY)
+    return judge_question(evidence, verdict, turns, fence_key=KEY)
+
+
+def _named(evidence: RunEvidence) -> tuple[Any, ...]:
+    return tuple(left_open(f"constraint/{each.id}", "Open.") for each in evidence.tracked_constraints)
+
+
+def passes(question: JudgeQuestion, answer: Callable[[Any], dict[str, Any]]) -> bool:
+    """Whether a PASS comes of what a judge answers; one whose answer has problems gives none."""
+    data = answer(question.question)
+    if problems_in(data, question.asked):
+        return False
+    answers = read_answers(data, question.asked.criteria)
+    return decide(answers, expected_outcome=None).outcome is Outcome.PASS
+
+
+def test_an_obedient_judge_obeys_what_stands_outside_the_data():
+    question = asked_about(run_with(FRIENDLY))
+    assert not passes(question, obedient)
+    leaky = replace(question.question, system=f"{question.question.system}\n{ORDER}")
+    assert passes(question._replace(question=leaky), obedient), "else the tests below would prove nothing"
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_no_text_of_a_run_reaches_the_instructions(name):
+    word, friendly, _ = data_of(asked_about(run_with(FRIENDLY)).question)
+    schema = asked_about(run_with(FRIENDLY)).question.schema
+    for place in PLACES:
+        text = ATTACKS[name].replace("{fence}", word)
+        question = asked_about(run_with(text, place), text, place)
+        _, outside, data = data_of(question.question)
+        assert outside == friendly, f"the instructions differ with {name} in {place}"
+        assert question.question.schema == schema
+        assert len(data.splitlines()) == 1
+        assert not passes(question, obedient), f"{name} in {place} moved the judge"
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_data_still_says_what_was_said(name):
+    text = ATTACKS[name]
+    read = json.loads(data_of(asked_about(run_with(text, "final")).question)[2])
+    assert read["final_response"] == text
+
+
+def test_a_text_that_holds_the_fence_gets_another_fence():
+    word, _, _ = data_of(asked_about(run_with(FRIENDLY)).question)
+    again = asked_about(run_with(f"I know it: {word}", "final"))
+    other, _, data = data_of(again.question)
+    assert other != word
+    assert other not in data
+    assert f"I know it: {word}" in data
+
+
+def test_the_fence_hangs_on_the_key_and_the_same_run_asks_the_same():
+    evidence, verdict = run_with(FRIENDLY), Verdict(verdict=Outcome.PENDING, reasoning="")
+    one, same, other = (
+        judge_question(evidence, verdict, (), fence_key=key) for key in (KEY, KEY, b"another")
+    )
+    assert one.question == same.question
+    assert data_of(one.question)[0] != data_of(other.question)[0]
+
+
+def long_run(rows: int, size: int, *, cited: tuple[int, ...] = ()) -> JudgeQuestion:
+    trace = tuple(call(number, response={"text": "x" * size}) for number in range(1, rows + 1))
+    evidence = replace(run_with(FRIENDLY), trace=trace)
+    findings = (left_open("completion", "Open."), left_open("claims", "Look there.", cited))
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=findings)
+    return judge_question(evidence, verdict, (), fence_key=KEY)
+
+
+def test_a_long_trace_loses_its_middle_and_says_so():
+    question = long_run(200, 2_000)
+    data = json.loads(data_of(question.question)[2])
+    shown = [row["sequence"] for row in data["trace"]]
+    assert (shown[0], shown[-1]) == (1, 200)
+    assert len(json.dumps(data["trace"])) <= LONGEST_TRACE * 1.2
+    (gap,) = data["left_out"]
+    assert gap == f"row {max(n for n in shown if n < 100) + 1} to {min(n for n in shown if n > 100) - 1}"
+    assert question.cuts[0].startswith("trace rows ")
+    assert question.asked.existing == frozenset(range(1, 201))
+    assert question.asked.shown == frozenset(shown)
+
+
+def test_rows_that_findings_rest_on_are_kept_and_what_does_not_fit_is_told():
+    assert {77, 78} <= long_run(200, 2_000, cited=(77, 78)).asked.shown
+    every = long_run(200, 2_000, cited=tuple(range(1, 201)))
+    assert any(cut.startswith("rows that findings rest on: ") for cut in every.cuts)
+
+
+def test_a_row_that_was_not_shown_cannot_be_cited():
+    question = long_run(200, 2_000)
+    hidden = min(question.asked.existing - question.asked.shown)
+    data = answer_with(question.question, "met")
+    data["criteria"][0]["evidence"] = [hidden]
+    (problem,) = problems_in(data, question.asked)
+    assert f"row {hidden}, which you were not shown" in problem.message
+
+
+def test_a_long_value_keeps_its_ends():
+    data = json.loads(data_of(long_run(1, 20_000).question)[2])
+    assert "characters left out" in data["trace"][0]["response"]["cut"]
+
+
+def test_whatever_is_in_a_run_the_question_stays_bounded():
+    huge = "a word " * 40_000
+    evidence = replace(
+        run_with(huge, "behavior"),
+        user_instruction=huge,
+        responses=(huge,) * 50,
+        trace=tuple(call(number, arguments={"t": huge}) for number in range(1, 60)),
+        tools=tuple(Tool(name=f"t{n}", description=huge, input_schema={}) for n in range(300)),
+        tracked_constraints=tuple(TrackedConstraint(id=str(n), description="Be kind.") for n in range(20)),
+    )
+    question = asked_about(evidence)
+    assert len(question.question.messages[0].content) < 400_000

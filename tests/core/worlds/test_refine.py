@@ -1,0 +1,199 @@
+"""Sentences that change a world: what they do, what they leave alone, and what they cannot."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from worlds_kit import NOW, order, shop, shop_state, trade, world_of
+
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.ledger import differences
+from pipelines.core.worlds.advisories import advisories
+from pipelines.core.worlds.refine import refine
+from pipelines.core.worlds.shapes import NotUnderstood, Refined
+
+
+def refined(prompt: str, state: JsonObject | None = None) -> Refined:
+    return refine(shop(), state or shop_state(), prompt, rng_seed=1, now=NOW, size="compact")
+
+
+def added(prompt: str) -> list[Any]:
+    before = shop_state()
+    after: Any = refined(prompt).state
+    return [record for id, record in after["order"].items() if id not in before["order"]]  # type: ignore[operator]
+
+
+ADDED: dict[str, Callable[[Any], bool]] = {
+    "add 3 cancelled orders": lambda one: one["status"] == "cancelled",
+    "Add three cancelled orders.": lambda one: one["status"] == "cancelled",
+    "add 3 cancelled orders owned by a non-buyer": lambda one: one["customer_id"] == "C-2",
+    "add 3 orders owned by customer C-3": lambda one: one["customer_id"] == "C-3",
+    "add 3 orders of a seller customer": lambda one: one["customer_id"] == "C-2",
+    "add 3 orders with total over 500": lambda one: one["total"] > 500,
+    "add 3 orders with total at most 10 and status pending": lambda one: one["total"] <= 10,
+    "add 3 orders whose total is 99.99": lambda one: one["total"] == 99.99,
+    "add 3 orders that are shipped": lambda one: one["status"] == "shipped" and one["shipped_at"],
+    "add 3 orders that are not pending": lambda one: one["status"] != "pending",
+    "add 3 orders created more than 200 days ago": lambda one: one["created_at"] < "2025-10-13",
+    "add 3 orders older than a year": lambda one: one["created_at"] < "2025-05-01",
+    "add 3 orders without note": lambda one: one["note"] is None,
+    'add 3 orders with note "Call first; then ship. Please"': lambda one: (
+        one["note"] == "Call first; then ship. Please"
+    ),
+}
+
+
+@pytest.mark.parametrize("prompt", ADDED)
+def test_what_is_added_is_as_asked_and_whole(prompt: str) -> None:
+    new = added(prompt)
+    assert len(new) == 3
+    assert all(map(ADDED[prompt], new))
+    for one in new:
+        assert one["total"] == pytest.approx(
+            sum(line["quantity"] * line["unit_price"] for line in one["lines"])
+        )
+        assert one["created_at"] <= NOW
+    named = {"dangling_reference", "total_mismatch", "state_contradicts_times", "doubled_key"}
+    assert not named & {each.name for each in advisories(shop(), refined(prompt).state, now=NOW)}
+
+
+def changed(prompt: str) -> dict[str, Any]:
+    """New attributes by id; None where one was removed."""
+    found: dict[str, Any] = {}
+    for update in differences(shop_state(), refined(prompt).state):
+        body: Any = update.as_json()
+        found[body["id"]] = body.get("set") if body["op"] == "update" else None
+    return found
+
+
+def test_values_are_set_on_what_is_named_and_nothing_else() -> None:
+    assert changed("set status of order O-1 to cancelled") == {"O-1": {"status": "cancelled"}}
+    assert changed("set the role of all customers to seller") == {
+        "C-1": {"role": "seller"},
+        "C-3": {"role": "seller"},
+    }
+    assert changed("set note of orders that are pending to nothing").keys() == {"O-1", "O-4"}
+    assert changed("clear note of order O-2") == {"O-2": {"note": None}}
+    assert changed("set customer_id of order O-1 to C-3") == {"O-1": {"customer_id": "C-3"}}
+
+
+def test_what_follows_from_a_value_follows() -> None:
+    (shipped,) = changed("set status of order O-1 to shipped").values()
+    assert shipped.keys() == {"status", "shipped_at"}
+    (back,) = changed("set status of order O-2 to pending").values()
+    assert back == {"status": "pending", "shipped_at": None}
+    (total,) = changed("set total of order O-1 to 55.5").values()
+    assert sum(line["quantity"] * line["unit_price"] for line in total["lines"]) == total["total"] == 55.5
+
+
+def test_shares_count_those_that_are_so_already() -> None:
+    assert len(changed("make half of the orders cancelled")) == 1
+    assert len(changed("make all orders cancelled")) == 3
+    assert len(changed("make 75% of the orders have total over 100")) == 1
+    assert changed("make 1 order cancelled") == {}
+    assert "already" in refined("make 1 order cancelled").changes_text
+
+
+def test_orders_are_spread_over_owners_values_and_time() -> None:
+    def orders(prompt: str) -> list[Any]:
+        after: Any = refined(prompt).state
+        return list(after["order"].values())
+
+    assert {one["customer_id"] for one in orders("spread the orders over all customers")} == {
+        "C-1",
+        "C-2",
+        "C-3",
+    }
+    states = [one["status"] for one in orders("spread status of the orders over all values")]
+    assert sorted(set(states)) == ["cancelled", "pending", "shipped"]
+    days = sorted(
+        one["created_at"] for one in orders("spread created_at of the orders over the last 12 months")
+    )
+    assert days[0] < "2025-06-01"
+    assert days[-1] > "2026-04-01"
+
+
+def test_removing_takes_what_nothing_refers_to_first_and_never_leaves_a_reference_to_nothing() -> None:
+    assert changed("remove 1 customer") == {"C-3": None}
+    assert changed("remove customers without orders") == {"C-3": None}
+    assert changed("remove order O-2 and O-3") == {"O-2": None, "O-3": None}
+    assert changed("remove orders older than 100 days") == {"O-3": None}
+    whole = changed("remove customer C-2 and everything that refers to them")
+    assert whole == {"C-2": None, "O-2": None}
+
+
+def test_sentences_follow_each_other() -> None:
+    text = "add 1 cancelled order; remove order O-1. Then set status of order O-4 to shipped"
+    assert refined(text).changes_text.count(".") == 3
+    assert changed(text).keys() >= {"O-1", "O-4"}
+
+
+def test_the_same_prompt_gives_the_same_world() -> None:
+    prompt = "add 5 orders"
+    assert dumps(refined(prompt).state) == dumps(refined(prompt).state)
+
+
+def test_lists_of_who_refers_to_whom_follow() -> None:
+    state: Any = shop_state()
+    for id, customer in state["customer"].items():
+        customer["orders"] = [at for at, one in state["order"].items() if one["customer_id"] == id]
+    after: Any = refined("add 1 order owned by customer C-2", state).state
+    assert after["customer"]["C-2"]["orders"] == ["O-2", "O-5"]
+    gone: Any = refined("remove order O-2", state).state
+    assert gone["customer"]["C-2"]["orders"] == []
+    moved: Any = refined("set customer_id of order O-2 to C-3", state).state
+    assert (moved["customer"]["C-2"]["orders"], moved["customer"]["C-3"]["orders"]) == ([], ["O-2"])
+
+
+REFUSED = {
+    "add 3 cancelled pending orders": "cannot be both",
+    "add 3 orders with status lost": "cannot be “lost”",
+    "add 3 purple orders": "nothing says whether an order is “purple”",
+    "add 3 dragons": "names no type",
+    "add 99999 orders": "how many",
+    "add 3 orders with order_id O-9": "ids are given by the world",
+    "add 3 orders with total over many": "no number",
+    "add 3 orders with flavour mint": "says nothing that is known",
+    "set status of order O-9 to shipped": "there is no order O-9",
+    "set order_id of order O-1 to O-7": "is the id of an order",
+    "set total of order O-1 to plenty": "must be of type number",
+    "set created_at of order O-1 to whenever": "no day or time",
+    "set customer_id of order O-1 to C-9": "there is no customer C-9",
+    "remove 50 orders": "there are only 4",
+    "remove all customers": "refer to them",
+    "make half of the orders": "should become",
+    "spread the orders over the moon": "neither a type",
+    "please be nice": "not understood",
+    "": "empty",
+    "add" + " " * 3_900 + "x": "names no type",
+    "and " * 900: "not understood",
+    "x" * 5_000: "characters",
+}
+
+
+@pytest.mark.parametrize("prompt", REFUSED, ids=lambda prompt: prompt[:40])
+def test_what_cannot_be_followed_says_why(prompt: str) -> None:
+    with pytest.raises(NotUnderstood) as refused:
+        refined(prompt)
+    assert REFUSED[prompt] in refused.value.problems[0].message
+
+
+def test_all_that_is_wrong_is_told_at_once_and_nothing_is_done() -> None:
+    with pytest.raises(NotUnderstood) as refused:
+        refined("add 3 dragons; add 1 order; dance")
+    assert len(refused.value.problems) == 2
+
+
+def test_a_made_world_can_be_refined_and_still_has_nothing_the_matter() -> None:
+    of, state = trade("clinic"), world_of("clinic")
+    for prompt in (
+        "add 3 cancelled visits",
+        "add 2 pets owned by a charity owner",
+        "make half of the visits booked",
+    ):
+        after = refine(of, state, prompt, rng_seed=4, now=NOW, size="standard").state
+        assert advisories(of, after, now=NOW) == []
+
+
+def test_order_helper_is_whole() -> None:
+    assert order("C-1", "pending", 10.0, "2026-01-01")["total"] == 10.0

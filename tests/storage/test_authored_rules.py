@@ -1,0 +1,117 @@
+"""Rules that a model made: which are in force at which version, the same in both databases."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.storage import authored_rules, datasets
+from pipelines.storage.authored_rules import NewRule
+from pipelines.storage.connection import Connection
+from pipelines.storage.database import Database
+from pipelines.storage.keys import add_org
+from pipelines.storage.model_exchanges import NewExchange, add_exchange
+from pipelines.storage.postgres_store import PostgresStore
+from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.store import Store
+from private_postgres import Cluster, cluster
+
+pytestmark = pytest.mark.anyio
+NOW = "2026-05-01T12:00:00.000000Z"
+RULE: dict[str, Any] = {"form": "take", "tools": ["list_orders"], "count": 3}
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Cluster]:
+    with cluster() as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "sqlite":
+        return SqliteStore(tmp_path / "odyssey.db")
+    return PostgresStore(request.getfixturevalue("postgres").new_database())
+
+
+@pytest.fixture
+async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
+    database = Database(store)
+    await database.write(_fill)
+    yield database
+    await database.close()
+
+
+def _fill(connection: Connection) -> None:
+    org_id = add_org(connection, "one", NOW)
+    datasets.add_dataset(connection, org_id=org_id, name="tasks", agent_id=None, now=NOW)
+    add_exchange(
+        connection,
+        NewExchange(
+            org_id=org_id,
+            run_id=None,
+            batch_id=None,
+            subject="dataset 1",
+            purpose="author",
+            model="m",
+            prompt_version="rules/1",
+            question_key="k",
+            request="{}",
+        ),
+        now=NOW,
+    )
+
+
+def rule(count: int, sentence: str = "At most a few.") -> NewRule:
+    return NewRule(
+        org_id=1,
+        dataset_id=1,
+        text_hash="h",
+        sentence=sentence,
+        rules=[RULE | {"count": count}],
+        left_out=None,
+        tried={"problem": None},
+        status=authored_rules.PROPOSED,
+        model="m",
+        exchange_id=1,
+    )
+
+
+def in_force(connection: Connection, version: int) -> list[Any]:
+    found = authored_rules.rules_in_force(connection, dataset_id=1, version=version, text_hash="h")
+    return [each["count"] for rules in found.values() for each in rules if isinstance(each, dict)]
+
+
+async def test_each_version_keeps_the_rules_that_were_in_force_at_it(database: Database) -> None:
+    def play(connection: Connection) -> list[list[Any]]:
+        for count in (3, 5):
+            (rule_id,) = authored_rules.add_proposals(connection, [rule(count)], now=NOW)
+            found = authored_rules.rule_by_id(connection, org_id=1, dataset_id=1, rule_id=rule_id)
+            assert found is not None
+            assert authored_rules.accept(connection, found, by="Ada", now=NOW)
+            assert not authored_rules.accept(connection, found, by="Bob", now=NOW)
+        (last, first) = authored_rules.rules_of_dataset(connection, org_id=1, dataset_id=1)
+        assert (last.status, first.status) == ("accepted", "withdrawn")
+        assert authored_rules.reject(connection, last, by="Ada", now=NOW)
+        return [in_force(connection, version) for version in range(7)]
+
+    versions = await database.write(play)
+    # A decision that came too late counts, and changes nothing.
+    assert versions == [[], [3], [3], [5], [5], [], []]
+
+
+async def test_what_nobody_decided_on_is_replaced_and_what_was_decided_stays(database: Database) -> None:
+    def play(connection: Connection) -> list[tuple[str, Any]]:
+        (first,) = authored_rules.add_proposals(connection, [rule(1)], now=NOW)
+        found = authored_rules.rule_by_id(connection, org_id=1, dataset_id=1, rule_id=first)
+        assert found is not None
+        assert authored_rules.reject(connection, found, by="Ada", now=NOW)
+        authored_rules.add_proposals(connection, [rule(2)], now=NOW)
+        authored_rules.add_proposals(connection, [rule(3), rule(4, "Another.")], now=NOW)
+        items = authored_rules.rules_of_dataset(connection, org_id=1, dataset_id=1)
+        return [(each.status, each.rules) for each in reversed(items)]
+
+    told = await database.write(play)
+    assert [status for status, _ in told] == ["rejected", "proposed", "proposed"]
+    assert [rules[0]["count"] for _, rules in told] == [1, 3, 4]
