@@ -63,7 +63,7 @@ def test_exchanges_of_a_run_and_a_budget_that_is_refused(look: Look, api: Api) -
         code, _, said = cli.run(*asked, "--max-cost-usd", "-1")
         assert (code, "more than 0" in said) == (2, True)
         code, _, said = cli.run(*asked, "--max-model-tokens", "100000", "--max-cost-usd", "5")
-        assert code in (0, 1), said
+        assert code != 2, said  # it was taken; the model of this server gives no verdict
     budget = api.get("/api/batches")["items"][0]["budget"]
     assert (budget["max_cost_usd"], budget["max_model_tokens"]) == (5, 100_000)
 
