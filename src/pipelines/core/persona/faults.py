@@ -14,12 +14,14 @@ from typing import NamedTuple
 from pipelines.core.persona.facts import Knowledge
 from pipelines.core.persona.talk import SERVICE, Talk, UserWords
 from pipelines.core.persona.values import Known, values_in
-from pipelines.core.persona.waiting import asks_for, waits_for_user
+from pipelines.core.persona.waiting import asks_for, asks_for_kind, waits_for_user
 from pipelines.core.problems import Problem
+from pipelines.core.verdict.speech import content_stems
 
 QUOTED_WORDS = 6  # of the behaviour text in a row: fewer stand in anybody's sentence
 COPIED = 0.8  # of the words of the service's last message, in its order
 SHORTEST_COPIED = 8  # words
+TOLD, FEWEST_WORDS = 0.6, 3  # of a fact's own words, for it to be told without a number
 
 
 class FaultKind(StrEnum):
@@ -47,7 +49,7 @@ _TAGS = re.compile(
 )
 _NOTES = re.compile(
     r"^\W{0,4}(?:thought|thinking|reasoning|analysis|internal|scratchpad|strategy|plan|goal|note to self|"
-    r"reason|stop|message|facts?_?used|user|customer|me)\W{0,4}:",
+    r"reason|stop|message|facts?_?used|(?:user|customer|client|caller|me)(?:\s*\([^)\n]{0,40}\))?)\W{0,4}:",
     re.IGNORECASE | re.MULTILINE,
 )
 _BRACKETED = re.compile(
@@ -58,7 +60,9 @@ _OUT_OF_ROLE = re.compile(
     r"\b(?:simulated user|user simulator|simulation|my persona|the persona|"
     r"(?:stay|remain|am|being) in character|"
     r"role-?play(?:ing)?|my instructions|system prompt|(?:my|the) (?:known|given) facts|"
-    r"as an? (?:ai|language model|llm)|when_asked|facts_used)\b|^\s*[{\[]\s*\"",
+    r"as an? (?:ai|language model|llm)|when_asked|facts_used|"
+    r"i (?:can|should|could|will|must)(?: now| not)? (?:share|reveal|disclose|withhold|hold back))\b"
+    r"|^\s*[{\[]\s*\"",
     re.IGNORECASE,
 )
 _OFFERS = re.compile(
@@ -77,6 +81,18 @@ _SERVES = re.compile(
     r"(?: (?:now|just|already|successfully|go ahead and)){0,3}"
     r" (?:process|refund|cancel(?:l)?|issue|credit|escalate|ship|update|reset|transfer|book|approve|arrange|"
     r"initiate|look up|locate|pull up)(?:e?d|ing|s)?(?: up)? your\b",
+    re.IGNORECASE,
+)
+_THEIRS = (
+    r"(?:application|request|order|booking|reservation|refund|claim|case|ticket|permit|account|reference|"
+    r"payment|appointment|subscription|complaint)"
+)
+_HANDLES = re.compile(
+    rf"\byour {_THEIRS}s? (?:will be|has been|have been|is being|was|is now|is)"
+    r" (?:process|refund|cancel|approv|review|complet|confirm|book|updat|clos|submitt|register|schedul)\w*"
+    rf"|\bi(?:'ll| will)? (?:just |also |only )?need your (?:\w+ )?{_THEIRS}\b"
+    rf"|\b(?:could|can|would) you (?:please )?(?:provide|share|tell me|confirm) your (?:\w+ )?{_THEIRS}\b"
+    r"|\bwe(?:'ll| will) let you know\b",
     re.IGNORECASE,
 )
 _LET_ME = re.compile(
@@ -145,15 +161,26 @@ def _revealed(words: UserWords, talk: Talk) -> Iterator[Fault]:
         if fact.knowledge is not Knowledge.WHEN_ASKED:
             continue
         told = [value for value in values_in(fact.text) if said.holds(value) and not open_to_all.holds(value)]
-        if told and not any(asks_for(text, fact.text) for text in asked):
+        is_told = bool(told) or _is_told_in_words(fact.text, words.message, talk)
+        was_asked = any(
+            asks_for(text, fact.text) or any(asks_for_kind(text, value) for value in told) for text in asked
+        )
+        if is_told and not was_asked:
+            what = told[0].written if told else fact.text
             yield Fault(
-                FaultKind.REVEALED_EARLY,
-                f"tells “{told[0].written}” ({fact.id}), which nobody has asked for yet",
+                FaultKind.REVEALED_EARLY, f"tells “{what}” ({fact.id}), which nobody has asked for yet"
             )
 
 
+def _is_told_in_words(fact: str, message: str, talk: Talk) -> bool:
+    """Most of the words that only this fact has stand in the message."""
+    heard = content_stems(" ".join([talk.opening, *(line.text for line in talk.lines)]))
+    own = content_stems(fact) - heard
+    return len(own) >= FEWEST_WORDS and len(own & content_stems(message)) >= TOLD * len(own)
+
+
 def _flipped(message: str, talk: Talk) -> Iterator[Fault]:
-    for pattern in (_LABELLED, _OFFERS, _SERVES, _LET_ME):
+    for pattern in (_LABELLED, _OFFERS, _SERVES, _HANDLES, _LET_ME):
         match = pattern.search(message)
         if match is not None:
             says = f"“{match[0].strip()}” is what the service would say: you are the person who writes to it"

@@ -7,9 +7,14 @@ from typing import NamedTuple
 
 from pipelines.core.english.dates import Day, dates
 from pipelines.core.english.mentions import mentions
+from pipelines.core.english.numbers import Quantity
 
 LONGEST_READ = 20_000  # characters of one message
 SHORTEST_NUMBER = 4  # digits: a bare number this long is somebody's id, unless it is a year
+SHORTEST_PART = 3  # digits
+MOST_COMBINED = 60  # amounts of which sums and differences are looked at
+SMALLEST_SUM = 100  # a bare number from here on is an amount; smaller ones are counts
+_MEASURES = re.compile(r"days?|weeks?|months?|years?|hours?|minutes?|km|miles?|met(?:er|re)s?|people")
 _REFERENCE = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9_\-./@+]{0,80}|#\d")
 _BARE = re.compile(r"[^a-z0-9@]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -48,8 +53,22 @@ class Known:
         if value.days:
             return any(one.agrees_with(other) for one in value.days for other in self._days)
         if value.amounts:
-            return not value.amounts.isdisjoint(self._amounts) or value.key in self._keys
-        return value.key in self._keys or _digits(value.key) in self._runs
+            return value.key in self._keys or any(map(self._is_amount, value.amounts))
+        digits = _digits(value.key)
+        return value.key in self._keys or digits in self._runs or self._is_part(digits)
+
+    def _is_amount(self, amount: Decimal) -> bool:
+        """Said before, rounded as people round, or what two that were said differ by or come to."""
+        is_whole = amount == amount.to_integral_value()
+        if any(amount == known or (is_whole and abs(amount - known) < 1) for known in self._amounts):
+            return True
+        some = sorted(self._amounts)[:MOST_COMBINED]
+        pairs = ((one, other) for at, one in enumerate(some) for other in some[at:])
+        return any(amount in (one + other, other - one) for one, other in pairs)
+
+    def _is_part(self, digits: str) -> bool:
+        """ "It ends in 1147": part of an id that is known."""
+        return len(digits) >= SHORTEST_PART and any(digits in run for run in self._runs)
 
     def _add(self, text: str) -> None:
         for match in _REFERENCE.finditer(text):
@@ -72,7 +91,7 @@ def values_in(text: str) -> Iterator[Value]:
     for day in dates(text):
         yield Value(text[day.start : day.end], "", days=day.days)
     for number in mentions(text).numbers:
-        if number.currency is not None:
+        if number.currency is not None or _is_bare_amount(text, number):
             taken.append((number.start, number.end))
             yield Value(text[number.start : number.end], _key(text[number.start : number.end]), number.values)
     for match in _REFERENCE.finditer(text):
@@ -80,6 +99,13 @@ def values_in(text: str) -> Iterator[Value]:
             written = match[0].rstrip(".-/")
             if _is_id(written, text[: match.start()]):
                 yield Value(written, _key(written))
+
+
+def _is_bare_amount(text: str, number: Quantity) -> bool:
+    """ "I take home 2,350": grouped or with cents, so no id, and too large for a count."""
+    written = text[number.start : number.end]
+    is_written_so = any(mark in written for mark in ",.") and max(number.values) >= SMALLEST_SUM
+    return is_written_so and _MEASURES.fullmatch(number.unit) is None
 
 
 def _is_id(written: str, before: str) -> bool:

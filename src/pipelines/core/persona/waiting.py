@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from pipelines.core.persona.values import Value
 from pipelines.core.verdict.speech import content_stems, sentences
 
 LAST_SENTENCES = 6  # a question is followed by little
@@ -49,14 +50,41 @@ def waits_for_user(service: str) -> bool:
 def asks_for(service: str, fact: str) -> bool:
     """Whether a message asks for what a fact tells: a request that shares a word with it."""
     about = content_stems(fact)
+    is_timely = _TIMELY.search(fact) is not None
     return any(
-        about & content_stems(one)
+        about & content_stems(one) or (is_timely and _WHEN.search(one))
         for one in sentences(service)
         if _ASKS.search(one) and not _CLOSING.search(one)
     )
 
 
-def _is_request(sentence: str) -> bool:
-    return (
-        "?" in sentence or re.search(r"\b(?:please|reply|say|confirm)\b", sentence, re.IGNORECASE) is not None
+_REQUEST = re.compile(r"\bplease\b|^\W*(?:confirm|reply|say|answer|let me know)\b", re.IGNORECASE)
+_WHEN = re.compile(r"\bwhen\b|\bwhat (?:day|date|time)\b", re.IGNORECASE)
+_TIMELY = re.compile(
+    r"\b(?:\w+day|ago|yesterday|last (?:week|month|year)|since|morning|evening)\b", re.IGNORECASE
+)
+#: What is asked for, by what kind of thing it is.
+_KINDS = (
+    (re.compile(r"\b(?:dates?|when|days?|until|since|from)\b", re.IGNORECASE), "day"),
+    (
+        re.compile(r"\b(?:how much|amount|price|cost|sum|limit|income|salary|paid?)\b", re.IGNORECASE),
+        "amount",
+    ),
+    (re.compile(r"\b(?:e-?mail|address|contact)\b", re.IGNORECASE), "address"),
+)
+
+
+def asks_for_kind(service: str, value: Value) -> bool:
+    """ "What is the date of the first payment?" asks for a day, whatever the fact calls it."""
+    kind = "day" if value.days else "amount" if value.amounts else "address" if "@" in value.key else ""
+    return any(
+        pattern.search(one)
+        for one in sentences(service)
+        if _ASKS.search(one) and not _CLOSING.search(one)
+        for pattern, meant in _KINDS
+        if meant == kind
     )
+
+
+def _is_request(sentence: str) -> bool:
+    return "?" in sentence or _REQUEST.search(sentence) is not None
