@@ -1,7 +1,7 @@
 """Whole conversations, written by somebody who had not seen the checks: half of them with one planted fault.
 
-At their first run 13 of the 20 faults were found and 5 of the 20 clean ones flagged; the rules were mended with
-them at hand, so what holds here says less of conversations that nobody here has seen.
+At their first run 13 of the 20 faults were found and 5 of the 20 clean ones flagged; the rules were mended
+with them at hand, so what holds here says less of conversations that nobody here has seen.
 """
 
 import json
