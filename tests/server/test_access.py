@@ -30,7 +30,7 @@ DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
 IDS = (
     *("agent_id", "batch_id", "credential_id", "dataset_id", "endpoint_id", "key_id", "name"),
-    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "exchange_id"),
+    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "exchange_id", "ref"),
 )
 
 
@@ -72,6 +72,12 @@ def service() -> Iterator[None]:
         yield
 
 
+SCENARIO: Row = {
+    "name": "s-42",
+    "user_instruction": "Write a greeting.",
+    "workspace_seed": {"type": "files", "files": {"README.md": "Greetings.\n"}},
+    "scorers": [{"name": "small", "type": "max_diff_lines", "max": 5}],
+}
 #: Bodies with which each operation would go through, so that only who is asking decides.
 BODIES: dict[str, Any] = {
     "POST /api/agents": AGENT,
@@ -92,6 +98,10 @@ BODIES: dict[str, Any] = {
     "PUT /api/seed-sessions/{session_id}/world": {"state": {"order": {"1": {"status": "paid"}}}},
     "POST /api/seed-sessions/{session_id}/world/refine": {"prompt": "add 1 order"},
     "POST /api/credentials": {"name": "KEY", "value": "s3cret-value"},
+    "POST /api/coding-scenarios": SCENARIO,
+    "PUT /api/coding-scenarios/{ref}": SCENARIO,
+    "POST /api/coding-scenarios/{ref}/grade": {},
+    "POST /api/coding-scenarios/import": {"scenario": SCENARIO, "reference": {"command": "true"}},
     "POST /api/tool-endpoints": ENDPOINT,
     "PUT /api/tool-endpoints/{endpoint_id}": {"name": "renamed"},
     "POST /api/tool-endpoints/{endpoint_id}/call": {"tool_name": "ping"},
@@ -106,7 +116,11 @@ async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> ht
         body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
     if str(operation) == "POST /api/seed-sessions":
         body = {"agent_id": ids["agent_id"], "name": "x", "size": "compact"}
-    query = {"to": ids["batch_id"]} if operation.path.endswith("/compare") else None
+    query: Row | None = {"to": ids["batch_id"]} if operation.path.endswith("/compare") else None
+    if operation.path.endswith("/judges/compare"):
+        query = {"first": "m@judge/1", "second": "n@judge/1"}
+    if str(operation) == "GET /api/runs/estimate":
+        query = {"agent_id": ids["agent_id"], "dataset_id": ids["dataset_id"]}
     return await client.request(operation.method, operation.path.format(**ids), json=body, params=query)
 
 
@@ -119,6 +133,8 @@ async def things_of(house: House, org: Org) -> Row:
     key = answered(await org.client.post("/api/keys", json={"name": "k"}), 201)
     secret = {"name": "SHOP_KEY", "value": "s3cret-value"}
     credential = answered(await org.client.post("/api/credentials", json=secret), 201)
+    scenario = await org.client.post("/api/coding-scenarios", json=SCENARIO)
+    assert scenario.status_code in (201, 409), "one of its name is enough"
     own = ENDPOINT | {"name": f"orders-{uuid4()}"}
     endpoint = answered(await org.client.post("/api/tool-endpoints", json=own), 201)
     recorded = b'{"tool": "ping", "arguments": {}, "response": "pong"}'
@@ -150,6 +166,7 @@ async def things_of(house: House, org: Org) -> Row:
         "credential_id": credential["id"],
         "endpoint_id": endpoint["id"],
         "name": "42",
+        "ref": "s-42",
     }
 
 
@@ -272,7 +289,7 @@ async def test_another_orgs_ids_are_not_there(house: House, org: Org, operation:
         for path in ("/api/agents/{agent_id}", "/api/datasets/{dataset_id}", "/api/runs/{run_id}")
     ]
     refused(await send(another.client, operation, ids), 404, "not_found")
-    nowhere = dict.fromkeys(ids, 10**6) | {"endpoint_id": str(uuid4())}
+    nowhere = dict.fromkeys(ids, 10**6) | {"endpoint_id": str(uuid4()), "ref": "s-1000000"}
     theirs, missing = [
         re.sub(r"[0-9a-f-]{36}|\d+", "N", (await send(another.client, operation, each)).text)
         for each in (ids, nowhere)
@@ -345,8 +362,9 @@ async def test_a_role_may_do_what_it_may_and_no_more(house: House, org: Org, ope
         refused(await send((await org.key_of(role)).client, operation, ids), 403, "forbidden")
     for role in dict.fromkeys((RANKS[least], Role.OWNER)):
         reply = await send((await org.key_of(role)).client, operation, ids)
-        # 409: the run is not one that this can be done with
-        assert reply.is_success or reply.status_code == 409, f"{role}: {reply.status_code} {reply.text}"
+        # 409: the run is not one that this can be done with; 422: no judge has read the batch
+        refusal = 422 if operation.path.endswith("/judges/compare") else 409
+        assert reply.is_success or reply.status_code == refusal, f"{role}: {reply.status_code} {reply.text}"
         ids = await things_of(house, org)
 
 

@@ -161,8 +161,8 @@ async def _proposed(
     platform: Platform, asker: Asker, dataset_id: int, agent: Agent, text: _Text
 ) -> list[NewRule]:
     org_id = asker.org_id
-    simulator = await platform.plan_readers.run(partial(_simulator, agent, text, {}), owner=org_id)
-    sentences = simulator.unread[:MOST_SENTENCES]
+    simulator, unread = await platform.plan_readers.run(partial(_read, agent, text), owner=org_id)
+    sentences = unread[:MOST_SENTENCES]
     if not sentences:
         return []
     asked = await platform.models.ask(
@@ -212,6 +212,12 @@ def _tried(
         for sentence, (rules, _) in made.items()
         if rules
     }
+
+
+def _read(agent: Agent, text: _Text) -> tuple[PlannedSimulator, tuple[str, ...]]:
+    """The text is read when it is looked at: here, in the reader's thread and within its time."""
+    simulator = _simulator(agent, text, {})
+    return simulator, simulator.unread
 
 
 def _simulator(agent: Agent, text: _Text, more: Mapping[str, Sequence[Json]]) -> PlannedSimulator:

@@ -200,11 +200,9 @@ def _size_problems(blobs: list[_Blob]) -> list[Problem]:
 class _Git:
     """git in a folder of its own: no configuration, no credentials and no environment but ours."""
 
-    def __init__(
-        self, home: Path, pinned: str, *, allow_http: bool, most_bytes: int = MAX_FETCHED_BYTES
-    ) -> None:
+    def __init__(self, home: Path, pinned: str, *, allow_http: bool, most_bytes: int | None = None) -> None:
         self._home = home
-        self._most_bytes = most_bytes
+        self._most_bytes = most_bytes if most_bytes is not None else MAX_FETCHED_BYTES
         self._options = [
             "-c", "protocol.allow=never",
             "-c", "protocol.https.allow=always",
