@@ -257,7 +257,8 @@ class Models:
         answer = _believed(answer)
         if len(answer.text) > LONGEST_ANSWER:
             await self._give_up_on(exchange_id, new, started, answer)
-        found = _problems(question, answer, check)
+        # Agents write as much as they like into what a check looks through: not on the loop.
+        found = await aside(asker.org_id, _problems, question, answer, check)
         text, tokens = answer.text, _sum(answer.input_tokens, answer.output_tokens)
         said = "; ".join(each.said() for each in found)[:LONGEST_PROBLEM] or None
         if found or answer.data is None:
