@@ -9,7 +9,10 @@ from pipelines.core.initial_state import parse_initial_state
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.library.dates import moment_of
+from pipelines.core.worlds.advisories import advisories
+from pipelines.core.worlds.calls import candidates
 from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.ground import ground_of
 from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.make_world import make_world
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
@@ -198,3 +201,40 @@ def test_a_hundred_types_and_an_enum_of_five_hundred_get_a_world_and_a_note() ->
     world = make_world(of, size="compact", rng_seed=1, now=NOW)
     assert len(world.state) == 100
     assert any("500 values" in note for note in world.notes)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("arrival_date", "departure_date"), ("departure_at", "arrival_at")]
+)
+def test_who_stays_arrives_first_and_who_travels_departs_first(first: str, then: str) -> None:
+    fields = [{"name": name, "type": "string"} for name in ("stay_id", first, then)]
+    state = [{"name": "status", "type": "string", "enum": ["booked", "closed"]}]
+    schema = {"entities": [{"type": "stay", "id_field": "stay_id", "fields": [*fields, *state]}]}
+    tools = [
+        tool("get_stay", "Get a stay.", stay_id="string"),
+        tool("create_stay", "Book a stay.", **{first: "string", then: "string"}),
+    ]
+    of = toolset(tools, schema)
+    world = made(of, size="rich")
+    assert all(str(one[first]) <= str(one[then]) for one in types_in(world)["stay"].values())
+    (call, *_) = candidates(ground_of(of, world), "create_stay", Draw(0), NOW)
+    assert str(call.arguments[first]) < str(call.arguments[then])
+
+
+def test_what_tools_only_speak_of_is_not_made_and_that_is_said() -> None:
+    cancel = tool("cancel_load", "Cancel a load.", load_id="string", reason_code="string")
+    schema = cancel["input_schema"]
+    assert isinstance(schema, dict)
+    schema["required"] = ["load_id"]
+    of = toolset([tool("get_load", "Get a load.", load_id="string"), cancel])
+    found = make_world(of, size="standard", rng_seed=1, now=NOW)
+    assert set(found.state) == {"load"}
+    assert [note for note in found.notes if "No reason is made" in note]
+
+
+def test_the_one_date_of_a_record_is_not_all_in_one_month() -> None:
+    fields = [{"name": name, "type": "string"} for name in ("voucher_id", "expires_on")]
+    schema = {"entities": [{"type": "voucher", "id_field": "voucher_id", "fields": fields}]}
+    of = toolset([tool("get_voucher", "Get a voucher.", voucher_id="string")], schema)
+    world = made(of)
+    assert [one.name for one in advisories(of, world, now=NOW)] == []

@@ -22,18 +22,22 @@ def touched_types(ground: Ground) -> set[str]:
     return {kind for tool in ground.toolset.tools for kind in _kinds_in(_body(ground, tool.name))}
 
 
-def untouched_type(ground: Ground, now: str) -> Iterator[Advisory]:
+def untouched_types(ground: Ground) -> Iterator[str]:
     spoken = touched_types(ground)
     linked = {one.refers_to for kind in spoken for one in _references(ground, kind)}
-    for name, records in types_in(ground.state).items():
-        if name not in spoken and name not in linked:
-            own = ground.outline.types[name]
-            yield Advisory(
-                name="untouched_type",
-                message=f"No tool reads or changes any {own.noun}, and nothing that they do refers to one.",
-                places=(pointer([name]),),
-                fix=f"remove all {many(own)}" if records else None,
-            )
+    return (name for name in types_in(ground.state) if name not in spoken and name not in linked)
+
+
+def untouched_type(ground: Ground, now: str) -> Iterator[Advisory]:
+    records = types_in(ground.state)
+    for name in untouched_types(ground):
+        own = ground.outline.types[name]
+        yield Advisory(
+            name="untouched_type",
+            message=f"No tool reads or changes any {own.noun}, and nothing that they do refers to one.",
+            places=(pointer([name]),),
+            fix=f"remove all {many(own)}" if records[name] else None,
+        )
 
 
 def _body(ground: Ground, tool: str) -> Json:
@@ -76,7 +80,7 @@ def _tried_tools(ground: Ground, now: str) -> Mapping[str, list[Trial]]:
 def tool_cannot_succeed(ground: Ground, now: str) -> Iterator[Advisory]:
     for name, found in _tried_tools(ground, now).items():
         own = asked_of(ground, name).own
-        if own is None or any(one.outcome in ("changed", "answered") for one in found):
+        if own is None or any(one.went_through for one in found):
             continue
         records = types_in(ground.state).get(own.name, {})
         target = asked_of(ground, name).target
@@ -90,7 +94,7 @@ def tool_cannot_succeed(ground: Ground, now: str) -> Iterator[Advisory]:
         elif any(one.outcome in ("refused", "forbidden") for one in found):
             state = _state_that(ground, name, own, found, now, ("changed", "answered"))
             fix = f'add 2 {many(own)} with {own.status.name} "{state}"' if state and own.status else None
-            says = f"{name} is refused for every {own.noun} of this world."
+            says = f"{name} is refused for every {own.noun} of this world that was tried."
             yield Advisory(name="tool_cannot_succeed", message=says, places=(pointer([own.name]),), fix=fix)
 
 

@@ -17,12 +17,13 @@ from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
 from pipelines.core.worlds.rule_cases import constants_of, need_of
 from pipelines.core.worlds.spoken import about_type, id_type
-from pipelines.core.worlds.times import is_moment, write_moment
+from pipelines.core.worlds.times import is_moment, starts_of, write_moment
 from pipelines.core.worlds.values import Place, scalar
 from pipelines.core.worlds.world_outline import types_in
 
 MOST_GAPS = 20  # entities beside whose ids a free one is looked for
 MOST_TRIED = 30  # entities per tool: rows want different ones, not all of them
+MOST_SEARCHED = 150  # calls more where none of those went through: of twelve by twelve pairs a few may fit
 _LATER = word_set("end ends due return until to checkout arrival expires")
 _BEGINNINGS = (
     "a first consultation",
@@ -124,6 +125,21 @@ def candidates(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Cand
                 yield Candidate(tool, {**arguments, asked.target.name: told}, (own, unknown), "unknown")
 
 
+def further(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Candidate]:
+    """The same things with other records beside them: a berth that is free may be one of many."""
+    asked = asked_of(ground, tool)
+    if not any(one != asked.target and asked.id_type(one) is not None for one in asked.fact.arguments):
+        return
+    writer = _Writer(ground, asked, draw, now)
+    targets = _targets(ground, asked, draw)
+    own = asked.own.name if asked.own is not None else None
+    for number in range(len(targets), len(targets) + MOST_SEARCHED if targets else 0):
+        id = targets[number % len(targets)]
+        arguments = writer.arguments(id, number)
+        if arguments is not None:
+            yield Candidate(tool, arguments, (own, id) if own is not None and id is not None else None)
+
+
 def _targets(ground: Ground, asked: Asked, draw: Draw) -> list[str | None]:
     """The things to ask about, in an order in which every state comes early."""
     own = asked.own
@@ -166,6 +182,8 @@ class _Writer:
         self._draw = draw
         self._now = datetime.fromisoformat(now).replace(tzinfo=None, microsecond=0)
         self._state = types_in(ground.state)
+        stays = asked.own is not None and "arrival" in starts_of(asked.own)
+        self._later = _LATER - {"arrival"} | {"departure"} if stays else _LATER
         self._limits = [
             one
             for rule in ground.rules
@@ -362,7 +380,7 @@ class _Writer:
     def _moment(self, field: FieldOutline, place: str) -> Json:
         # One draw for all moments of a call, so that what ends does so after it starts.
         days = self._draw.between(3, 20, place.rpartition("/")[0])
-        is_later = not _LATER.isdisjoint(field.words)
+        is_later = not self._later.isdisjoint(field.words)
         if self._asked.fact.name.reads():
             days = 0 if is_later else -90
         at = (self._now + timedelta(days=days)).replace(hour=9 + days % 8, minute=30, second=0)

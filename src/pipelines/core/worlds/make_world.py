@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from pipelines.core.json_text import JsonObject
+from pipelines.core.worlds.advise_tools import untouched_types
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.entities import Builder
+from pipelines.core.worlds.ground import ground_of
 from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.outline import Outline, TypeOutline
 from pipelines.core.worlds.prompt_words import sentences
@@ -22,10 +24,25 @@ def make_world(toolset: Toolset, *, size: WorldSize, rng_seed: int, now: str) ->
     outline = outline_of(toolset)
     counts = {name: _count(one, ENTITIES[size]) for name, one in outline.types.items()}
     state = filled(outline, counts, rng_seed=rng_seed, now=now)
+    state, left_out = _touched(toolset, state)
     sided = with_both_sides(toolset, outline, state, now=now)
     wished = _as_wished(toolset, sided.state, size=size, rng_seed=rng_seed, now=now)
-    notes = (*outline.notes, *_long_enums(outline, counts), *sided.notes, *wished.notes)
+    notes = (*outline.notes, *left_out, *_long_enums(outline, counts), *sided.notes, *wished.notes)
     return MadeWorld(state=wished.state, notes=notes)
+
+
+def _touched(toolset: Toolset, state: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
+    """Without types that only a word of some tool speaks of and no tool does anything with. What a ledger
+    schema declares stays: its author wanted it."""
+    if toolset.ledger_schema is not None:
+        return state, ()
+    idle = set(untouched_types(ground_of(toolset, state)))
+    if not idle or idle >= set(state):
+        return state, ()
+    notes = tuple(
+        f"No {name} is made: tools speak of one, but none reads or changes any." for name in sorted(idle)
+    )
+    return {name: records for name, records in state.items() if name not in idle}, notes
 
 
 def _as_wished(toolset: Toolset, state: JsonObject, *, size: WorldSize, rng_seed: int, now: str) -> MadeWorld:

@@ -47,6 +47,12 @@ _ENDED = word_set("cancelled canceled rejected declined voided void expired no_s
 INITIAL = word_set("new draft pending open created placed requested submitted queued")
 
 
+def starts_of(own: TypeOutline) -> frozenset[str]:
+    """Whoever stays arrives first, whoever travels departs first: the order of the fields says which."""
+    words = [word for one in own.moments for word in one.words if word in ("arrival", "departure")]
+    return _STARTS if words != ["arrival", "departure"] else _STARTS - {"departure"} | {"arrival"}
+
+
 def is_moment(field: FieldOutline) -> bool:
     return field.is_moment
 
@@ -138,10 +144,13 @@ class Clock:
             found[one.name], last = self._written(one, at), at
         for one in own.moments:
             if one.name not in found:
-                found[one.name] = self._written(one, self._other(one, place, base, last, said))
+                only = len(own.moments) == 1
+                found[one.name] = self._written(one, self._other(one, place, base, last, said, only))
         return self._ordered(own, found)
 
-    def _other(self, one: FieldOutline, place: str, base: datetime, last: datetime, status: Json) -> datetime:
+    def _other(
+        self, one: FieldOutline, place: str, base: datetime, last: datetime, status: Json, is_only: bool
+    ) -> datetime:
         share = self._draw.unit(f"{place}/{one.name}")
         words = set(one.words)
         if not words & FUTURE:
@@ -150,7 +159,8 @@ class Clock:
         is_over = word in _ENDED or _PROGRESS.get(word, 1) >= 4
         if is_over:
             return self._at_work(base + (self.now - base) * (0.3 + 0.6 * share), place)
-        days = 1 + share * 30 + (0 if words & _STARTS else 31)
+        # The one moment that a record has is all that tells it from others in time.
+        days = 1 + share * (180 if is_only else 30) + (0 if words & _STARTS else 31)
         if word == "overdue" and not words & _STARTS:
             return self._at_work(max(base, self.now - timedelta(days=1 + share * 20)), place)
         return self._at_work(self.now + timedelta(days=days), place)
@@ -159,7 +169,7 @@ class Clock:
         """What starts does so before it is due or ends."""
         if len(found) < 2:
             return found
-        starts = [one for one in own.moments if not _STARTS.isdisjoint(one.words)]
+        starts = [one for one in own.moments if not starts_of(own).isdisjoint(one.words)]
         ends = [one for one in own.moments if one not in starts and not FUTURE.isdisjoint(one.words)]
         for start in starts:
             for end in ends:

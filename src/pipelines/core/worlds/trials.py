@@ -1,6 +1,6 @@
 """What becomes of calls on a world: tried once on a run of their own, and told apart by outcome."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,11 +9,13 @@ from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Up
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.rules import Rule
 from pipelines.core.simulation.guesses import guess_of
-from pipelines.core.worlds.calls import Candidate, candidates
+from pipelines.core.worlds.calls import Candidate, candidates, further
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
 from pipelines.core.worlds.shapes import Outcome
 from pipelines.wire.names import Source
+
+ENOUGH_FOUND = 5  # calls that go through, where they had to be looked for
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +30,10 @@ class Trial:
     @property
     def tool(self) -> str:
         return self.candidate.tool
+
+    @property
+    def went_through(self) -> bool:
+        return self.outcome in ("changed", "answered")
 
     @property
     def group(self) -> tuple[str, str, str]:
@@ -59,9 +65,25 @@ def _untried(ground: Ground) -> dict[str, str]:
 
 
 def trials(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Trial]:
-    """Each candidate call whose end says something; equal ones once."""
+    """Each candidate call whose end says something; equal ones once. Where none goes through, some are looked
+    for among other records."""
     seen: set[str] = set()
-    for candidate in candidates(ground, tool, draw, now):
+    went_through = 0
+    for found in _tried_once(ground, candidates(ground, tool, draw, now), seen, now):
+        went_through += found.went_through
+        yield found
+    if went_through:
+        return
+    for found in _tried_once(ground, further(ground, tool, draw, now), seen, now):
+        if found.went_through:
+            yield found
+            went_through += 1
+        if went_through == ENOUGH_FOUND:
+            return
+
+
+def _tried_once(ground: Ground, proposed: Iterable[Candidate], seen: set[str], now: str) -> Iterator[Trial]:
+    for candidate in proposed:
         key = repr(sorted(candidate.arguments.items()))
         if key in seen:
             continue
