@@ -1,7 +1,8 @@
 """Whole conversations, written by somebody who had not seen the checks: half of them with one planted fault.
 
-At their first run 13 of the 20 faults were found and 5 of the 20 clean ones flagged; the rules were mended
-with them at hand, so what holds here says less of conversations that nobody here has seen.
+There are two sets of 40, of other trades and hands. At their first run 13 of the first set's 20 faults were
+found by their name and 5 of its 20 clean ones flagged; of the second's, 13 and 2. Each time the rules were
+mended with them at hand, so what holds here says less of conversations that nobody here has seen.
 """
 
 import json
@@ -14,7 +15,11 @@ from pipelines.core.persona.facts import facts_in
 from pipelines.core.persona.faults import faults_in, is_stop_ignored
 from pipelines.core.persona.talk import Line, Talk, UserWords
 
-CONVERSATIONS = json.loads(Path(__file__).with_name("conversations.json").read_text())
+CONVERSATIONS = [
+    recorded
+    for name in ("conversations.json", "conversations_second.json")
+    for recorded in json.loads(Path(__file__).with_name(name).read_text())
+]
 
 
 def faults_of(recorded: Any) -> set[str]:
