@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from nodes import REFUND_TASK, Api
+from nodes import REFUND_TASK, Api, eventually
 from played_agents import Dispatch, PlayedAgent, played
 
 ADA = "Ada is in a hurry.\nOnly when asked: the order number is 4521"
@@ -106,6 +106,54 @@ def test_a_model_that_does_not_answer_is_no_fault_of_the_agent(api: Api):
         run = talk(api, agent, PERSONA | {"user_simulator_persona": "Eve"})
     assert (run["error_class"], run["error_json"]["faults"]) == ("simulator_fault", ["timeout"])
     assert run["verdict"] == "NOT_APPLICABLE"
+
+
+def test_a_budget_that_ends_between_two_messages_ends_the_batch_and_is_no_fault_of_ours(api: Api):
+    """The first answer uses it up; the next one is not asked for, and what was done by then stays."""
+    with played(serves) as agent:
+        row = PERSONA | {"user": "Hey, I want my money back."}
+        batch_id = api.start_batch(agent.url, row, repeats=2, concurrency=1, max_model_tokens=1)
+        batch = api.ended(batch_id)
+        eventually(lambda: "running" not in api.by_status(batch_id), "its runs have ended")
+        runs = api.runs(batch_id)
+        assert len(agent.dispatches) == 2
+    assert batch["status"] == "budget_exceeded"
+    assert [(run["status"], run["error_class"]) for run in runs] == [("cancelled", "budget_exceeded")] * 2
+    assert {run["verdict"] for run in runs} == {None}
+
+
+@pytest.mark.parametrize("memory_mode", ["replay", "stateful"])
+def test_a_persona_talks_in_either_memory_mode(api: Api, memory_mode: str):
+    row = PERSONA | {"user": f"Hello, {memory_mode}: I want my money back.", "memory_mode": memory_mode}
+    with played(serves) as agent:
+        run = talk(api, agent, row)
+        told = [dispatch.body["input"] for dispatch in agent.dispatches]
+    assert run["verdict"] == "PASS"
+    if memory_mode == "stateful":
+        assert all("messages" not in each for each in told)
+        assert len({each["session_id"] for each in told}) == 1
+        assert told[0]["session_id"]
+    else:
+        assert [len(each["messages"]) for each in told] == [1, 3, 5]
+        assert told[1]["messages"][-1] == {"role": "user", "content": "It is order 4521."}
+    assert [message["role"] for message in run["messages"]] == ["user", "assistant"] * 3 + ["user"]
+
+
+def test_the_agents_word_ends_a_personas_conversation_too(api: Api):
+    row = PERSONA | {"user": "Hoi, I want my money back.", "termination_keyword": "order number"}
+    with played(serves) as agent:
+        run = talk(api, agent, row)
+        assert len(agent.dispatches) == 1
+    assert run["conversation"]["ended_by"] == "agent_keyword"
+
+
+def test_a_constraint_is_tracked_over_what_the_agent_tells_a_persona(api: Api):
+    check = {"responses": {"$contains": "sorry"}}
+    constraint = {"id": "polite", "description": "Is sorry once.", "check": check}
+    with played(serves) as agent:
+        row = PERSONA | {"user": "Servus, I want my money back.", "tracked_constraints": [constraint]}
+        run = talk(api, agent, row)
+    assert (run["verdict"], run["failure_mode"]) == ("FAIL", "constraint_violated")
 
 
 def test_the_page_of_the_run_shows_what_was_said_beside_what_the_person_knows(api: Api):

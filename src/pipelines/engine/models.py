@@ -413,6 +413,7 @@ def _ended(
         output_tokens=answer.output_tokens if answer is not None else None,
         cost_nanousd=said.cost_nanousd if said is not None else None,
         latency_ms=round((time.monotonic() - started) * 1000),
+        perhaps_paid=said.perhaps_paid if said is not None else 0,
     )
 
 
