@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from nodes import REFUND_TASK, Api, eventually
+from pipelines.cli.conversation import conversation_lines
 from played_agents import Dispatch, PlayedAgent, played
 
 ADA = "Ada is in a hurry.\nOnly when asked: the order number is 4521"
@@ -46,6 +47,28 @@ def test_a_persona_answers_until_its_matter_is_settled(api: Api):
     assert [turn["stop_ignored"] for turn in told["turns"]] == [False, True, False], "it was asked to confirm"
     assert run["messages"][-1] == {"role": "user", "content": "Thanks, bye."}
     assert run["final_response"] == "I have refunded order 4521."
+
+
+def test_the_command_line_shows_what_was_said_what_it_rests_on_and_what_ended_it(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA | {"user": "Aloha, I want my money back."})
+    *said, ended, who = conversation_lines(run, 400)
+    assert said == [
+        "user: Aloha, I want my money back.",
+        "agent: What is your order number?",
+        "user: It is order 4521.  [rests on F2]",
+        "agent: Shall I refund order 4521?",
+        "user: Yes, please refund it.  [wanted to leave while the agent waited]",
+        "agent: I have refunded order 4521.",
+        "user: Thanks, bye.",
+    ]
+    assert ended == "ended: the user had nothing more to say (it is done)"
+    assert "user/1" in who
+
+
+def test_where_a_model_is_set_no_note_says_that_one_is_missing(api: Api):
+    agent_id = api.agent("https://agents.example.com/")["id"]
+    assert api.dataset(PERSONA, agent_id=agent_id)["notes"] == []
 
 
 def test_the_same_conversation_again_asks_nobody(api: Api):
