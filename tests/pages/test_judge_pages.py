@@ -75,6 +75,24 @@ def test_a_run_shows_its_criteria_its_judge_and_what_it_cost(
     assert "/settings/models/exchanges/" in text
 
 
+def test_a_run_shows_beside_the_agents_cost_that_of_each_purpose(
+    judged: tuple[Api, int], owner: httpx2.Client
+) -> None:
+    run = run_of(judged)
+    costs = judged[0].get(f"/api/runs/{run['id']}")["costs"]["judge"]
+    strip = owner.get(f"/runs/{run['id']}").text.partition('id="trace-strip"')[2].partition("</div>")[0]
+    assert f'href="/runs/{run["id"]}/exchanges"' in strip
+    assert f"judge ${costs['cost_usd']:.4f}" in strip
+    assert "cost not reported" in strip, "of the agent"
+
+
+def test_where_one_judge_has_read_a_batch_the_page_says_how_to_have_another(
+    judged: tuple[Api, int], owner: httpx2.Client
+) -> None:
+    text = owner.get(f"/batches/{judged[1]}/judges").text
+    assert "Only one judge model has read runs of this batch" in text
+
+
 def test_another_model_reads_a_run_and_what_is_wrong_with_its_name_is_said(
     judged: tuple[Api, int], owner: httpx2.Client, other: str
 ) -> None:
