@@ -86,6 +86,21 @@ def test_a_run_shows_beside_the_agents_cost_that_of_each_purpose(
     assert "cost not reported" in strip, "of the agent"
 
 
+def test_a_batch_shows_what_its_models_cost_and_the_next_one_is_estimated_by_it(
+    judged: tuple[Api, int], owner: httpx2.Client
+) -> None:
+    api, batch_id = judged
+    batch = api.get(f"/api/batches/{batch_id}")
+    costs = batch["costs"]["judge"]
+    text = " ".join(owner.get(f"/batches/{batch_id}").text.split())
+    assert f"judge ${costs['cost_usd']:.4f}" in text.partition('aria-label="Cost of models"')[2][:200]
+    query = {"agent_id": batch["agent_id"], "dataset_id": batch["dataset_id"], "repeats": 3}
+    told = api.get("/api/runs/estimate", **query)["models"]["cost_usd"]
+    assert told == pytest.approx(costs["cost_usd"] * 3)
+    shown = owner.get("/batches/new/estimate", params=query).text.partition("Models")[2]
+    assert f"about ${told:.2f}" in " ".join(shown.split())
+
+
 def test_where_one_judge_has_read_a_batch_the_page_says_how_to_have_another(
     judged: tuple[Api, int], owner: httpx2.Client
 ) -> None:
