@@ -30,7 +30,7 @@ from pipelines.storage import agents, batches
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store
 from pipelines.storage.keys import add_org
-from pipelines.storage.model_exchanges import costs_of_batch, spent_of_batch
+from pipelines.storage.model_exchanges import costs_of_batch, exchange_by_id, spent_of_batch
 from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.wire.errors import BudgetExceeded, ModelFailed
@@ -198,6 +198,24 @@ async def test_a_request_that_broke_off_before_the_answer_counts_as_reserved(
         assert spent is not None
         asked.append(spent.tokens)
     assert asked[1] - asked[0] > 2 * 50, "what two answers may have been, besides the one that came"
+
+
+async def test_a_question_that_was_cut_off_is_told_as_that_and_stays_reserved(
+    nodes: tuple[Database, Database],
+) -> None:
+    batch_id = await nodes[0].write(lambda connection: stored(connection, Budget(max_tokens=10_000)))
+    models, model, _ = asking(nodes[0], Scripted(answer={"n": 3}, delay_s=600))
+    waiting = asyncio.ensure_future(models.ask(Asker(org_id=1, batch_id=batch_id), question(1)))
+    await asyncio.to_thread(eventually, lambda: model.asked, "it is asked")
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    exchange = await nodes[1].read(lambda connection: exchange_by_id(connection, org_id=1, exchange_id=1))
+    assert exchange is not None
+    assert (exchange.status, exchange.failure) == ("failed", "cut_off")
+    spent = await nodes[0].read(lambda connection: spent_of_batch(connection, batch_id))
+    assert spent is not None
+    assert spent.tokens >= 50, "it may have been paid for"
 
 
 async def test_a_batch_without_a_budget_is_counted_and_held_by_nothing(

@@ -33,6 +33,7 @@ class Failure(StrEnum):
     NOT_JSON = "not_json"  # cut off, or no JSON at all
     WRONG_SCHEMA = "wrong_schema"  # JSON, but not what was asked for
     TOO_LARGE = "too_large"
+    CUT_OFF = "cut_off"  # whoever asked was cancelled; it may have been paid for
     NOT_RECORDED = "not_recorded"  # a stand-in has no answer for this
 
 
