@@ -143,6 +143,11 @@ def test_a_budget_that_ends_between_two_messages_ends_the_batch_and_is_no_fault_
     assert batch["status"] == "budget_exceeded"
     assert [(run["status"], run["error_class"]) for run in runs] == [("cancelled", "budget_exceeded")] * 2
     assert {run["verdict"] for run in runs} == {None}
+    with httpx2.Client(base_url=api.url) as browser:
+        browser.post("/sign-in", data={"key": api.key})
+        page = browser.get(f"/runs/{runs[0]['id']}").text
+    assert "The run was cancelled, so there is no answer to judge" in page
+    assert "No tool was called" not in page, "nobody can say whether it would have"
 
 
 @pytest.mark.parametrize("memory_mode", ["replay", "stateful"])
