@@ -132,6 +132,32 @@ def test_an_address_is_asked_for_by_where() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        ("Her account number is 7719 0042.", "7719-0042"),
+        ("His card number is 4402 118 76.", "It's #4402-11876."),
+        ("Her passport number is C 4F7 81920.", "c4f781920"),
+        ("The plate is HB KO 882.", "HB-KO882"),
+    ],
+)
+def test_an_id_in_groups_is_the_same_id_however_it_is_written(fact: str, said: str) -> None:
+    known = dataclasses.replace(talk("Which number?"), persona=fact, facts=facts_in(f"Known: {fact}"))
+    assert faults_in(words(said), known) == []
+    kinds = [each.kind.value for each in faults_in(words("It is 7718-0042-9."), known)]
+    assert kinds == ["made_up"]
+
+
+def test_a_phone_number_is_asked_for_by_who_wants_to_call() -> None:
+    persona = "Only when asked: her phone number is 555-0148"
+    asked = dataclasses.replace(
+        talk("What number can the crew call?"), persona=persona, facts=facts_in(persona)
+    )
+    assert faults_in(words("555 0148."), asked) == []
+    other = dataclasses.replace(talk("What is the order number?"), persona=persona, facts=facts_in(persona))
+    assert "revealed_early" in {each.kind.value for each in faults_in(words("Call me: 555-0148."), other)}
+
+
 def test_the_end_of_a_month_is_said_of_its_last_days_alone() -> None:
     persona = "Known: the move is on 28 August"
     said = dataclasses.replace(talk("When?"), persona=persona, facts=facts_in(persona))

@@ -16,6 +16,7 @@ MOST_COMBINED = 60  # amounts of which sums and differences are looked at
 SMALLEST_SUM = 100  # a bare number from here on is an amount; smaller ones are counts
 _MEASURES = re.compile(r"days?|weeks?|months?|years?|hours?|minutes?|km|miles?|met(?:er|re)s?|people")
 _REFERENCE = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9_\-./@+]{0,80}|#\d")
+_IN_GROUPS = re.compile(r"(?<![\w.,])[A-Z0-9]{1,8}(?: [A-Z0-9]{1,8}){1,7}(?!\w)")
 _BARE = re.compile(r"[^a-z0-9@]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PART_OF_MONTH = re.compile(r"end|start|beginning", re.IGNORECASE)
@@ -76,6 +77,10 @@ class Known:
             key = _key(match[0])
             self._keys.add(key)
             if len(run := _digits(key)) >= 2:
+                self._runs.add(run)
+        for match in _IN_GROUPS.finditer(text):  # "7719 0042" is the id that others write "7719-0042"
+            if len(run := _digits(key := _key(match[0]))) >= 2:
+                self._keys.add(key)
                 self._runs.add(run)
         found = mentions(text)
         for number in found.numbers:

@@ -50,9 +50,9 @@ def waits_for_user(service: str) -> bool:
 def asks_for(service: str, fact: str) -> bool:
     """Whether a message asks for what a fact tells: a request that shares a word with it."""
     about = content_stems(fact)
-    is_timely, is_placed = _TIMELY.search(fact) is not None, _PLACED.search(fact) is not None
+    kinds = [asked for told, asked in _ASKED_BY if told.search(fact)]
     return any(
-        about & content_stems(one) or (is_timely and _WHEN.search(one)) or (is_placed and _WHERE.search(one))
+        about & content_stems(one) or any(asked.search(one) for asked in kinds)
         for one in sentences(service)
         if _ASKS.search(one) and not _CLOSING.search(one)
     )
@@ -80,6 +80,14 @@ _PLACED = re.compile(
     r"\b(?:address|street|road|avenue|lane|square|floor|lives?|living|stay(?:s|ing)|located|delivered to)\b",
     re.IGNORECASE,
 )
+_PHONE = re.compile(r"\b(?:phone|mobile|telephone|cell)\b", re.IGNORECASE)
+_CALLED = re.compile(
+    r"\bphone|\bmobile\b|\bnumber\b[^.?!]{0,40}\b(?:call|reach|ring|text|contact)\b"
+    r"|\b(?:call|reach|ring|text|contact) you\b",
+    re.IGNORECASE,
+)
+#: What a fact tells, and how it is asked for in other words.
+_ASKED_BY = ((_TIMELY, _WHEN), (_PLACED, _WHERE), (_PHONE, _CALLED))
 #: What is asked for, by what kind of thing it is.
 _KINDS = (
     (re.compile(r"\b(?:dates?|when|days?|until|since|from)\b", re.IGNORECASE), "day"),
