@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,23 @@ from desk import TASK, House, answered, open_house, refused
 from nodes import eventually
 from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.model_budget import Budget
-from pipelines.core.model_question import Failure, ModelMessage, ModelQuestion, Purpose
+from pipelines.core.model_question import (
+    Failure,
+    ModelAnswer,
+    ModelGaveNothing,
+    ModelMessage,
+    ModelQuestion,
+    Purpose,
+)
 from pipelines.engine.models import Asker, Models
 from pipelines.models.client import ModelClient
+from pipelines.models.retrying import Patience, RetryingModel
 from pipelines.models.scripted import Scripted, ScriptedModel
 from pipelines.storage import agents, batches
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store
 from pipelines.storage.keys import add_org
-from pipelines.storage.model_exchanges import costs_of_batch, spent_of_batch
+from pipelines.storage.model_exchanges import costs_of_batch, exchange_by_id, spent_of_batch
 from pipelines.storage.postgres_store import PostgresStore
 from pipelines.storage.sqlite_store import SqliteStore
 from pipelines.wire.errors import BudgetExceeded, ModelFailed
@@ -44,14 +53,33 @@ def question(number: int) -> ModelQuestion:
     )
 
 
+class Breaking:
+    """The connection breaks so often before the answer comes."""
+
+    def __init__(self, model: ModelClient, breaks: int) -> None:
+        self._model = model
+        self._breaks = breaks
+
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
+        if self._breaks:
+            self._breaks -= 1
+            raise ModelGaveNothing(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
+        return await self._model.ask(question)
+
+    def cost_nanousd(self, input_tokens: int, output_tokens: int) -> int | None:
+        return self._model.cost_nanousd(input_tokens, output_tokens)
+
+
 class OneModel:
     """Waits, where the test wants both to be at the edge at once."""
 
-    def __init__(self, *script: Scripted) -> None:
+    def __init__(self, *script: Scripted, breaks: int = 0) -> None:
         self.model = ScriptedModel(script or (Scripted(answer={"n": 3}),), nanousd_a_token=A_TOKEN)
+        patience = Patience(timeout_s=5.0, first_pause_s=0.0)
+        self._client = RetryingModel(Breaking(self.model, breaks), patience, nullcontext)
 
     async def client_for(self, org_id: int, model: str) -> ModelClient:
-        return self.model
+        return self._client
 
     async def close(self) -> None: ...
 
@@ -99,8 +127,8 @@ def stored(connection: Connection, budget: Budget) -> int:
     )
 
 
-def asking(database: Database, *script: Scripted) -> tuple[Models, ScriptedModel, list[int]]:
-    clients = OneModel(*script)
+def asking(database: Database, *script: Scripted, breaks: int = 0) -> tuple[Models, ScriptedModel, list[int]]:
+    clients = OneModel(*script, breaks=breaks)
     heard: list[int] = []
     names = {Purpose.JUDGE: "scripted:x"}
     return (
@@ -156,6 +184,38 @@ async def test_what_may_have_been_paid_for_stays_reserved(
     spent = await nodes[0].read(lambda connection: spent_of_batch(connection, batch_id))
     assert spent is not None
     assert (spent.tokens > 0) is keeps
+
+
+async def test_a_request_that_broke_off_before_the_answer_counts_as_reserved(
+    nodes: tuple[Database, Database],
+) -> None:
+    batch_id = await nodes[0].write(lambda connection: stored(connection, Budget(max_tokens=10_000)))
+    asked: list[int] = []
+    for breaks in (0, 2):
+        models, _, _ = asking(nodes[0], breaks=breaks)
+        await models.ask(Asker(org_id=1, batch_id=batch_id), question(breaks))
+        spent = await nodes[0].read(lambda connection: spent_of_batch(connection, batch_id))
+        assert spent is not None
+        asked.append(spent.tokens)
+    assert asked[1] - asked[0] > 2 * 50, "what two answers may have been, besides the one that came"
+
+
+async def test_a_question_that_was_cut_off_is_told_as_that_and_stays_reserved(
+    nodes: tuple[Database, Database],
+) -> None:
+    batch_id = await nodes[0].write(lambda connection: stored(connection, Budget(max_tokens=10_000)))
+    models, model, _ = asking(nodes[0], Scripted(answer={"n": 3}, delay_s=600))
+    waiting = asyncio.ensure_future(models.ask(Asker(org_id=1, batch_id=batch_id), question(1)))
+    await asyncio.to_thread(eventually, lambda: model.asked, "it is asked")
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    exchange = await nodes[1].read(lambda connection: exchange_by_id(connection, org_id=1, exchange_id=1))
+    assert exchange is not None
+    assert (exchange.status, exchange.failure) == ("failed", "cut_off")
+    spent = await nodes[0].read(lambda connection: spent_of_batch(connection, batch_id))
+    assert spent is not None
+    assert spent.tokens >= 50, "it may have been paid for"
 
 
 async def test_a_batch_without_a_budget_is_counted_and_held_by_nothing(
@@ -230,6 +290,29 @@ async def test_a_batch_ends_with_its_budget_and_goes_on_with_a_higher_one(house:
         assert (resumed["status"], resumed["budget"]["max_model_tokens"]) == ("running", 100_000)
         batch = await ended(house, batch_id)
     assert (batch["status"], batch["counts"]["by_status"]) == ("completed", {"completed": 4})
+
+
+async def test_a_user_that_may_not_be_asked_ends_its_run_as_out_of_budget_whoever_is_first(
+    house: House,
+) -> None:
+    """Its own run may end before the batch has cancelled it: it is no fault of the platform either way."""
+    house.platform.models.on_used_up = lambda batch_id: None  # the batch's end is never there first
+    client = house.owner.client
+    row = TASK | {"turn_mode": "model_as_user", "user_simulator_persona": "Ada", "max_turns": 4}
+    with played(lambda dispatch: dispatch.answer("What is the number?")) as agent:
+        agent_id = (await house.owner.agent(endpoint_url=agent.url))["id"]
+        dataset = await house.owner.dataset(row, agent_id=agent_id)
+        body = {"agent_id": agent_id, "dataset_id": dataset["id"], "max_model_tokens": 1}
+        batch_id = answered(await client.post("/api/runs", json=body), 202)["id"]
+        await ended(house, batch_id)
+        (run,) = answered(await client.get("/api/runs", params={"batch_id": batch_id}))["items"]
+    assert (run["status"], run["error_class"], run["verdict"]) == ("cancelled", "budget_exceeded", None)
+    told = answered(await client.get(f"/api/runs/{run['id']}"))
+    assert told["messages"][-1]["content"] == "What is the number?", "what was said is kept"
+    assert (told["conversation"]["ended_by"], "higher budget" in told["error_json"]["detail"]) == (
+        "budget",
+        True,
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from nodes import REFUND_TASK, Api
+from nodes import REFUND_TASK, Api, eventually
+from pipelines.cli.conversation import conversation_lines
 from played_agents import Dispatch, PlayedAgent, played
 
 ADA = "Ada is in a hurry.\nOnly when asked: the order number is 4521"
@@ -46,6 +47,28 @@ def test_a_persona_answers_until_its_matter_is_settled(api: Api):
     assert [turn["stop_ignored"] for turn in told["turns"]] == [False, True, False], "it was asked to confirm"
     assert run["messages"][-1] == {"role": "user", "content": "Thanks, bye."}
     assert run["final_response"] == "I have refunded order 4521."
+
+
+def test_the_command_line_shows_what_was_said_what_it_rests_on_and_what_ended_it(api: Api):
+    with played(serves) as agent:
+        run = talk(api, agent, PERSONA | {"user": "Aloha, I want my money back."})
+    *said, ended, who = conversation_lines(run, 400)
+    assert said == [
+        "user: Aloha, I want my money back.",
+        "agent: What is your order number?",
+        "user: It is order 4521.  [rests on F2]",
+        "agent: Shall I refund order 4521?",
+        "user: Yes, please refund it.  [wanted to leave while the agent waited]",
+        "agent: I have refunded order 4521.",
+        "user: Thanks, bye.",
+    ]
+    assert ended == "ended: the user had nothing more to say (it is done)"
+    assert "user/1" in who
+
+
+def test_where_a_model_is_set_no_note_says_that_one_is_missing(api: Api):
+    agent_id = api.agent("https://agents.example.com/")["id"]
+    assert api.dataset(PERSONA, agent_id=agent_id)["notes"] == []
 
 
 def test_the_same_conversation_again_asks_nobody(api: Api):
@@ -106,6 +129,59 @@ def test_a_model_that_does_not_answer_is_no_fault_of_the_agent(api: Api):
         run = talk(api, agent, PERSONA | {"user_simulator_persona": "Eve"})
     assert (run["error_class"], run["error_json"]["faults"]) == ("simulator_fault", ["timeout"])
     assert run["verdict"] == "NOT_APPLICABLE"
+
+
+def test_a_budget_that_ends_between_two_messages_ends_the_batch_and_is_no_fault_of_ours(api: Api):
+    """The first answer uses it up; the next one is not asked for, and what was done by then stays."""
+    with played(serves) as agent:
+        row = PERSONA | {"user": "Hey, I want my money back."}
+        batch_id = api.start_batch(agent.url, row, repeats=2, concurrency=1, max_model_tokens=1)
+        batch = api.ended(batch_id)
+        eventually(lambda: "running" not in api.by_status(batch_id), "its runs have ended")
+        runs = api.runs(batch_id)
+        assert len(agent.dispatches) == 2
+    assert batch["status"] == "budget_exceeded"
+    assert [(run["status"], run["error_class"]) for run in runs] == [("cancelled", "budget_exceeded")] * 2
+    assert {run["verdict"] for run in runs} == {None}
+    with httpx2.Client(base_url=api.url) as browser:
+        browser.post("/sign-in", data={"key": api.key})
+        page = browser.get(f"/runs/{runs[0]['id']}").text
+    assert "The run was cancelled, so there is no answer to judge" in page
+    assert "No tool was called" not in page, "nobody can say whether it would have"
+
+
+@pytest.mark.parametrize("memory_mode", ["replay", "stateful"])
+def test_a_persona_talks_in_either_memory_mode(api: Api, memory_mode: str):
+    row = PERSONA | {"user": f"Hello, {memory_mode}: I want my money back.", "memory_mode": memory_mode}
+    with played(serves) as agent:
+        run = talk(api, agent, row)
+        told = [dispatch.body["input"] for dispatch in agent.dispatches]
+    assert run["verdict"] == "PASS"
+    if memory_mode == "stateful":
+        assert all("messages" not in each for each in told)
+        assert len({each["session_id"] for each in told}) == 1
+        assert told[0]["session_id"]
+    else:
+        assert [len(each["messages"]) for each in told] == [1, 3, 5]
+        assert told[1]["messages"][-1] == {"role": "user", "content": "It is order 4521."}
+    assert [message["role"] for message in run["messages"]] == ["user", "assistant"] * 3 + ["user"]
+
+
+def test_the_agents_word_ends_a_personas_conversation_too(api: Api):
+    row = PERSONA | {"user": "Hoi, I want my money back.", "termination_keyword": "order number"}
+    with played(serves) as agent:
+        run = talk(api, agent, row)
+        assert len(agent.dispatches) == 1
+    assert run["conversation"]["ended_by"] == "agent_keyword"
+
+
+def test_a_constraint_is_tracked_over_what_the_agent_tells_a_persona(api: Api):
+    check = {"responses": {"$contains": "sorry"}}
+    constraint = {"id": "polite", "description": "Is sorry once.", "check": check}
+    with played(serves) as agent:
+        row = PERSONA | {"user": "Servus, I want my money back.", "tracked_constraints": [constraint]}
+        run = talk(api, agent, row)
+    assert (run["verdict"], run["failure_mode"]) == ("FAIL", "constraint_violated")
 
 
 def test_the_page_of_the_run_shows_what_was_said_beside_what_the_person_knows(api: Api):

@@ -64,6 +64,17 @@ async def test_what_passes_is_tried_again_with_growing_pauses_and_counted() -> N
     assert turns.slept == [0.25, 0.5, 1.0]
 
 
+async def test_what_broke_off_may_have_been_paid_for_and_is_told() -> None:
+    broken = ModelGaveNothing(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
+    answer = await Turns().model(Faulty(broken, busy())).ask(question())
+    assert (answer.requests, answer.perhaps_paid) == (3, 1)
+    given_up = ModelGaveNothing(Failure.REFUSED, "declined", tokens=0)
+    broken = ModelGaveNothing(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
+    with pytest.raises(ModelGaveNothing) as nothing:
+        await Turns().model(Faulty(broken, given_up)).ask(question())
+    assert (nothing.value.requests, nothing.value.perhaps_paid) == (2, 1)
+
+
 async def test_pauses_are_spread_so_that_not_all_come_back_at_once() -> None:
     turns = Turns()
     await turns.model(Faulty(busy()), draw=0.5).ask(question())

@@ -75,6 +75,39 @@ def test_a_run_shows_its_criteria_its_judge_and_what_it_cost(
     assert "/settings/models/exchanges/" in text
 
 
+def test_a_run_shows_beside_the_agents_cost_that_of_each_purpose(
+    judged: tuple[Api, int], owner: httpx2.Client
+) -> None:
+    run = run_of(judged)
+    costs = judged[0].get(f"/api/runs/{run['id']}")["costs"]["judge"]
+    strip = owner.get(f"/runs/{run['id']}").text.partition('id="trace-strip"')[2].partition("</div>")[0]
+    assert f'href="/runs/{run["id"]}/exchanges"' in strip
+    assert f"judge ${costs['cost_usd']:.4f}" in strip
+    assert "cost not reported" in strip, "of the agent"
+
+
+def test_a_batch_shows_what_its_models_cost_and_the_next_one_is_estimated_by_it(
+    judged: tuple[Api, int], owner: httpx2.Client
+) -> None:
+    api, batch_id = judged
+    batch = api.get(f"/api/batches/{batch_id}")
+    costs = batch["costs"]["judge"]
+    text = " ".join(owner.get(f"/batches/{batch_id}").text.split())
+    assert f"judge ${costs['cost_usd']:.4f}" in text.partition('aria-label="Cost of models"')[2][:200]
+    query = {"agent_id": batch["agent_id"], "dataset_id": batch["dataset_id"], "repeats": 3}
+    told = api.get("/api/runs/estimate", **query)["models"]["cost_usd"]
+    assert told == pytest.approx(costs["cost_usd"] * 3)
+    shown = owner.get("/batches/new/estimate", params=query).text.partition("Models")[2]
+    assert f"about ${told:.2f}" in " ".join(shown.split())
+
+
+def test_where_one_judge_has_read_a_batch_the_page_says_how_to_have_another(
+    judged: tuple[Api, int], owner: httpx2.Client
+) -> None:
+    text = owner.get(f"/batches/{judged[1]}/judges").text
+    assert "Only one judge model has read runs of this batch" in text
+
+
 def test_another_model_reads_a_run_and_what_is_wrong_with_its_name_is_said(
     judged: tuple[Api, int], owner: httpx2.Client, other: str
 ) -> None:

@@ -347,6 +347,38 @@ async def test_what_is_wrong_with_a_request_is_said(house: House, org: Org, body
     assert [each["path"] for each in error["details"]] == [path]
 
 
+async def test_a_pressure_test_is_read_when_somebody_asks_and_counts_by_its_match_all_the_same(
+    house: House, org: Org
+) -> None:
+    """Nobody pays for verdicts that no figure of a matrix rests on; who wants them asks for them."""
+    model = ask_of(house, judge("met"))
+    seed = {"initial_state": TASK["state"], "expected_outcome": "completion"}
+    asked = {
+        "name": "kind words",
+        "risk_level": "low",
+        "instruction": OPEN,
+        "input_context": {"order": "4521"},
+        "expected_behavior": {"mood": "kind"},
+        "odyssey_seed": seed,
+    }
+    with played(lambda dispatch: dispatch.answer('{"mood": "kind"}')) as agent:
+        agent_id = (await org.agent(endpoint_url=agent.url))["id"]
+        scenario_id = answered(await org.client.post("/api/v1/eval/scenarios", json=asked), 201)["id"]
+        body = {"scenario_id": scenario_id, "agent_id": agent_id}
+        opened = answered(await org.client.post("/api/v1/eval/runs", json=body), 202)
+        run_id = opened["run_ids"][0]
+        run = answered(await org.client.get(f"/api/runs/{run_id}"))
+        await batch_once(org, run["batch_id"], has_ended)
+    run = answered(await org.client.get(f"/api/runs/{run_id}"))
+    assert (run["verdict"], model.asked) == ("PENDING", [])
+    before = answered(await org.client.get(f"/api/v1/eval/runs/{run_id}"))
+    read = await org.client.post(f"/api/runs/{run_id}/judge", json={"model": A_JUDGE})
+    assert (answered(read)["verdict"], len(model.asked)) == ("PASS", 1)
+    after = answered(await org.client.get(f"/api/v1/eval/runs/{run_id}"))
+    assert (before["matched"], after["matched"], after["match_score"]) == (True, True, before["match_score"])
+    assert (before["verdict"], after["verdict"]) == ("PENDING", "PASS")
+
+
 async def test_a_model_is_named_in_vain_where_the_server_asks_none(
     tmp_path: Path, anyio_backend: str
 ) -> None:

@@ -50,8 +50,8 @@ def _print_whole(whole: list[Any]) -> None:
         request = each["request"] or {"system": "", "messages": []}
         print_block(console, "", request["system"], indent=2, rest="dim")
         for message in request["messages"]:
-            print_block(console, f"  {message['role']}:", message["content"], indent=4)
-        print_block(console, "  answer:", each["answer"] or each["problem"] or "none", indent=4)
+            print_block(console, f"  {message['role']}: ", message["content"], indent=4)
+        print_block(console, "  answer: ", each["answer"] or each["problem"] or "none", indent=4)
         console.print()
 
 

@@ -64,7 +64,7 @@ def run_tasks(server: Server, wanted: Wanted) -> None:
         raise typer.Exit(INTERRUPTED)
     if ran.batch["status"] == OUT_OF_BUDGET:
         again = f"pipelines run --resume {ran.batch['id']} --max-model-tokens N (or --max-cost-usd)"
-        stderr.print(f"Its budget for models is used up. Go on with: {again}", soft_wrap=True)
+        stderr.print(f"Its budget for models is used up. Go on with:\n  {again}", soft_wrap=True)
     if code := gate_code(ran.runs, wanted.fail_under):
         raise typer.Exit(int(code))
 
@@ -126,7 +126,7 @@ def _print_estimate(server: Server, body: Any) -> None:
     }
     line = estimate_line(server.get("/api/runs/estimate", **asked))
     if line is not None:
-        stderr.print(line, markup=False, soft_wrap=True)
+        stderr.print(line, markup=False, highlight=False)
 
 
 def find_agent(server: Server, name: str) -> Any:

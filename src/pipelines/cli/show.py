@@ -19,6 +19,7 @@ from pipelines.cli.blocks import (
 )
 from pipelines.cli.client import Server
 from pipelines.cli.coding.show import print_coding
+from pipelines.cli.conversation import conversation_lines
 from pipelines.cli.eval.words import plural
 from pipelines.cli.exchanges import cost_lines
 from pipelines.cli.files import stop
@@ -137,12 +138,8 @@ def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
 
 def _print_answer(console: Console, run: Any, longest: int) -> None:
     """The last words; of a conversation all of them, as they were said."""
-    said = [
-        f"{'agent' if each['role'] == 'assistant' else 'user'}: {shortened(each['content'], longest * 2)}"
-        for each in run["messages"] or ()
-        if each.get("role") in ("user", "assistant") and isinstance(each.get("content"), str)
-    ]
-    if run["odyssey_seed"].get("scripted_user_turns") and said:
+    said = conversation_lines(run, longest)
+    if said:
         _part(console, "Said", said)
     elif run["final_response"] is not None:
         _part(console, "Answered", [shortened(run["final_response"], longest * 5)])

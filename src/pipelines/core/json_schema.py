@@ -287,8 +287,16 @@ def _explained(error: ValidationError) -> Iterator[Problem]:
             shown = [str(option) for option in options]
             hint = did_you_mean(str(error.instance), shown)
             yield Problem(path=place, message=_short(f"must be {quoted(shown)}"), hint=hint)
+        case ValidationErrorKind.MinItems(limit=limit):  # without the value, which may be long
+            yield Problem(path=place, message=f"has {_items(error)} items: at least {limit:,} are needed")
+        case ValidationErrorKind.MaxItems(limit=limit):
+            yield Problem(path=place, message=f"has {_items(error)} items: at most {limit:,} may be")
         case _:
             yield Problem(path=place, message=_short(error.message))
+
+
+def _items(error: ValidationError) -> str:
+    return f"{len(error.instance):,}" if isinstance(error.instance, list) else "other"
 
 
 def _short(message: str) -> str:

@@ -33,6 +33,7 @@ class Failure(StrEnum):
     NOT_JSON = "not_json"  # cut off, or no JSON at all
     WRONG_SCHEMA = "wrong_schema"  # JSON, but not what was asked for
     TOO_LARGE = "too_large"
+    CUT_OFF = "cut_off"  # whoever asked was cancelled; it may have been paid for
     NOT_RECORDED = "not_recorded"  # a stand-in has no answer for this
 
 
@@ -82,6 +83,7 @@ class ModelAnswer:
     text: str
     data: JsonObject | None
     requests: int = 1  # sent for it, retries included
+    perhaps_paid: int = 0  # of these: brought nothing, and nobody says whether they were billed
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_nanousd: int | None = None  # None: nobody knows a price
@@ -104,6 +106,7 @@ class ModelGaveNothing(Exception):
         super().__init__(message)
         self.failure = failure
         self.requests = requests
+        self.perhaps_paid = 0  # of the requests before the last
         self.tokens = tokens
         self.cost_nanousd = 0 if tokens == 0 else cost_nanousd
         self.is_worth_retry = is_worth_retry  # the same request may be answered a little later

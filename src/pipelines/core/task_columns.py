@@ -64,7 +64,11 @@ COLUMNS: tuple[Column, ...] = (
         "What must hold of a run and only a reader, a judge model or a person, can tell: an array of strings"
         " or `{id, text}`.",
     ),
-    _column("termination_keyword", "text", "The conversation ends when a reply of the agent contains this."),
+    _column(
+        "termination_keyword",
+        "text",
+        "The conversation ends when a reply of the agent, or a persona's message, contains this.",
+    ),
     _column("scenario_ref", "text", "The coding scenario that this task belongs to."),
     _column("workspace_seed", "json_or_text", "The repository that a coding task starts from."),
     _column("setup_command", "text", "Run in the workspace before the agent starts."),

@@ -23,11 +23,12 @@ from pipelines.engine.run_batch import RETRY_S, Claimed
 from pipelines.engine.run_code import CodeRunner
 from pipelines.engine.simulated_user import SimulatorFault, conversation_json, next_turn
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed, Outcome
+from pipelines.storage import batches
 from pipelines.storage.agents import Agent
 from pipelines.storage.runs import Ending, Run
 from pipelines.storage.secret_box import UnreadableSecret
 from pipelines.wire.envelope import Envelope, ErrorClass
-from pipelines.wire.errors import SecretUnreadable, StorageUnavailable
+from pipelines.wire.errors import BudgetExceeded, SecretUnreadable, StorageUnavailable
 from pipelines.wire.names import PROXY_BASE, RunStatus
 
 log = logging.getLogger(__name__)
@@ -75,6 +76,8 @@ class Dispatcher:
             raise
         except SimulatorFault as fault:
             ending = self._faulted(run, session, fault)
+        except BudgetExceeded:  # of the user's model; the batch ends by it, and cancels its other runs
+            ending = self._out_of_budget(run, session)
         except SecretUnreadable as error:
             ending = Ending(
                 status=RunStatus.FAILED,
@@ -203,6 +206,17 @@ class Dispatcher:
             error_class=ErrorClass.SIMULATOR_FAULT.value,
             error_json=fault.as_json(),
             judge_error=str(fault),  # so that people see it; it counts for and against nobody
+            conversation=self._conversation(run, session),
+        )
+
+    def _out_of_budget(self, run: Run, session: _Session) -> Ending:
+        """Cancelled, as the batch's other runs are, but with what was said."""
+        session.ended_by, session.reason = "budget", batches.SPENT
+        return Ending(
+            status=RunStatus.CANCELLED,
+            messages=[message.as_json() for message in session.history],
+            error_class=ErrorClass.BUDGET_EXCEEDED.value,
+            error_json={"detail": batches.SPENT},
             conversation=self._conversation(run, session),
         )
 

@@ -6,6 +6,7 @@ same of the same model gets that one: so a run repeats without a request, and by
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ from pipelines.storage.model_exchanges import (
 )
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured
 
+log = logging.getLogger(__name__)
 LONGEST_ANSWER = 256 * 1024  # characters; an answer is a tool reply, a verdict or a plan
 LONGEST_QUESTION = 1024 * 1024
 SMALL = 16 * 1024  # characters that are looked through for secrets on the event loop
@@ -254,6 +256,9 @@ class Models:
             raise ModelFailed(
                 f"The model gave nothing: {nothing}.", reason=failure, details={"exchange_id": exchange_id}
             ) from None
+        except asyncio.CancelledError:
+            await self._cut_off(exchange_id, new, started)
+            raise
         answer = _believed(answer)
         if len(answer.text) > LONGEST_ANSWER:
             await self._give_up_on(exchange_id, new, started, answer)
@@ -289,6 +294,16 @@ class Models:
         raise ModelFailed(
             f"The model gave nothing: {said}.", reason=failure, details={"exchange_id": exchange_id}
         )
+
+    async def _cut_off(self, exchange_id: int, new: NewExchange, started: float) -> None:
+        """Nobody waits for the answer any more: it would be told as under way for ever. What it may have cost
+        stays reserved."""
+        said = "whoever asked was cancelled before the answer came"
+        ended = _ended(FAILED, None, started, Failure.CUT_OFF.value, said)
+        try:
+            await asyncio.shield(self._end(exchange_id, new, ended))
+        except Exception:  # it was cancelled all the same; what a kill leaves looks so too
+            log.exception("exchange %s was cut off, and could not be ended", exchange_id)
 
     async def _begin(self, new: NewExchange) -> int:
         now = self._now()
@@ -413,6 +428,7 @@ def _ended(
         output_tokens=answer.output_tokens if answer is not None else None,
         cost_nanousd=said.cost_nanousd if said is not None else None,
         latency_ms=round((time.monotonic() - started) * 1000),
+        perhaps_paid=said.perhaps_paid if said is not None else 0,
     )
 
 

@@ -25,6 +25,7 @@ from pipelines.storage import runs
 from pipelines.storage.agents import agent_by_id
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import world_by_hash
+from pipelines.storage.model_exchanges import PurposeCost, costs_of_run
 from pipelines.storage.runs import Run
 from pipelines.storage.summaries import AskedOfTask, asked_of_tasks
 from pipelines.storage.trace_rows import row_at
@@ -144,6 +145,7 @@ class RunInFull(NamedTuple):
     briefs: dict[int, StepBrief]  # of the rows of that window
     step: StepInFull | None
     judge: JsonObject | None  # how far the judge model can be believed that its verdict is by
+    asked_models: list[PurposeCost]  # what models were asked for it, by whom
 
 
 class Shown(NamedTuple):
@@ -172,6 +174,7 @@ async def read_run_page(
             _briefs(connection, timeline, shown.window),
             step_in(connection, timeline, shown.step, with_world=True) if shown.step is not None else None,
             calibration_of_run(connection, run.org_id, run.judgement),
+            costs_of_run(connection, run.id),
         )
 
     return await platform.database.read(read)

@@ -10,7 +10,7 @@ from pipelines.core.problems import Problem
 from pipelines.core.transcript import Message
 from pipelines.engine.models import Asker, Models
 from pipelines.storage.runs import Run
-from pipelines.wire.errors import ModelFailed
+from pipelines.wire.errors import ModelFailed, ModelNotConfigured
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +58,8 @@ async def next_turn(models: Models, asker: Asker, run: Run, history: list[Messag
 
     try:
         asked = await models.ask(asker, user_question(talk, unseen=run.seed_hash), check=check)
+    except ModelNotConfigured as missing:  # it was named when the run was asked for, and is no longer
+        raise SimulatorFault(f"the simulated user has no model: {missing.message}", (missing.code,)) from None
     except ModelFailed as failed:
         kinds = tuple(dict.fromkeys(fault.kind.value for fault in found)) or (failed.reason,)
         said = found[0].message if found else failed.message

@@ -11,11 +11,13 @@ from pipelines.core.coding.task_rows import CodingContext
 from pipelines.core.column_naming import AS_WRITTEN, Naming
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed import Seed
 from pipelines.core.seed_text import SeedText
 from pipelines.core.task_files import TABLE, Format
 from pipelines.core.task_key import fold_content, refuse_taken
+from pipelines.core.task_modes import NEEDS_MODEL
 from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, read_tasks, tasks_as_rows
 from pipelines.core.tools_schema import Tool
 from pipelines.core.upload_warnings import upload_warnings
@@ -257,7 +259,10 @@ async def check_rows(
         raise
     if problems:
         raise Refused(problems, "the dataset")
-    return checked._replace(seeds=await with_scenarios(platform, org_id, checked.seeds))
+    notes = checked.notes
+    if platform.models.model_for(Purpose.USER) is not None:  # then nothing is missing
+        notes = [note for note in notes if not note.endswith(NEEDS_MODEL)]
+    return checked._replace(seeds=await with_scenarios(platform, org_id, checked.seeds), notes=notes)
 
 
 async def _check_aside(

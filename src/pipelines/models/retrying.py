@@ -43,7 +43,7 @@ class RetryingModel:
         self._draw = draw
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
-        sent = 0
+        sent = perhaps_paid = 0
         while True:
             try:
                 answer = await self._once(question)
@@ -51,11 +51,13 @@ class RetryingModel:
                 sent += nothing.requests
                 pause = self._pause_s(nothing, sent)
                 if pause is None:
-                    nothing.requests = sent
+                    nothing.requests, nothing.perhaps_paid = sent, perhaps_paid
                     raise
+                perhaps_paid += nothing.tokens is None
                 await self._sleep(pause)
             else:
-                return replace(answer, requests=sent + answer.requests) if sent else answer
+                sent += answer.requests
+                return replace(answer, requests=sent, perhaps_paid=answer.perhaps_paid + perhaps_paid)
 
     def cost_nanousd(self, input_tokens: int, output_tokens: int) -> int | None:
         return self._model.cost_nanousd(input_tokens, output_tokens)

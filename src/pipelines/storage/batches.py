@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipelines.core.compare_batches import JudgedRun
 from pipelines.core.failure_rules import FaultSeed
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.live_tools import LIVE
 from pipelines.core.model_budget import Budget
 from pipelines.core.model_question import cost_usd
@@ -357,7 +357,7 @@ def judged_out(connection: Connection) -> list[int]:
     return [row[0] for row in rows]
 
 
-_SPENT = '{"detail":"what the batch may spend on models is used up; resume it with a higher budget"}'
+SPENT = "what the batch may spend on models is used up; resume it with a higher budget"
 
 
 def stop_batch(connection: Connection, *, batch_id: int, now: str, status: str = "cancelled") -> bool:
@@ -381,7 +381,7 @@ def cancel_some_runs(connection: Connection, *, batch_id: int, now: str, most: i
     spent = connection.execute(
         f"SELECT 1 FROM batches WHERE id = ? AND status = '{BUDGET_EXCEEDED}'", (batch_id,)
     ).fetchone()
-    because = (BUDGET_EXCEEDED, _SPENT) if spent is not None else (None, None)
+    because = (BUDGET_EXCEEDED, dumps({"detail": SPENT}).decode()) if spent is not None else (None, None)
     rows = connection.execute(
         "UPDATE runs SET status = 'cancelled', ended_at = ?, error_class = ?, error_json = ?"
         " WHERE status IN ('pending', 'running')"

@@ -43,6 +43,7 @@ class Outcome(NamedTuple):
     output_tokens: int | None
     cost_nanousd: int | None
     latency_ms: int
+    perhaps_paid: int  # requests before the last that brought nothing and may have been billed
 
 
 class Spent(NamedTuple):
@@ -153,17 +154,20 @@ def _insert(connection: Connection, new: NewExchange, status: str, replay_of: in
 
 
 def end_exchange(connection: Connection, exchange_id: int, new: NewExchange, outcome: Outcome) -> None:
-    """What it did cost stands in place of what was reserved; where nobody knows, the reserve stays."""
+    """What it did cost stands in place of what was reserved; where nobody knows, the reserve stays, once for
+    each request."""
     connection.execute(
         "UPDATE model_exchanges SET status = ?, answer = ?, failure = ?, problem = ?, requests = ?,"
         " input_tokens = ?, output_tokens = ?, cost_nanousd = ?, latency_ms = ? WHERE id = ?",
-        (*outcome, exchange_id),
+        (*outcome[:-1], exchange_id),
     )
     if new.batch_id is None:
         return
+    unknown = outcome.perhaps_paid
     known = [count for count in (outcome.input_tokens, outcome.output_tokens) if count is not None]
     tokens = sum(known) - new.reserved_tokens if known else 0
     nanousd = outcome.cost_nanousd - new.reserved_nanousd if outcome.cost_nanousd is not None else 0
+    tokens, nanousd = tokens + unknown * new.reserved_tokens, nanousd + unknown * new.reserved_nanousd
     connection.execute(
         "UPDATE batches SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
         " WHERE id = ?",

@@ -73,7 +73,11 @@ def test_a_missing_criterion_and_one_answered_twice_are_told():
     data = whole(honesty=entry("tool_use"))
     assert any("`honesty` is not answered" in each for each in said(data))
     assert any("`tool_use` is answered twice" in each for each in said(data))
-    assert said({"criteria": whole()["criteria"][:-1]}) != []
+    most = len(CRITERIA)
+    (few,) = said({"criteria": whole()["criteria"][:-1]})
+    assert few == f"/criteria has {most - 1} items: at least {most} are needed"
+    (many,) = said({"criteria": [*whole()["criteria"], entry("honesty")]})
+    assert many == f"/criteria has {most + 1} items: at most {most} may be"
     assert said({"criteria": []}) != []
     assert said({"verdict": "PASS"}) != []
 

@@ -6,12 +6,14 @@ user alone, and is found by looking words up, not by asking another model.
 
 import re
 from collections.abc import Iterator
-from datetime import date, timedelta
 from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
+from pipelines.core.persona.calendar import days_meant
 from pipelines.core.persona.facts import Knowledge
+from pipelines.core.persona.scratchpad import scratchpad_in
+from pipelines.core.persona.service_words import service_words_in
 from pipelines.core.persona.talk import SERVICE, Talk, UserWords
 from pipelines.core.persona.values import Known, values_in
 from pipelines.core.persona.waiting import asks_for, asks_for_kind, waits_for_user
@@ -43,87 +45,30 @@ class Fault(NamedTuple):
         return Problem(path="/message", message=self.message)
 
 
-_TAGS = re.compile(
-    r"</?\s*(?:think|thinking|thought|scratchpad|reasoning|analysis|reflection|plan|inner|data-[0-9a-f]+)\b",
-    re.IGNORECASE,
-)
-_NOTES = re.compile(
-    r"^\W{0,4}(?:thought|thinking|reasoning|analysis|internal|scratchpad|strategy|plan|goal|note to self|"
-    r"reason|stop|message|facts?_?used|(?:user|customer|client|caller|me)(?:\s*\([^)\n]{0,40}\))?)\W{0,4}:",
-    re.IGNORECASE | re.MULTILINE,
-)
-_BRACKETED = re.compile(
-    r"[\[(*]\s*(?:thinks?|thinking|internal|pauses?|waits?|as the (?:user|customer)|stop|end of|note)\b",
-    re.IGNORECASE,
-)
-_OUT_OF_ROLE = re.compile(
-    r"\b(?:simulated user|user simulator|simulation|my persona|the persona|"
-    r"(?:stay|remain|am|being) in character|"
-    r"role-?play(?:ing)?|my instructions|system prompt|(?:my|the) (?:known|given) facts|"
-    r"as an? (?:ai|language model|llm)|when_asked|facts_used|"
-    r"i (?:can|should|could|will|must)(?: now| not)? (?:share|reveal|disclose|withhold|hold back))\b"
-    r"|^\s*[{\[]\s*\"",
-    re.IGNORECASE,
-)
-_OFFERS = re.compile(
-    r"\bhow (?:can|may|could) i (?:help|assist|be of)\b"
-    r"|\b(?:anything|something) else (?:that )?i can (?:help|assist|do)\b"
-    r"|\b(?:i(?:'d| would) be|i(?:'m| am)) (?:happy|glad) to (?:help|assist) you\b"
-    r"|\bthank you for (?:contacting|reaching out|calling|choosing|your patience)\b"
-    r"|\b(?:we|i) apologi[sz]e for (?:the|any) (?:inconvenience|delay)\b"
-    r"|\b(?:for|to) you,? (?:sir|madam|valued customer)\b|\bdear (?:customer|user|guest)\b"
-    r"|\bi(?:'m| am) (?:an? |the |your )?(?:ai|virtual|support|customer (?:service|support)|service)"
-    r" (?:assistant|agent|representative|team)\b",
-    re.IGNORECASE,
-)
-_SERVES = re.compile(
-    r"\b(?:i|we)(?:'ve| have|'ll| will|'m going to| am going to| can)?"
-    r"(?: (?:now|just|already|successfully|go ahead and)){0,3}"
-    r" (?:process|refund|cancel(?:l)?|issue|credit|escalate|ship|update|reset|transfer|book|approve|arrange|"
-    r"initiate|look up|locate|pull up)(?:e?d|ing|s)?(?: up)? your\b",
-    re.IGNORECASE,
-)
-_THEIRS = (
-    r"(?:application|request|order|booking|reservation|refund|claim|case|ticket|permit|account|reference|"
-    r"payment|appointment|subscription|complaint)"
-)
-_HANDLES = re.compile(
-    rf"\byour {_THEIRS}s? (?:will be|has been|have been|is being|was|is now|is)"
-    r" (?:process|refund|cancel|approv|review|complet|confirm|book|updat|clos|submitt|register|schedul)\w*"
-    rf"|\bi(?:'ll| will)? (?:just |also |only )?need your (?:\w+ )?{_THEIRS}\b"
-    rf"|\b(?:could|can|would) you (?:please )?(?:provide|share|tell me|confirm) your (?:\w+ )?{_THEIRS}\b"
-    r"|\bwe(?:'ll| will) let you know\b",
-    re.IGNORECASE,
-)
-_LET_ME = re.compile(
-    r"\blet me (?:check|look|pull|process|verify|see what i can do|transfer|get)\b[^.?!]{0,60}\bfor you\b",
-    re.IGNORECASE,
-)
-_LABELLED = re.compile(
-    r"^\W{0,4}(?:agent|assistant|support|service|representative|bot|ai|system)\W{0,4}:",
-    re.IGNORECASE | re.MULTILINE,
-)
+# Models write either; what is looked for is spelt with the plain one.
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
 _WORDS = re.compile(r"[a-z0-9']+")
 _IDENTIFIER = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 
 
 def faults_in(words: UserWords, talk: Talk) -> list[Fault]:
     """Everything that is wrong; an ignored stop is not among it (`is_stop_ignored`)."""
-    if not words.message:
+    if not words.says_something:
         return list(_silent(words, talk))
+    message = words.message.translate(_APOSTROPHES)
     return [
         *_unknown_facts(words, talk),
-        *_made_up(words, talk),
-        *_revealed(words, talk),
-        *_flipped(words.message, talk),
-        *_shows_its_thinking(words.message, talk),
-        *_leaked(words.message, talk),
+        *_made_up(message, talk),
+        *_revealed(message, talk),
+        *_flipped(message, talk),
+        *_shows_its_thinking(message, talk),
+        *_leaked(message, talk),
     ]
 
 
 def is_stop_ignored(words: UserWords, talk: Talk) -> bool:
     """Whether the user ends it while the service waits for a word of theirs: what they say is sent."""
-    return words.stop and bool(words.message) and waits_for_user(talk.last_of_service)
+    return words.stop and words.says_something and waits_for_user(talk.last_of_service)
 
 
 def _silent(words: UserWords, talk: Talk) -> Iterator[Fault]:
@@ -142,9 +87,10 @@ def _unknown_facts(words: UserWords, talk: Talk) -> Iterator[Fault]:
         yield Fault(FaultKind.UNKNOWN_FACT, says)
 
 
-def _made_up(words: UserWords, talk: Talk) -> Iterator[Fault]:
-    known = Known([talk.opening, *_told(talk), *(line.text for line in talk.lines), *_days_near(talk.today)])
-    for value in values_in(words.message):
+def _made_up(message: str, talk: Talk) -> Iterator[Fault]:
+    texts = [talk.opening, *_told(talk), *(line.text for line in talk.lines)]
+    known = Known(texts, days=days_meant(texts, talk.today))
+    for value in values_in(message):
         if not known.holds(value):
             yield Fault(
                 FaultKind.MADE_UP,
@@ -153,15 +99,15 @@ def _made_up(words: UserWords, talk: Talk) -> Iterator[Fault]:
             )
 
 
-def _revealed(words: UserWords, talk: Talk) -> Iterator[Fault]:
-    said = Known([words.message])
+def _revealed(message: str, talk: Talk) -> Iterator[Fault]:
+    said = Known([message])
     open_to_all = Known([talk.opening, *(line.text for line in talk.lines)])
     asked = [line.text for line in talk.lines if line.by == SERVICE]
     for fact in talk.facts:
         if fact.knowledge is not Knowledge.WHEN_ASKED:
             continue
         told = [value for value in values_in(fact.text) if said.holds(value) and not open_to_all.holds(value)]
-        is_told = bool(told) or _is_told_in_words(fact.text, words.message, talk)
+        is_told = bool(told) or _is_told_in_words(fact.text, message, talk)
         was_asked = any(
             asks_for(text, fact.text) or any(asks_for_kind(text, value) for value in told) for text in asked
         )
@@ -180,23 +126,19 @@ def _is_told_in_words(fact: str, message: str, talk: Talk) -> bool:
 
 
 def _flipped(message: str, talk: Talk) -> Iterator[Fault]:
-    for pattern in (_LABELLED, _OFFERS, _SERVES, _HANDLES, _LET_ME):
-        match = pattern.search(message)
-        if match is not None:
-            says = f"“{match[0].strip()}” is what the service would say: you are the person who writes to it"
-            yield Fault(FaultKind.ROLE_FLIPPED, says)
-            return
-    if _is_copy(message, talk.last_of_service):
+    words = service_words_in(message, talk)
+    if words is not None:
+        says = f"“{words}” is what the service would say: you are the person who writes to it"
+        yield Fault(FaultKind.ROLE_FLIPPED, says)
+    elif _is_copy(message, talk.last_of_service):
         yield Fault(FaultKind.ROLE_FLIPPED, "repeats the service's own message")
 
 
 def _shows_its_thinking(message: str, talk: Talk) -> Iterator[Fault]:
-    for pattern in (_TAGS, _NOTES, _BRACKETED, _OUT_OF_ROLE):
-        match = pattern.search(message)
-        if match is not None:
-            says = f"“{match[0].strip()}” does not belong in a message: write what the person says, alone"
-            yield Fault(FaultKind.SCRATCHPAD, says)
-            return
+    words = scratchpad_in(message, talk)
+    if words is not None:
+        says = f"“{words}” does not belong in a message: write what the person says, alone"
+        yield Fault(FaultKind.SCRATCHPAD, says)
 
 
 def _leaked(message: str, talk: Talk) -> Iterator[Fault]:
@@ -218,15 +160,6 @@ def _leaked(message: str, talk: Talk) -> Iterator[Fault]:
 
 def _told(talk: Talk) -> list[str]:
     return [fact.text for fact in talk.facts if fact.knowledge is not Knowledge.UNKNOWN]
-
-
-def _days_near(today: str) -> list[str]:
-    """A person knows what day it is, and so the days around it."""
-    try:
-        now = date.fromisoformat(today[:10])
-    except ValueError:
-        return []
-    return [(now + timedelta(days=days)).isoformat() for days in (-1, 0, 1)]
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

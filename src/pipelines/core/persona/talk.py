@@ -1,5 +1,6 @@
 """A conversation as its simulated user sees it, and what that user answers."""
 
+import unicodedata
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,6 +54,11 @@ class UserWords:
     stop: bool
     reason: str
     facts_used: tuple[str, ...]
+
+    @property
+    def says_something(self) -> bool:
+        """ "…" says nothing; "?" and a thumb do."""
+        return any(unicodedata.category(each)[0] in "LNS" or each in "?!" for each in self.message)
 
     @classmethod
     def from_answer(cls, data: JsonObject) -> "UserWords":

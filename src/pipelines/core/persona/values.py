@@ -16,8 +16,10 @@ MOST_COMBINED = 60  # amounts of which sums and differences are looked at
 SMALLEST_SUM = 100  # a bare number from here on is an amount; smaller ones are counts
 _MEASURES = re.compile(r"days?|weeks?|months?|years?|hours?|minutes?|km|miles?|met(?:er|re)s?|people")
 _REFERENCE = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9_\-./@+]{0,80}|#\d")
+_IN_GROUPS = re.compile(r"(?<![\w.,])[A-Z0-9]{1,8}(?: [A-Z0-9]{1,8}){1,7}(?!\w)")
 _BARE = re.compile(r"[^a-z0-9@]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_PART_OF_MONTH = re.compile(r"end|start|beginning", re.IGNORECASE)
 _NAMED = re.compile(
     r"\b(?:number|no\.?|nr\.?|id|code|order|ticket|booking|reservation|account|invoice|case|reference|claim|"
     r"policy|card|pin|room|flight|zip|postcode)\s*(?:(?:number|no\.?|id|code|is|:|#|=|was)\s*){0,3}$",
@@ -41,11 +43,11 @@ class Value(NamedTuple):
 class Known:
     """Everything that was said or is known, to look values up in."""
 
-    def __init__(self, texts: list[str]) -> None:
+    def __init__(self, texts: list[str], *, days: frozenset[Day] = frozenset()) -> None:
         self._keys: set[str] = set()
         self._runs: set[str] = set()
         self._amounts: set[Decimal] = set()
-        self._days: set[Day] = set()
+        self._days: set[Day] = set(days)
         for text in texts:
             self._add(text[:LONGEST_READ])
 
@@ -76,6 +78,10 @@ class Known:
             self._keys.add(key)
             if len(run := _digits(key)) >= 2:
                 self._runs.add(run)
+        for match in _IN_GROUPS.finditer(text):  # "7719 0042" is the id that others write "7719-0042"
+            if len(run := _digits(key := _key(match[0]))) >= 2:
+                self._keys.add(key)
+                self._runs.add(run)
         found = mentions(text)
         for number in found.numbers:
             self._amounts |= number.values
@@ -89,7 +95,8 @@ def values_in(text: str) -> Iterator[Value]:
     text = text[:LONGEST_READ]
     taken = [(one.start, one.end) for one in dates(text)]
     for day in dates(text):
-        yield Value(text[day.start : day.end], "", days=day.days)
+        written = text[day.start : day.end]
+        yield Value(written, "", days=day.days | _about(written, day.days))
     for number in mentions(text).numbers:
         if number.currency is not None or _is_bare_amount(text, number):
             taken.append((number.start, number.end))
@@ -99,6 +106,15 @@ def values_in(text: str) -> Iterator[Value]:
             written = match[0].rstrip(".-/")
             if _is_id(written, text[: match.start()]):
                 yield Value(written, _key(written))
+
+
+def _about(written: str, days: frozenset[Day]) -> frozenset[Day]:
+    """ "End of August" is said of the 28th too, "the beginning" of the 3rd."""
+    part = _PART_OF_MONTH.match(written)
+    if part is None:
+        return frozenset()
+    near = range(20, 32) if part[0].lower() == "end" else range(1, 11)
+    return frozenset(day._replace(day=each) for day in days for each in near)
 
 
 def _is_bare_amount(text: str, number: Quantity) -> bool:

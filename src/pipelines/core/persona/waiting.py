@@ -43,26 +43,51 @@ _ABOUT_TO_ACT = re.compile(
 def waits_for_user(service: str) -> bool:
     """Of the service's last message: a person who left now would leave in the middle."""
     last = [one for one in sentences(service)[-LAST_SENTENCES:] if not _CLOSING.search(one)]
-    asks = any("?" in one or _CONFIRM.search(one) for one in last if _is_request(one))
+    asks = any("?" in one or _CONFIRM.search(one) or _TELL_ME.search(one) for one in last if _is_request(one))
     return asks or any(_ABOUT_TO_ACT.search(one) for one in last[-2:])
 
 
 def asks_for(service: str, fact: str) -> bool:
     """Whether a message asks for what a fact tells: a request that shares a word with it."""
     about = content_stems(fact)
-    is_timely = _TIMELY.search(fact) is not None
+    kinds = [asked for told, asked in _ASKED_BY if told.search(fact)]
     return any(
-        about & content_stems(one) or (is_timely and _WHEN.search(one))
+        about & content_stems(one) or any(asked.search(one) for asked in kinds)
         for one in sentences(service)
         if _ASKS.search(one) and not _CLOSING.search(one)
     )
 
 
-_REQUEST = re.compile(r"\bplease\b|^\W*(?:confirm|reply|say|answer|let me know)\b", re.IGNORECASE)
+_LEAD = r"^\W*(?:(?:so|then|and|now|just|first|kindly|please)\b,? ?){0,3}"
+_REQUEST = re.compile(
+    rf"\bplease\b|{_LEAD}(?:confirm|reply|say|answer|tell|let (?:me|us) know|choose|pick|send|give)\b",
+    re.IGNORECASE,
+)
+# "Let me know if something changes" waits for nothing.
+_TELL_ME = re.compile(
+    r"\b(?:tell|send|give|show) (?:me|us)\b"
+    r"|\blet (?:me|us) know\b(?! if\b| should\b| when(?:ever)? you need\b)"
+    r"|\bplease (?:provide|share|tell|choose|pick|select|specify|state|enter|reply|describe|answer)\b"
+    rf"|{_LEAD}(?:choose|pick|select) \w",
+    re.IGNORECASE,
+)
 _WHEN = re.compile(r"\bwhen\b|\bwhat (?:day|date|time)\b", re.IGNORECASE)
 _TIMELY = re.compile(
     r"\b(?:\w+day|ago|yesterday|last (?:week|month|year)|since|morning|evening)\b", re.IGNORECASE
 )
+_WHERE = re.compile(r"\bwhere\b|\bwhat (?:place|address|street|city|town)\b", re.IGNORECASE)
+_PLACED = re.compile(
+    r"\b(?:address|street|road|avenue|lane|square|floor|lives?|living|stay(?:s|ing)|located|delivered to)\b",
+    re.IGNORECASE,
+)
+_PHONE = re.compile(r"\b(?:phone|mobile|telephone|cell)\b", re.IGNORECASE)
+_CALLED = re.compile(
+    r"\bphone|\bmobile\b|\bnumber\b[^.?!]{0,40}\b(?:call|reach|ring|text|contact)\b"
+    r"|\b(?:call|reach|ring|text|contact) you\b",
+    re.IGNORECASE,
+)
+#: What a fact tells, and how it is asked for in other words.
+_ASKED_BY = ((_TIMELY, _WHEN), (_PLACED, _WHERE), (_PHONE, _CALLED))
 #: What is asked for, by what kind of thing it is.
 _KINDS = (
     (re.compile(r"\b(?:dates?|when|days?|until|since|from)\b", re.IGNORECASE), "day"),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pipelines.core.persona.endings import ENDED_BY
 from pipelines.core.persona.facts import Knowledge, facts_in
 from pipelines.core.transcript import Message, messages_from_stored
 from pipelines.storage.runs import Run
@@ -11,14 +12,6 @@ KNOWLEDGE_WORDS = {
     Knowledge.KNOWN: "knows",
     Knowledge.WHEN_ASKED: "only when asked",
     Knowledge.UNKNOWN: "does not know",
-}
-ENDED_BY = {
-    "user": "the user had nothing more to say",
-    "user_keyword": "the keyword stood in the user's words",
-    "agent_keyword": "the keyword stood in the agent's words",
-    "max_turns": "max_turns were said",
-    "agent_failed": "the agent failed",
-    "simulator_fault": "the simulated user went wrong",
 }
 
 

@@ -35,6 +35,7 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
         "sources": [(source, timeline.sources[source]) for source in _SOURCES if timeline.sources[source]],
         "took_ms": took_ms(run),
         "usage": usage_of(run.metadata),
+        "asked_models": read.asked_models,
         "is_live": not timeline.has_ended,
     }
 
