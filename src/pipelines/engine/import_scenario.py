@@ -193,6 +193,7 @@ async def _opened(
         async with platform.workspaces.held(scenario, org_id) as ready:
             layout = layout_of(
                 given=ready.folder,
+                shared=ready.shared,
                 dependencies=ready.dependencies,
                 workspace_bytes=platform.workspaces.limits.bytes,
                 source_dir=ready.empty,

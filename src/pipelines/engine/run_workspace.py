@@ -87,6 +87,7 @@ async def worked(
     limits = platform.workspaces.limits
     layout = layout_of(
         given=ready.folder,
+        shared=ready.shared,
         dependencies=ready.dependencies,
         workspace_bytes=limits.bytes,
         source_dir=work.job.source_dir,

@@ -122,6 +122,7 @@ class _Grader:
     def _box(self) -> AbstractAsyncContextManager[WorkspaceBox]:
         layout = layout_of(
             given=self._ready.folder,
+            shared=self._ready.shared,
             dependencies=self._ready.dependencies,
             workspace_bytes=self._workspace_bytes,
             source_dir=self._ready.empty,
