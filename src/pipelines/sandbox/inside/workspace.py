@@ -70,17 +70,25 @@ def make_seed(message: Message) -> Message:
 
 
 def _unpack_any(path: str) -> None:
+    with open(path, "rb") as file:
+        is_gzip = file.read(2) == b"\x1f\x8b"
+    if is_gzip or not _is_unzipped(path):  # most are: what reads the others takes a while to load
+        _untar(path, WORKSPACE)
+
+
+def _is_unzipped(path: str) -> bool:
+    """False where it is no zip archive."""
     import zipfile
 
     try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                for entry in archive.infolist():
-                    _unzip(archive, entry)
-            return
+        if not zipfile.is_zipfile(path):
+            return False
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                _unzip(archive, entry)
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
         raise Refusal(f"the archive cannot be unpacked: {error}") from None
-    _untar(path, WORKSPACE)
+    return True
 
 
 def _unzip(archive: Any, entry: Any) -> None:
