@@ -108,9 +108,7 @@ async def test_where_it_cannot_be_had_the_reason_is_told(
         "pipelines.engine.share_workspaces.probe_sharing", lambda *_: _said("no overlay today")
     )
     async with opened(folder, "overlay") as forced:
-        with pytest.raises(
-            CannotMake, match="SHARING=overlay cannot be had .*: no overlay today"
-        ):
+        with pytest.raises(CannotMake, match=r"SHARING=overlay cannot be had .*: no overlay today"):
             await asked(forced, scenario())
         assert "no overlay today" in str((await forced.as_json())["workspaces"])
     async with opened(folder, "auto") as workspaces:
