@@ -205,9 +205,7 @@ def test_what_is_run_in_the_workspace_becomes_its_setup_in_order():
 
 
 def test_how_things_are_printed_is_the_platforms_own():
-    env = (
-        "ENV PYTHONUNBUFFERED=1 DEPTH=7 \\\n  PYTHONDONTWRITEBYTECODE=1\nENV DEBIAN_FRONTEND noninteractive\n"
-    )
+    env = "ENV PYTHONUNBUFFERED=1 DEPTH=7 \\\n  LANG=C.UTF-8\nENV DEBIAN_FRONTEND noninteractive\n"
     made = built(f"FROM python:3.12\nWORKDIR /app\n{env}")
     assert not made.reasons
     assert made.env_vars == {"DEPTH": "7"}

@@ -70,9 +70,7 @@ def image_complaint(image: str) -> str | None:
     """Why an image cannot be done without; None where it only brings a system."""
     name = image.partition("@")[0]
     stem = name.rpartition("/")[2].partition(":")[0]
-    is_official = "/" not in name or name.startswith(
-        ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
-    )
+    is_official = "/" not in name or name.startswith(_OFFICIAL)
     return None if is_official and stem in PLAIN_BASES else f"needs the container image `{image[:120]}`"
 
 
