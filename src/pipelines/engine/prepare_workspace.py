@@ -55,7 +55,7 @@ class Ready:
 
     folder: Path
     dependencies: Path | None
-    facts: JsonObject  # commit, tree, files, bytes, source_commit, setup_output
+    facts: JsonObject  # commit, tree, files, bytes, source_commit, setup_output; notes, if there are some
     opened: Opened
     empty: Path  # a folder without anything, for sandboxes without an agent
     shared: Path | None = None  # the workspace as a folder below each run's own; None: in the archives
@@ -187,7 +187,7 @@ class Workspaces:
             for folder in (given, made):
                 folder.chmod(0o755)  # a dropped uid must be able to read it; the data directory hides it
             try:
-                archive = await self._fetched(scenario, commit, given)
+                archive, notes = await self._fetched(scenario, commit, given)
             except Refused as refused:
                 raise CannotMake(_told(refused)) from None
             layout = layout_of(
@@ -203,27 +203,31 @@ class Workspaces:
                     await box.save_archives(made, most_bytes=self.limits.bytes)
             except BoxFailed as error:
                 raise CannotMake(f"the workspace cannot be made: {error}") from None
-            (made / FACTS).write_text(json.dumps(facts | {"source_commit": commit}))
+            facts |= {"source_commit": commit} | ({"notes": notes} if notes else {})
+            (made / FACTS).write_text(json.dumps(facts))
             for file in made.iterdir():
                 file.chmod(0o644)
             with suppress(OSError):  # not empty: another process was faster
                 made.rename(self._directory / key)
 
-    async def _fetched(self, scenario: CodingScenario, commit: str | None, given: Path) -> str | None:
-        """The name of the archive that the workspace is unpacked from; None where it has none."""
+    async def _fetched(
+        self, scenario: CodingScenario, commit: str | None, given: Path
+    ) -> tuple[str | None, list[str]]:
+        """The name of the archive that the workspace is unpacked from, None where it has none; and what of
+        the repository is not in it."""
         seed = scenario.workspace_seed
         target = given / SEED_FILE
+        notes: list[str] = []
         if isinstance(seed, GitSeed):
             assert commit is not None
-            await self._git.archive(
-                seed.url, commit, target, TreeLimits(self.limits.files, self.limits.bytes)
-            )
+            limits = TreeLimits(self.limits.files, self.limits.bytes)
+            notes = await self._git.archive(seed.url, commit, target, limits)
         elif isinstance(seed, ArchiveSeed):
             await asyncio.to_thread(target.write_bytes, base64.b64decode(seed.data))
         else:
-            return None
+            return None, []
         target.chmod(0o644)
-        return SEED_FILE
+        return SEED_FILE, notes
 
     async def _set_up(
         self,
