@@ -1,6 +1,6 @@
 """What the platform adds to a coding task on a repository of 5,000 files, and whether it leaves anything.
 
-    python bench/coding.py [--json] [--rounds 10] [--first]
+    python bench/coding.py [--json] [--rounds 10] [--first] [--sharing memory]
 
 Everything but setup, agent and scorers, which do next to nothing here: a workspace made for the first task of
 a scenario (cold), and unpacked, collected, applied and put back for each (warm). The reference does the same
@@ -35,6 +35,7 @@ from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.prepare_workspace import Workspaces
 from pipelines.engine.run_workspace import WorkspaceJob, worked
 from pipelines.engine.score_workspace import grade
+from pipelines.engine.share_workspaces import Sharing
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox import launching, memory
@@ -71,7 +72,7 @@ def repository() -> CodingScenario:
 
 
 @asynccontextmanager
-async def opened(folder: Path, warm: int) -> AsyncIterator[Any]:
+async def opened(folder: Path, warm: int, sharing: Sharing) -> AsyncIterator[Any]:
     """As much of a platform as a coding task needs."""
     network = GuardedBackend(AddressPolicy(allow_private=False))
     mode = CodeMode(
@@ -80,11 +81,16 @@ async def opened(folder: Path, warm: int) -> AsyncIterator[Any]:
         folder=folder / "code",
     )
     workspaces = Workspaces(
-        mode, git=GitFetcher(network, allow_http=False), network=network, directory=folder / "workspaces"
+        mode,
+        git=GitFetcher(network, allow_http=False),
+        network=network,
+        directory=folder / "workspaces",
+        sharing=sharing,
     )
     try:
         yield SimpleNamespace(workspaces=workspaces, code_mode=mode)
     finally:
+        await workspaces.close()
         await mode.close()
 
 
@@ -149,8 +155,14 @@ def by_hand(folder: Path, seed: bytes) -> float:
     return taken
 
 
+async def shared(platform: Any) -> None:
+    """Until what is made for runs to share is made."""
+    await asyncio.gather(*platform.workspaces._sharing._making.values())
+
+
 async def settled(platform: Any) -> None:
     """Until no sandbox is being started ahead, and those that wait have unpacked."""
+    await shared(platform)
     pool = (await platform.code_mode.opened()).pool
     while pool._stock._tasks:
         await asyncio.gather(*pool._stock._tasks)
@@ -158,13 +170,18 @@ async def settled(platform: Any) -> None:
 
 
 async def take_turns(
-    folder: Path, scenario: CodingScenario, agent: Path, rounds: int
+    folder: Path, scenario: CodingScenario, agent: Path, rounds: int, sharing: Sharing
 ) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {"cold": [], "warm": [], "by hand": []}
     seed = base64.b64decode(scenario.workspace_seed.data)  # type: ignore[union-attr]
-    async with opened(folder / "warm", warm=1) as waiting, opened(folder / "cold", warm=0) as starting:
-        await task(waiting, scenario, agent)
-        await starting.code_mode.opened()
+    async with (
+        opened(folder / "warm", 1, sharing) as waiting,
+        opened(folder / "cold", 0, sharing) as starting,
+    ):
+        for _ in range(3):  # from the second on runs share, and then others are started ahead
+            await task(waiting, scenario, agent)
+            await settled(waiting)
+        await starting.workspaces.as_json()  # what can be shared is found out once
         for number in range(rounds):
             await settled(waiting)
             times["warm"].append(await task(waiting, scenario, agent))
@@ -185,14 +202,16 @@ def inventory(folder: Path) -> dict[str, int]:
     }
 
 
-async def many(folder: Path, scenario: CodingScenario, agent: Path) -> dict[str, Any]:
+async def many(folder: Path, scenario: CodingScenario, agent: Path, sharing: Sharing) -> dict[str, Any]:
     place = folder / "many"
-    async with opened(place, warm=2) as platform:
-        await task(platform, scenario, agent)  # the workspace is kept, on purpose
+    async with opened(place, 2, sharing) as platform:
+        for _ in range(2):  # the workspace is kept, on purpose, and what runs share of it
+            await task(platform, scenario, agent)
+        await shared(platform)
     before = inventory(folder)
     slots = asyncio.Semaphore(AT_ONCE)
     began = time.perf_counter()
-    async with opened(place, warm=2) as platform:
+    async with opened(place, 2, sharing) as platform:
 
         async def one() -> None:
             async with slots:
@@ -209,10 +228,10 @@ async def many(folder: Path, scenario: CodingScenario, agent: Path) -> dict[str,
     }
 
 
-async def measured(folder: Path, rounds: int) -> dict[str, Any]:
+async def measured(folder: Path, rounds: int, sharing: Sharing) -> dict[str, Any]:
     scenario = await asyncio.to_thread(repository)
-    times = await take_turns(folder, scenario, folder / "agent", rounds)
-    return {"times": times, "many": await many(folder, scenario, folder / "agent")}
+    times = await take_turns(folder, scenario, folder / "agent", rounds, sharing)
+    return {"times": times, "many": await many(folder, scenario, folder / "agent", sharing)}
 
 
 def main() -> None:
@@ -222,6 +241,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--first", action="store_true", help="as root: before all else on this machine")
+    parser.add_argument("--sharing", choices=("auto", "overlay", "memory"), default="auto")
     given = parser.parse_args()
     if given.first:
         go_first()
@@ -230,7 +250,7 @@ def main() -> None:
         folder.chmod(0o755)
         (folder / "agent").mkdir()
         (folder / "agent/agent.py").write_text(AGENT)
-        found = asyncio.run(measured(folder, given.rounds))
+        found = asyncio.run(measured(folder, given.rounds, given.sharing))
     if given.json:
         print(json.dumps(found))
         return

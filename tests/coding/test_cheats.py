@@ -25,9 +25,11 @@ MARKS = ("/tmp/ran-by-the-host-of-codingui", "/job/ran-by-the-host", "/tmp/evil"
 PATIENCE_S = 3_600.0  # a loaded machine; on a quiet one all of them take some minutes
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house_in(tmp_path_factory.mktemp("cheats") / "house", {"PIPELINES_PROXY_RATE_LIMIT": "0"}) as opened:
+@pytest.fixture(scope="module", params=["memory", "overlay"])
+def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Where each run has a copy of its own, and where runs share what lies below theirs."""
+    settings = {"PIPELINES_PROXY_RATE_LIMIT": "0", "PIPELINES_WORKSPACE_SHARING": request.param}
+    with house_in(tmp_path_factory.mktemp("cheats") / "house", settings) as opened:
         yield opened
 
 
@@ -37,6 +39,8 @@ def api(house: House) -> Api:
     found = opened.get("/api/code-mode")
     if not found["available"]:
         pytest.skip(found["reason"])
+    if found["workspaces"].startswith("none"):
+        pytest.skip(found["workspaces"])
     return opened
 
 

@@ -21,7 +21,8 @@ import pipelines
 from pipelines.sandbox import recipe
 from pipelines.sandbox.job import CodeErrorKind, CodeOutcome
 from pipelines.sandbox.memory import tree
-from pipelines.sandbox.pool import CannotIsolate, SandboxPool
+from pipelines.sandbox.pool import NOBODY, CannotIsolate, SandboxPool
+from pipelines.sandbox.recipe import Layout
 
 CALLS = """
 import urllib.request
@@ -182,6 +183,47 @@ def test_a_sandbox_waits_for_code_that_was_run_before_and_serves_once(own_boxes:
         boxes.run(CALLS)  # other code: the one that waits makes room
         wait_for(lambda: boxes.pool._stock._tasks == set(), "rearranged")  # type: ignore[union-attr]
         assert waiting(boxes) == 1
+        launcher = boxes.launcher_pid
+    assert not Path(f"/proc/{launcher}").exists()
+
+
+def test_a_sandbox_that_is_expected_is_begun_once_and_goes_when_nobody_comes(own_boxes: Path) -> None:
+    with boxes_in(own_boxes, warm=0) as boxes:
+        job = boxes.job("def run(*_, **__):\n    return {}")
+        layout = Layout(source_dir=job.source_dir, environment=None, disk_bytes=2**20, memory_bytes=2**28)
+
+        async def expected_and_taken() -> bool:
+            boxes.pool.expect(layout)
+            stock = boxes.pool._stock
+            assert stock is not None
+            (starting,) = stock._expected[layout]
+            async with boxes.pool.held(layout, place=NOBODY) as held:
+                return held is await starting and layout not in stock._expected
+
+        assert boxes.do(expected_and_taken())
+        assert boxes.left_behind() == []
+
+        async def expected_for_nothing() -> None:
+            boxes.pool.expect(layout)
+            stock = boxes.pool._stock
+            assert stock is not None
+            (starting,) = stock._expected[layout]
+            stock._no_longer_expect(layout, starting)  # as the clock does
+
+        boxes.do(expected_for_nothing())
+        wait_for(lambda: boxes.pool._stock._tasks == set(), "thrown away")  # type: ignore[union-attr]
+        assert boxes.left_behind() == []
+
+
+def test_what_is_expected_ends_with_the_pool(own_boxes: Path) -> None:
+    with boxes_in(own_boxes, warm=0) as boxes:
+        job = boxes.job("def run(*_, **__):\n    return {}")
+        layout = Layout(source_dir=job.source_dir, environment=None, disk_bytes=2**20, memory_bytes=2**28)
+
+        async def expected() -> None:
+            boxes.pool.expect(layout)
+
+        boxes.do(expected())
         launcher = boxes.launcher_pid
     assert not Path(f"/proc/{launcher}").exists()
 

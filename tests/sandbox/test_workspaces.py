@@ -11,6 +11,8 @@ from boxes import Boxes
 from pipelines.core.coding.diff import parse_diff
 from pipelines.core.fair_slots import Place
 from pipelines.sandbox.pool import SandboxPool
+from pipelines.sandbox.recipe import is_root
+from pipelines.sandbox.shared_trees import SHARED, share
 from pipelines.sandbox.workspace_box import BoxFailed, Changes, Ran, WorkspaceBox, layout_of, opened_box
 
 MEBIBYTE = 1024 * 1024
@@ -21,13 +23,17 @@ FILES = {"a.txt": "one\ntwo\n", "src/b.py": "x = 1\n", ".gitattributes": "*.py f
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
+@pytest.fixture(scope="module", params=["memory", "overlay"])
+def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         made = Path(name)
         for part in (made, made / "given", made / "empty", made / "base"):
             part.mkdir(exist_ok=True)
             part.chmod(0o755)
+        if request.param == "overlay":
+            if not is_root():
+                pytest.skip("an overlay takes root")
+            (made / "shares").touch()
         yield made
 
 
@@ -35,8 +41,10 @@ def folder() -> Iterator[Path]:
 async def box(folder: Path, given: str = "base", *, grading: bool = False, size: int = 64 * MEBIBYTE):
     pool = SandboxPool(warm=0)
     await pool.start()
+    shared = folder / "shared" if given == "base" and (folder / "shares").exists() else None
     layout = layout_of(
-        given=folder / given,
+        given=shared or folder / given,
+        shared=shared / SHARED if shared is not None else None,
         dependencies=None,
         workspace_bytes=size,
         source_dir=folder / "empty",
@@ -60,6 +68,25 @@ async def made(folder: Path) -> None:
         await making.save_archives(folder / "base", most_bytes=MEBIBYTE)
     for file in (folder / "base").iterdir():
         file.chmod(0o644)
+    if (folder / "shares").exists():
+        await shared_in(folder)
+
+
+async def shared_in(folder: Path) -> None:
+    pool = SandboxPool(warm=0)
+    await pool.start()
+    try:
+        await share(
+            pool,
+            folder / "base",
+            folder / "shared",
+            empty=folder / "empty",
+            most_files=1_000,
+            most_bytes=MEBIBYTE,
+            place=Place(1),
+        )
+    finally:
+        await pool.close()
 
 
 async def sh(opened: WorkspaceBox, command: str, timeout_s: float = 20.0, **more: object) -> Ran:

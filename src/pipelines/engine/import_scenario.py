@@ -104,20 +104,21 @@ async def prove(platform: Platform, org_id: int, asked: Import) -> Proof:
         if asked.test_patch is not None:
             files = await _tests_of(platform, org_id, scenario, asked.test_patch)
             scenario = replace(scenario, test_files={**files, **scenario.test_files})
-        diff = await _reference(platform, org_id, scenario, asked)
+        diff, said = await _reference(platform, org_id, scenario, asked)
     except _NotProved as error:
         return Proof(scenario=scenario, reasons=(str(error),))
     reference = await grade(platform, org_id=org_id, scenario=scenario, diff=diff)
     unchanged = await grade(platform, org_id=org_id, scenario=scenario, diff=patch_of(""))
-    reasons = [*_reference_reasons(reference), *_unchanged_reasons(unchanged)]
+    reasons = [*_reference_reasons(reference, said), *_unchanged_reasons(unchanged)]
     return Proof(scenario=scenario, reasons=tuple(reasons), reference=reference, unchanged=unchanged)
 
 
-def _reference_reasons(grading: Grading) -> list[str]:
+def _reference_reasons(grading: Grading, said: str) -> list[str]:
     if grading.combined.passed:
         return []
-    said = [_last_words(result.output) for result in grading.results if not result.passed]
-    return [f"With its reference it does not pass. {grading.combined.reason}{next(filter(None, said), '')}"]
+    words = [_last_words(result.output) for result in grading.results if not result.passed]
+    told = f"With its reference it does not pass. {grading.combined.reason}{next(filter(None, words), '')}"
+    return [f"{told} {said}".strip()]
 
 
 def _unchanged_reasons(grading: Grading) -> list[str]:
@@ -162,18 +163,20 @@ def _is_text(text: str) -> bool:
 
 async def _reference(
     platform: Platform, org_id: int, scenario: CodingScenario, asked: Import
-) -> WorkspaceDiff:
+) -> tuple[WorkspaceDiff, str]:
+    """What it changes, and how it ended where that was not well: what it did until then may be enough, and
+    the graders say whether it is."""
     if asked.command is None:
-        return patch_of(asked.patch or "")
+        return patch_of(asked.patch or ""), ""
     most = platform.workspaces.limits.diff_bytes
     async with _opened(platform, org_id, scenario) as (ready, box):
         await box.restore(paths=(), settings=(), files=asked.files)
         command = ["/bin/sh", "-c", asked.command]
         env = ready.variables(scenario)
         ran = await box.run(command, env=env, timeout_s=REFERENCE_S, output_bytes=MOST_OUTPUT)
-        if ran.timed_out or ran.code:
-            ended = "was not done in time" if ran.timed_out else f"ended with {ran.code}"
-            raise _NotProved(f"Its reference {ended}.{_last_words(ran.output)}")
+        if ran.timed_out:
+            raise _NotProved(f"Its reference was not done in time.{_last_words(ran.output)}")
+        said = f"Its reference ended with {ran.code}.{_last_words(ran.output)}" if ran.code else ""
         changes = await box.collect(most_bytes=most)
     try:
         diff = parse_diff(changes.raw, changes.patch, changes.ignored)
@@ -181,7 +184,7 @@ async def _reference(
         raise _NotProved(f"What its reference changes cannot be read: {error}") from None
     if changes.truncated:
         raise _NotProved(f"Its reference changes over {most:,} bytes.")
-    return diff
+    return diff, said
 
 
 @asynccontextmanager
@@ -193,6 +196,7 @@ async def _opened(
         async with platform.workspaces.held(scenario, org_id) as ready:
             layout = layout_of(
                 given=ready.folder,
+                shared=ready.shared,
                 dependencies=ready.dependencies,
                 workspace_bytes=platform.workspaces.limits.bytes,
                 source_dir=ready.empty,

@@ -1,7 +1,7 @@
 """Workspaces made ready on this node: fetched, set up and committed once for all runs of equal scenarios.
 
 What a setup command leaves is kept as two archives that nothing on the host unpacks: each sandbox unpacks
-them for itself, into memory. Why: docs/decisions/0037.
+them for itself, into memory, until there is a folder to share (`share_workspaces`). Why: docs/decisions/0037.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject, canonical
 from pipelines.core.problems import Refused
 from pipelines.engine.code_mode import CodeMode, Opened
+from pipelines.engine.share_workspaces import SharedWorkspaces, Sharing, WorkspaceLimits
 from pipelines.outbound.address_guard import GuardedBackend
 from pipelines.outbound.egress_proxy import Allowance, EgressProxy
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
@@ -28,7 +29,9 @@ from pipelines.sandbox import recipe
 from pipelines.sandbox.environments import CannotPrepare
 from pipelines.sandbox.function_box import proxied
 from pipelines.sandbox.held_folders import HeldFolders, new_folder
+from pipelines.sandbox.shared_trees import SHARED, CannotShare
 from pipelines.sandbox.workspace_box import BoxFailed, WorkspaceBox, layout_of, opened_box
+from pipelines.wire.errors import CodeModeUnavailable
 
 FORMAT = 1  # of what is kept: another one is another key
 SEED_FILE = "seed"
@@ -47,21 +50,15 @@ class CannotMake(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WorkspaceLimits:
-    bytes: int = 500 * 1024 * 1024
-    files: int = 50_000
-    diff_bytes: int = 4 * 1024 * 1024
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Ready:
     """A workspace that can be unpacked, and what its commands need."""
 
     folder: Path
     dependencies: Path | None
-    facts: JsonObject  # commit, tree, files, bytes, source_commit, setup_output
+    facts: JsonObject  # commit, tree, files, bytes, source_commit, setup_output; notes, if there are some
     opened: Opened
     empty: Path  # a folder without anything, for sandboxes without an agent
+    shared: Path | None = None  # the workspace as a folder below each run's own; None: in the archives
 
     def variables(self, scenario: CodingScenario, *, path: str = "") -> dict[str, str]:
         return workspace_variables(scenario, self.opened, self.dependencies, path=path)
@@ -78,12 +75,14 @@ class Workspaces:
         network: GuardedBackend,
         directory: Path,
         limits: WorkspaceLimits | None = None,
+        sharing: Sharing = "auto",
     ) -> None:
         self._code_mode = code_mode
         self._git = git
         self._network = network
         self._directory = directory
         self.limits = limits or WorkspaceLimits()
+        self._sharing = SharedWorkspaces(directory, self.limits, sharing)
         self._folders = HeldFolders(directory)
         self._making: dict[str, asyncio.Task[None]] = {}
         self._commits: dict[tuple[str, str], tuple[float, str]] = {}
@@ -109,14 +108,23 @@ class Workspaces:
             folder = self._directory / key
             if not await asyncio.to_thread(folder.is_dir):
                 await self._made(key, scenario, opened, dependencies, commit, Place(org_id))
+            shared = await self._shared(opened, key, Place(org_id))
             facts = await asyncio.to_thread((folder / FACTS).read_bytes)
             yield Ready(
-                folder=folder,
+                folder=shared or folder,
                 dependencies=dependencies,
                 facts=json.loads(facts),
                 opened=opened,
                 empty=await asyncio.to_thread(self._empty),
+                shared=shared / SHARED if shared is not None else None,
             )
+
+    async def as_json(self) -> JsonObject:
+        """For people: how runs have their workspaces here, and why not otherwise."""
+        try:
+            return {"workspaces": await self._sharing.told(await self._code_mode.opened())}
+        except CodeModeUnavailable:
+            return {}
 
     async def _commit(self, scenario: CodingScenario) -> str | None:
         seed = scenario.workspace_seed
@@ -130,6 +138,15 @@ class Workspaces:
             while len(self._commits) > 1_000:
                 self._commits.pop(next(iter(self._commits)))
         return known[1]
+
+    async def _shared(self, opened: Opened, key: str, place: Place) -> Path | None:
+        try:
+            return await self._sharing.folder_of(opened, key, place, self._folders.held)
+        except (BoxFailed, CannotShare) as error:
+            raise CannotMake(f"the workspace cannot be shared: {error}") from None
+
+    async def close(self) -> None:
+        await self._sharing.close()
 
     async def _made(
         self,
@@ -170,7 +187,7 @@ class Workspaces:
             for folder in (given, made):
                 folder.chmod(0o755)  # a dropped uid must be able to read it; the data directory hides it
             try:
-                archive = await self._fetched(scenario, commit, given)
+                archive, notes = await self._fetched(scenario, commit, given)
             except Refused as refused:
                 raise CannotMake(_told(refused)) from None
             layout = layout_of(
@@ -186,27 +203,31 @@ class Workspaces:
                     await box.save_archives(made, most_bytes=self.limits.bytes)
             except BoxFailed as error:
                 raise CannotMake(f"the workspace cannot be made: {error}") from None
-            (made / FACTS).write_text(json.dumps(facts | {"source_commit": commit}))
+            facts |= {"source_commit": commit} | ({"notes": notes} if notes else {})
+            (made / FACTS).write_text(json.dumps(facts))
             for file in made.iterdir():
                 file.chmod(0o644)
             with suppress(OSError):  # not empty: another process was faster
                 made.rename(self._directory / key)
 
-    async def _fetched(self, scenario: CodingScenario, commit: str | None, given: Path) -> str | None:
-        """The name of the archive that the workspace is unpacked from; None where it has none."""
+    async def _fetched(
+        self, scenario: CodingScenario, commit: str | None, given: Path
+    ) -> tuple[str | None, list[str]]:
+        """The name of the archive that the workspace is unpacked from, None where it has none; and what of
+        the repository is not in it."""
         seed = scenario.workspace_seed
         target = given / SEED_FILE
+        notes: list[str] = []
         if isinstance(seed, GitSeed):
             assert commit is not None
-            await self._git.archive(
-                seed.url, commit, target, TreeLimits(self.limits.files, self.limits.bytes)
-            )
+            limits = TreeLimits(self.limits.files, self.limits.bytes)
+            notes = await self._git.archive(seed.url, commit, target, limits)
         elif isinstance(seed, ArchiveSeed):
             await asyncio.to_thread(target.write_bytes, base64.b64decode(seed.data))
         else:
-            return None
+            return None, []
         target.chmod(0o644)
-        return SEED_FILE
+        return SEED_FILE, notes
 
     async def _set_up(
         self,

@@ -17,7 +17,7 @@ from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.engine.platform import Platform
 from pipelines.engine.prepare_workspace import Ready
-from pipelines.engine.score_workspace import grade
+from pipelines.engine.score_workspace import expect_grading, grade
 from pipelines.sandbox.door import Serve
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome
 from pipelines.sandbox.pool import Begins
@@ -87,6 +87,7 @@ async def worked(
     limits = platform.workspaces.limits
     layout = layout_of(
         given=ready.folder,
+        shared=ready.shared,
         dependencies=ready.dependencies,
         workspace_bytes=limits.bytes,
         source_dir=work.job.source_dir,
@@ -97,6 +98,7 @@ async def worked(
         async with opened_box(ready.opened.pool, layout, place=work.place, begins=begins) as box:
             await box.unpack()
             outcome = await _called(box, work, ready, serve)
+            expect_grading(platform, ready, work.scenario)
             try:
                 changes = await box.collect(most_bytes=limits.diff_bytes)
             except BoxFailed as error:

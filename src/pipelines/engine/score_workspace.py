@@ -27,6 +27,7 @@ from pipelines.core.coding.tamper import Restored, signs_in_diff, signs_in_words
 from pipelines.core.fair_slots import Place
 from pipelines.engine.platform import Platform
 from pipelines.engine.prepare_workspace import CannotMake, Ready
+from pipelines.sandbox.recipe import Layout
 from pipelines.sandbox.workspace_box import (
     WORKSPACE,
     BoxFailed,
@@ -64,6 +65,23 @@ async def grade(
             return await grader.grading(texts)
     except (CannotMake, CodeModeUnavailable) as error:
         return _all(scenario.scorers, Status.NOT_APPLICABLE, f"There is no workspace: {error}", diff)
+
+
+def expect_grading(platform: Platform, ready: Ready, scenario: CodingScenario) -> None:
+    """A change will be graded in a moment: its sandbox is begun now."""
+    ready.opened.pool.expect(_layout(ready, scenario, platform.workspaces.limits.bytes))
+
+
+def _layout(ready: Ready, scenario: CodingScenario, workspace_bytes: int) -> Layout:
+    return layout_of(
+        given=ready.folder,
+        shared=ready.shared,
+        dependencies=ready.dependencies,
+        workspace_bytes=workspace_bytes,
+        source_dir=ready.empty,
+        is_grading=True,
+        workdir=scenario.workdir,
+    )
 
 
 def _all(scorers: Sequence[Scorer], status: Status, reason: str, diff: WorkspaceDiff) -> Grading:
@@ -120,14 +138,7 @@ class _Grader:
         )
 
     def _box(self) -> AbstractAsyncContextManager[WorkspaceBox]:
-        layout = layout_of(
-            given=self._ready.folder,
-            dependencies=self._ready.dependencies,
-            workspace_bytes=self._workspace_bytes,
-            source_dir=self._ready.empty,
-            is_grading=True,
-            workdir=self._scenario.workdir,
-        )
+        layout = _layout(self._ready, self._scenario, self._workspace_bytes)
         return opened_box(self._ready.opened.pool, layout, place=self._place)
 
     async def _apply(self, box: WorkspaceBox) -> Restored:

@@ -37,7 +37,10 @@ MAX_SAID_BYTES = 64 * 1024
 MAX_LISTED_BYTES = 8 * MEBIBYTE  # of all names together
 MAX_HEAD_BYTES = 100  # an object's line before its bytes: id, kind, size
 DIRECTORY, LINK, SUBMODULE = "040000", "120000", "160000"
+MAX_NOTES = 20
 _WHAT = "the code"
+#: A file of Git LFS in its place: its first line, and how long such a file can be.
+_POINTER, _POINTER_BYTES = b"version https://git-lfs.github.com/spec/", range(100, 300)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -112,8 +115,9 @@ class GitFetcher:
             raise _refused("/code/url", f"the repository has no branch or tag `{ref[:80]}`")
         return matching[0]
 
-    async def archive(self, url: str, commit: str, target: Path, limits: TreeLimits) -> None:
-        """The files of a commit as a tar archive, with their modes and links: to be unpacked in a sandbox."""
+    async def archive(self, url: str, commit: str, target: Path, limits: TreeLimits) -> list[str]:
+        """The files of a commit as a tar archive, with their modes and links: to be unpacked in a sandbox.
+        What of it is not there as its authors have it is told."""
         pinned = await self._pinned(url)
         with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
             git = _Git(Path(home), pinned, allow_http=self._allow_http, most_bytes=2 * limits.bytes)
@@ -129,6 +133,7 @@ class GitFetcher:
             (Path(home) / "info").mkdir(exist_ok=True)
             (Path(home) / "info" / "attributes").write_text("* -export-ignore -export-subst\n")
             await git.run("archive", "--format=tar", f"--output={target}", commit)
+            return await _not_fetched(git, blobs)
 
     async def _pinned(self, url: str) -> str:
         """curl's words for `this host is at this address`: git looks no name up by itself."""
@@ -174,6 +179,19 @@ def _refuse_large(blobs: list[_Blob], limits: TreeLimits) -> None:
     if whole > limits.bytes:
         most = limits.bytes // MEBIBYTE
         raise _refused("/code/url", f"has {whole // MEBIBYTE:,} MB; at most {most:,} MB are allowed")
+
+
+async def _not_fetched(git: "_Git", blobs: list[_Blob]) -> list[str]:
+    notes = [
+        f"{blob.path[:200]} is a submodule, which is not fetched" for blob in blobs if blob.mode == SUBMODULE
+    ]
+    short = [blob for blob in blobs if blob.mode != SUBMODULE and blob.size in _POINTER_BYTES][:MAX_FILES]
+    for file in await _contents(git, short) if short else ():
+        if file.content.startswith(_POINTER):
+            notes.append(
+                f"{file.path[:200]} stands for a file that is kept elsewhere (Git LFS), which is not fetched"
+            )
+    return notes[:MAX_NOTES]
 
 
 def version_in(text: str) -> tuple[int, int]:

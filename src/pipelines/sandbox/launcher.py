@@ -13,7 +13,15 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or __name__ != "__main__":
+    from pipelines.sandbox import layered
+else:  # a script sees nothing but the standard library: what lies beside it is taken by its place
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import layered
+
+    del sys.path[0]
 
 # What a started process finds at these numbers; 1 and 2 are its output.
 CONTROL, STATUS, SECCOMP, ARGUMENTS = 3, 4, 5, 6
@@ -39,7 +47,7 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
     _check(_libc.mount(*given), f"mount {target}")
 
 
-def _stage(sources: dict[str, str], hidden: list[str]) -> None:
+def _stage(request: dict[str, Any]) -> None:
     """Shows each source under STAGE and covers the hidden folders, for this process and its children alone.
 
     A dropped uid cannot walk through other people's folders (/root is 0700); it can read what is staged. The
@@ -47,8 +55,10 @@ def _stage(sources: dict[str, str], hidden: list[str]) -> None:
     """
     _check(_libc.unshare(_CLONE_NEWNS), "unshare mounts")
     _mount("none", "/", "none", _MS_REC | _MS_PRIVATE)
-    opened = {name: os.open(source, os.O_PATH) for name, source in sources.items()}
-    for folder in hidden:
+    opened = {name: os.open(source, os.O_PATH) for name, source in request["stage"].items()}
+    shared = request["layered"]
+    below = os.open(shared["below"], os.O_PATH) if shared else -1
+    for folder in request["hidden"]:
         if os.path.isdir(folder):
             _mount("tmpfs", folder, "tmpfs", _MS_RDONLY, "mode=755,size=4k")
     _mount("tmpfs", STAGE, "tmpfs", 0, "mode=755,size=64k")
@@ -57,6 +67,9 @@ def _stage(sources: dict[str, str], hidden: list[str]) -> None:
         os.mkdir(target)
         _mount(f"/proc/self/fd/{handle}", target, "none", _MS_BIND | _MS_REC)
         os.close(handle)
+    if shared:
+        layered.mount_layered(below, STAGE, uid=request["uid"], size=shared["bytes"])
+        os.close(below)
 
 
 def _memory_file(content: bytes) -> int:
@@ -85,7 +98,7 @@ def _become(request: dict[str, Any], program: bytes, handles: list[int]) -> None
     with suppress(OSError):  # a container may forbid it
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     if request["stage"]:
-        _stage(request["stage"], request["hidden"])
+        _stage(request)
     if request["uid"] is not None:
         os.setgroups([])
         os.setresgid(*[request["uid"]] * 3)

@@ -28,6 +28,8 @@ class Request:
     arguments: Sequence[str] = ()
     #: Folders to show under the launcher's STAGE; only as root. Empty: nothing is staged.
     stage: Mapping[str, str] = field(default_factory=dict)
+    #: A folder that is seen as the sandbox's own under STAGE, what is written in it apart: `below`, `bytes`.
+    layered: Mapping[str, str | int] = field(default_factory=dict)
     uid: int | None = None  # drop to this user and group first
     hidden: Sequence[str] = ()  # folders to cover where folders are staged; bubblewrap does it elsewhere
     cgroups: Sequence[str] = ()  # join these first
@@ -80,6 +82,7 @@ class Launcher:
             "argv": list(request.argv),
             "arguments": list(request.arguments),
             "stage": dict(request.stage),
+            "layered": dict(request.layered),
             "uid": request.uid,
             "hidden": list(request.hidden),
             "cgroups": list(request.cgroups),

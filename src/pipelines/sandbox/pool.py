@@ -162,13 +162,18 @@ class SandboxPool:
         async with self._running.slot(place):
             if begins is not None:
                 await begins()
-            held = self._stock.take(layout) or await self._stock.start(layout)
+            held = await self._stock.taken(layout)
             if expects_more:
                 self._stock.refill(layout)
             try:
                 yield held
             finally:
                 await asyncio.shield(self._stock.discard(held))
+
+    def expect(self, layout: Layout) -> None:
+        """For `held` in a moment."""
+        assert self._stock is not None, "start the pool first"
+        self._stock.expect(layout)
 
     async def open_sandbox(self, layout: Layout) -> Held:
         """One that is the caller's to give to `discard`; raises StartFailed."""

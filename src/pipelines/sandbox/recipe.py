@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from pipelines.sandbox import layered
 from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.launcher import ARGUMENTS, SECCOMP, STAGE, STATUS
 from pipelines.sandbox.launching import Request
@@ -47,11 +48,14 @@ class Interpreter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkspaceLayout:
-    """A workspace's own: it is unpacked inside from what is given, into a folder in memory of this size."""
+    """A workspace's own: it is unpacked inside from what is given, into a folder in memory of this size; or
+    it shows a shared folder, and only what is written in it is in memory."""
 
     given: Path
     dependencies: Path | None
     bytes: int
+    shared: Path | None = None
+    fills: Path | None = None  # a folder of the host to unpack into, which is then shared
     is_grading: bool = False
     workdir: str = "/app"  # where else it is seen
     folders: tuple[str, ...] = ()  # to write in, beside it
@@ -122,6 +126,7 @@ def isolated(
     room = layout.workspace
     if room is not None:
         shown |= {"given": room.given} | ({"deps": room.dependencies} if room.dependencies else {})
+        shown |= {"fills": room.fills} if room.fills is not None else {}
     staged = {name: str(path) for name, path in shown.items()} if is_root() else {}
     seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in shown.items()}
     covered = _covered(hidden, python)
@@ -134,17 +139,25 @@ def isolated(
         *("--chdir", JOB_FOLDER),
     ]
     driver = [str(python.executable), "-I", "-S", "-X", "utf8", f"/sbx/{layout.driver}", str(PROXY_PORT)]
+    driver += ["fills"] if room is not None and room.fills is not None else []
     return Request(
         argv=[bwrap, "--args", str(ARGUMENTS), "--", *driver],
         arguments=arguments,
         stage=staged,
+        layered=_layered(room) if staged else {},
         uid=_uid(slot, room) if is_root() else None,
         hidden=[str(folder) for folder in covered] if staged else (),
         cgroups=[str(folder) for folder in group.folders] if group is not None else (),
     )
 
 
+def _layered(room: WorkspaceLayout | None) -> dict[str, str | int]:
+    return {"below": str(room.shared), "bytes": room.bytes} if room is not None and room.shared else {}
+
+
 def _uid(slot: int, room: WorkspaceLayout | None) -> int:
+    if room is not None and room.fills is not None:
+        return layered.OWNER
     return FIRST_UID + slot + (GRADERS_AFTER if room is not None and room.is_grading else 0)
 
 
@@ -232,7 +245,12 @@ def _own_folders(
 def _workspace_folders(seen: dict[str, str], room: WorkspaceLayout, size: list[str]) -> list[str]:
     """Task collections call it otherwise, such as `/app`; their tests and logs have folders of their own."""
     folder = f"{JOB_FOLDER}/workspace"
-    found = ["--size", str(room.bytes), "--perms", "0755", "--tmpfs", folder]
+    if room.fills is not None:
+        found = ["--bind", seen["fills"], folder]
+    elif room.shared is not None:
+        found = ["--bind", f"{STAGE}/workspace", folder]
+    else:
+        found = ["--size", str(room.bytes), "--perms", "0755", "--tmpfs", folder]
     for parent in reversed(PurePosixPath(room.workdir).parents[:-1]):
         found += ["--dir", str(parent)]
     found += ["--symlink", folder, room.workdir]

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections import OrderedDict, deque
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
@@ -18,6 +19,8 @@ from pipelines.sandbox.memory import WRITABLE
 from pipelines.sandbox.recipe import JOB_FOLDER, Interpreter, Layout, isolated, unisolated
 from pipelines.sandbox.sandbox import Sandbox, StartFailed
 
+#: So long one is kept for whom it was begun: collecting and storing a change come between.
+EXPECTED_S = 30.0
 # With bubblewrap's own and the driver: the code's limit is an rlimit below it, this one nothing gets around.
 MOST_PROCESSES = Limits().processes + 8
 
@@ -69,6 +72,7 @@ class Stock:
         self._idle_s = idle_s
         self._waiting: OrderedDict[Layout, deque[Held]] = OrderedDict()  # the layout used last is last
         self._starting: dict[Layout, int] = {}
+        self._expected: dict[Layout, deque[asyncio.Task[Held]]] = {}
         self._free_slots: list[int] = []
         self._slots = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -84,6 +88,42 @@ class Stock:
                 return held
             self._in_background(self.discard(held))
         return None
+
+    def expect(self, layout: Layout) -> None:
+        """One will be asked for in a moment: it is begun now, unless one waits."""
+        if self._waiting.get(layout) or self._is_closed:
+            return
+        starting = asyncio.get_running_loop().create_task(self.start(layout))
+        starting.add_done_callback(_heard)
+        self._expected.setdefault(layout, deque()).append(starting)
+        asyncio.get_running_loop().call_later(EXPECTED_S, self._no_longer_expect, layout, starting)
+
+    async def taken(self, layout: Layout) -> Held:
+        """One that waits, or was begun for whom it expected, or a new one. Raises StartFailed."""
+        if (held := self.take(layout)) is not None:
+            return held
+        if expected := self._expected.get(layout):
+            starting = expected.popleft()
+            if not expected:
+                del self._expected[layout]
+            try:
+                return await asyncio.shield(starting)
+            except asyncio.CancelledError:  # of who asks: what was begun is nobody's now
+                self._in_background(self._dropped(starting))
+                raise
+        return await self.start(layout)
+
+    def _no_longer_expect(self, layout: Layout, starting: "asyncio.Task[Held]") -> None:
+        expected = self._expected.get(layout, deque())
+        if starting in expected:
+            expected.remove(starting)
+            if not expected:
+                del self._expected[layout]
+            self._in_background(self._dropped(starting))
+
+    async def _dropped(self, starting: "asyncio.Task[Held]") -> None:
+        with suppress(StartFailed):
+            await self.discard(await starting)
 
     async def start(self, layout: Layout) -> Held:
         """A new one; raises StartFailed."""
@@ -119,6 +159,9 @@ class Stock:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        expected = [starting for queue in self._expected.values() for starting in queue]
+        self._expected.clear()
+        await asyncio.gather(*map(self._dropped, expected))
         waiting = [held for queue in self._waiting.values() for held in queue]
         self._waiting.clear()
         await asyncio.gather(*(self.discard(held) for held in waiting))
@@ -190,3 +233,9 @@ class Stock:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _heard(starting: "asyncio.Task[Held]") -> None:
+    """Whoever takes it hears of its failure; that nobody takes it is none."""
+    if not starting.cancelled():
+        starting.exception()

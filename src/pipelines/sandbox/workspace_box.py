@@ -85,6 +85,8 @@ def layout_of(
     is_grading: bool = False,
     workdir: str = "/app",
     folders: tuple[str, ...] = (),
+    shared: Path | None = None,
+    fills: Path | None = None,
 ) -> Layout:
     return Layout(
         source_dir=source_dir,
@@ -99,8 +101,10 @@ def layout_of(
             is_grading=is_grading,
             workdir=workdir,
             folders=folders,
+            shared=shared,
+            fills=fills,
         ),
-        identity=recipe.identity_of(source_dir, environment, given, dependencies),
+        identity=recipe.identity_of(source_dir, environment, given, dependencies, shared),
     )
 
 
@@ -151,10 +155,16 @@ class WorkspaceBox:
     async def make_baseline(self, *, most_files: int) -> dict[str, Any]:
         return await self.ask("baseline", {"most_files": most_files})
 
-    async def save_archives(self, folder: Path, *, most_bytes: int) -> None:
+    async def fill(self, *, most_entries: int) -> None:
+        """The folder that the layout names, with everything that was given."""
+        await self.ask("fill", {"most_entries": most_entries})
+
+    async def save_archives(
+        self, folder: Path, *, most_bytes: int, names: Sequence[str] = (TREE, REPOSITORY)
+    ) -> None:
         """Tree and repository into files of the host, unread."""
-        await self._held.sandbox.order({"kind": "archives"})
-        for name in (TREE, REPOSITORY):
+        await self._held.sandbox.order({"kind": "archives", "names": list(names)})
+        for name in names:
             left = (
                 2 * most_bytes + 64 * MEBIBYTE
             )  # an archive pads each file, a repository has all of them once more

@@ -257,6 +257,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await live_hops.close()
         await recordings.close()
         await platform.models.close()
+        await platform.workspaces.close()
         await code_mode.close()
         if commands is not None:
             await commands.close()
@@ -355,7 +356,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     @api.get("/api/code-mode", tags=["server"])
     async def code_mode(platform: Ours, key: Viewer) -> Response:
         """Whether this server runs uploaded code, how it is isolated, and if not, why; its model gateways."""
-        known = await platform.code_mode.as_json()
+        known = await platform.code_mode.as_json() | await platform.workspaces.as_json()
         return answer(known | {"model_gateways": platform.model_gateway.as_json()})
 
     @api.get("/schemas/agent-response.json", tags=["server"])

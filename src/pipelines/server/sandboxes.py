@@ -5,7 +5,8 @@ from typing import Literal
 
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.code_mode import CodeMode
-from pipelines.engine.prepare_workspace import WorkspaceLimits, Workspaces
+from pipelines.engine.prepare_workspace import Workspaces
+from pipelines.engine.share_workspaces import Sharing, WorkspaceLimits
 from pipelines.outbound.address_guard import GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox import cgroups
@@ -42,7 +43,10 @@ def workspaces(
         diff_bytes=settings.workspace_diff_kb * 1024,
     )
     directory = workspaces_folder(settings)
-    return Workspaces(code_mode, git=git, network=network, directory=directory, limits=limits)
+    sharing: Sharing = settings.workspace_sharing  # type: ignore[assignment] # one of its choices
+    return Workspaces(
+        code_mode, git=git, network=network, directory=directory, limits=limits, sharing=sharing
+    )
 
 
 def groups_of(settings: Settings) -> cgroups.Groups | None:

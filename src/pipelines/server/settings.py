@@ -57,6 +57,7 @@ CHOICES = (
     ("PIPELINES_SYNCHRONOUS", "synchronous", ("full", "normal")),
     ("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", ("auto", "yes", "no")),
     ("PIPELINES_UNSAFE_CODE", "unsafe_code", ("yes", "no")),
+    ("PIPELINES_WORKSPACE_SHARING", "workspace_sharing", ("auto", "overlay", "memory")),
     ("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", ("yes", "no")),
     ("PIPELINES_LOG_LEVEL", "log_level", ("debug", "info", "warning", "error")),
     ("PIPELINES_LOG_FORMAT", "log_format", ("text", "json")),
@@ -94,6 +95,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
     Setting("PIPELINES_WORKSPACE_MB", "workspace_mb", 500, "a coding workspace, with what is written in it"),
     Setting("PIPELINES_WORKSPACE_FILES", "workspace_files", 50_000, "files of a coding workspace"),
+    Setting("PIPELINES_WORKSPACE_SHARING", "workspace_sharing", "auto", "overlay, memory, or auto"),
     Setting("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 4_096, "largest change that is graded"),
     Setting("PIPELINES_MODEL", "model", "", "asked by the platform, such as openai:gpt-5-mini; empty: none"),
     Setting("PIPELINES_SIMULATOR_MODEL", "simulator_model", "", "for tool calls that no plan covers"),
@@ -151,6 +153,7 @@ class Settings:
     sandboxes_at_once: int
     workspace_mb: int
     workspace_files: int
+    workspace_sharing: str
     workspace_diff_kb: int
     model: str
     simulator_model: str

@@ -1,10 +1,12 @@
 """Task folders in Harbor's format: what becomes of them, and what is refused by its name."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from pipelines.core.coding.dockerfile import read_dockerfile
+from pipelines.core.coding.grader_tools import tools_of
 from pipelines.core.coding.import_harbor import read_harbor_task
 from pipelines.core.coding.imported import ImportedTask, RefusedTask, TreeFile
 
@@ -70,8 +72,7 @@ def test_variables_of_image_and_task_and_a_reward_in_json_are_read():
 def test_every_line_that_needs_an_image_is_told():
     assert reasons("needs-postgres") == (
         "Dockerfile line 1: needs the container image `postgres:16`",
-        "Dockerfile line 3: `RUN apt-get update` needs a container image",
-        "Dockerfile line 3: `RUN apt-get install -y jq` needs a container image",
+        "Dockerfile line 3: needs the system package `jq`",
         "Dockerfile line 5: `COPY --from=builder /x /work/x` needs a container image",
         "Dockerfile line 6: there is no `missing.csv` in environment/",
     )
@@ -144,6 +145,15 @@ def test_copies_go_where_docker_puts_them(line, files):
         "RUN pip install -r requirements.txt",
         "RUN pip install git+https://example.com/x",
         "RUN pip install pytest && curl example.com",
+        "RUN apt-get install -y curl postgresql",
+        "RUN apt-get source bash",
+        "RUN python /opt/build.py",
+        "RUN echo key > /etc/motd",
+        "RUN cp a.py ../b.py /app/../../etc",
+        "RUN git clone https://example.com/x",
+        "RUN python - <<'EOF'",
+        "RUN echo 'not closed",
+        "RUN chmod +x /usr/bin/tool",
         "VOLUME /data",
         "FROM scratch",
         "ARG X=1",
@@ -172,3 +182,103 @@ def test_a_copy_out_of_the_working_folder_is_a_reason():
     made = built("FROM debian:12\nWORKDIR /app\nCOPY a.py /etc/a.py\n", "a.py")
     made.below("/app")
     assert made.reasons == ["copies `/etc/a.py` outside of /app, where the agent works"]
+
+
+def test_tools_to_work_with_are_done_without_and_told():
+    line = "RUN apt-get update \\\n  && apt-get install -y --no-install-recommends git curl=7.88 \\\n"
+    made = built(f"FROM debian:12\nWORKDIR /app\n{line}  && rm -rf /var/lib/apt/lists/*\n")
+    assert not made.reasons
+    assert made.notes[-1].startswith("its image has git, curl;")
+
+
+def test_what_is_run_in_the_workspace_becomes_its_setup_in_order():
+    text = "FROM python:3.12\nWORKDIR /app\nCOPY . /app\n"
+    text += "RUN python seed.py && sh /app/make.sh; echo 'a; b' > c.txt\n"
+    made = built(text + 'RUN python -c "import x; print(x)"\n', "seed.py", "make.sh")
+    assert not made.reasons
+    assert made.setup == [
+        "python seed.py",
+        "sh /app/make.sh",
+        "echo 'a; b' > c.txt",
+        'python -c "import x; print(x)"',
+    ]
+
+
+def test_how_things_are_printed_is_the_platforms_own():
+    env = "ENV PYTHONUNBUFFERED=1 DEPTH=7 \\\n  LANG=C.UTF-8\nENV DEBIAN_FRONTEND noninteractive\n"
+    made = built(f"FROM python:3.12\nWORKDIR /app\n{env}")
+    assert not made.reasons
+    assert made.env_vars == {"DEPTH": "7"}
+    assert sum("PYTHONUNBUFFERED" in note for note in made.notes) == 1
+
+
+def test_a_file_that_is_made_a_program_is_one_and_owners_do_not_matter():
+    text = "FROM debian:12\nWORKDIR /app\nCOPY . .\n"
+    text += "RUN chmod +x run.sh && chmod -R a+rX /app && chown -R me /app\n"
+    made = built(text, "run.sh", "data.txt")
+    assert not made.reasons
+    assert {path for path, file in made.files.items() if file.is_executable} == {"/app/run.sh"}
+
+
+INSTALLING = """#!/bin/bash
+set -euo pipefail
+apt-get update && apt-get install -y curl
+curl -LsSf https://astral.sh/uv/0.9.7/install.sh | sh
+source $HOME/.local/bin/env
+# uvx -w wrong-one pytest
+if uvx -p 3.13 --with "attrs>=23" \\
+  -w pytest==8.4.1,pytest-timeout pytest /tests/check.py; then
+  echo 1 > /logs/verifier/reward.txt
+else
+  echo 0 > /logs/verifier/reward.txt
+fi
+"""
+
+
+def test_what_a_grader_would_install_is_there_before_and_its_script_is_unchanged():
+    task = read("word-frequencies", **{"tests/test.sh": INSTALLING})
+    wanted = task.scenario["requirements"].split()
+    assert wanted == ["attrs>=23", "pytest==8.4.1", "pytest-timeout"]
+    assert task.scenario["test_files"]["/tests/test.sh"] == INSTALLING
+    assert "/tests/.installed/.local/bin/uvx" in task.scenario["test_files"]
+    (scorer,) = task.scenario["scorers"]
+    assert scorer["command"].endswith(" bash /tests/test.sh")
+    assert any("pytest-timeout" in note for note in task.notes)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("uvx pytest /tests", ("pytest",)),
+        ("uvx --from pytest==8.4.1 pytest -q", ("pytest==8.4.1",)),
+        ("uv pip install --system pytest==8.4.1 requests", ("pytest==8.4.1", "requests")),
+        ("pip install -q pytest", ("pytest",)),
+        ("uvx --with ./wheel.whl --with git+https://example.com/x pytest", ("pytest",)),
+        ("uv run pytest /tests", ()),
+    ],
+)
+def test_packages_of_a_grader_are_read_from_its_script(line, wanted):
+    tools = tools_of(f"#!/bin/bash\n{line}\n")
+    assert tools is not None
+    assert tools.requirements == wanted
+
+
+def test_a_grader_that_installs_nothing_is_left_alone():
+    assert tools_of("#!/bin/bash\n# apt-get install\npython3 /tests/check.py\n") is None
+
+
+def test_programs_in_place_of_installers_go_on_and_run_only_what_was_asked(tmp_path):
+    tools = tools_of(INSTALLING)
+    assert tools is not None
+    places = tmp_path / "bin"
+    places.mkdir()
+    for path, text in tools.files.items():
+        program = places / path.rpartition("/")[2]
+        program.write_text(text)
+        program.chmod(0o755 if text.startswith("#!") else 0o644)
+    env = {"PATH": f"{places}:/usr/bin:/bin"}
+    line = "set -e; apt-get update; curl -LsSf https://astral.sh/uv/install.sh | sh; . " + str(places / "env")
+    line += "; uvx -p 3.13 -w x==1 --no-cache echo one -w two; uv run echo three; uv pip install x"
+    done = subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "one -w two\nthree\n"
+    assert "nothing is installed" in done.stderr

@@ -5,23 +5,26 @@ built by is told by its line, and the task refused: running half of it would be 
 """
 
 import json
-import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from pipelines.core.coding.imported import Tree, TreeFile
+from pipelines.core.coding.run_lines import read_run
 
 #: Images that bring nothing but a system, or a Python: what a sandbox of ours has, too.
 PLAIN_BASES = ("python", "debian", "ubuntu", "buildpack-deps")
+#: Variables of an image's build or of how Python prints: none of them is part of a task.
+_HOW_THINGS_ARE_PRINTED = frozenset(
+    (
+        *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "LANG", "LC_ALL"),
+        *("DEBIAN_FRONTEND", "PIP_NO_CACHE_DIR", "PIP_DISABLE_PIP_VERSION_CHECK", "PIP_ROOT_USER_ACTION"),
+    )
+)
 _OFFICIAL = ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
 #: They say how a container is run, and nothing about what is in it.
 _WITHOUT_EFFECT = ("CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL", "SHELL")
-_PIP = re.compile(r"(?:python3? -m )?pip3? install ")
-_PIP_FLAGS = ("--no-cache-dir", "-q", "--quiet", "--break-system-packages", "-U", "--upgrade", "--no-input")
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:(?:==|>=|<=|~=|!=|<|>)[\w.*!+,<>=~-]+)?")
-_MADE_ANYWAY = re.compile(r"mkdir (?:-p )?(\S+)")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -32,6 +35,7 @@ class Built:
     files: dict[str, TreeFile] = field(default_factory=dict)  # by absolute path
     requirements: list[str] = field(default_factory=list)
     env_vars: dict[str, str] = field(default_factory=dict)
+    setup: list[str] = field(default_factory=list)  # commands, to be run in the folder
     reasons: list[str] = field(default_factory=list)  # why it needs an image
     notes: list[str] = field(default_factory=list)
 
@@ -66,9 +70,7 @@ def image_complaint(image: str) -> str | None:
     """Why an image cannot be done without; None where it only brings a system."""
     name = image.partition("@")[0]
     stem = name.rpartition("/")[2].partition(":")[0]
-    is_official = "/" not in name or name.startswith(
-        ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
-    )
+    is_official = "/" not in name or name.startswith(_OFFICIAL)
     return None if is_official and stem in PLAIN_BASES else f"needs the container image `{image[:120]}`"
 
 
@@ -118,7 +120,11 @@ def _env(built: Built, rest: str, number: int, context: Tree) -> None:
     if not pairs or any(not sep for _, sep, _ in pairs) or "$" in rest:
         built.reasons.append(f"Dockerfile line {number}: `ENV {rest[:60]}` cannot be read without an image")
         return
-    built.env_vars |= {name: value for name, _, value in pairs}
+    for name, _, value in pairs:
+        if name in _HOW_THINGS_ARE_PRINTED:
+            built.notes.append(f"its image sets {name}, which the platform sees to here")
+        else:
+            built.env_vars[name] = value
 
 
 def _user(built: Built, rest: str, number: int, context: Tree) -> None:
@@ -126,27 +132,17 @@ def _user(built: Built, rest: str, number: int, context: Tree) -> None:
 
 
 def _run(built: Built, rest: str, number: int, context: Tree) -> None:
-    """Only what is a list of packages, or a folder that is there anyway."""
-    for part in re.split(r"\s*(?:&&|;)\s*", rest):
-        made = _MADE_ANYWAY.fullmatch(part)
-        packages = _packages(part)
-        if packages is not None:
-            built.requirements += packages
-        elif made is None or (built.workdir is not None and not _is_below(made[1], built.workdir)):
-            built.reasons.append(f"Dockerfile line {number}: `RUN {part[:80]}` needs a container image")
-
-
-def _packages(command: str) -> list[str] | None:
-    """Of a plain `pip install` of names; None of anything else."""
-    found = _PIP.match(command)
-    if found is None:
-        return None
-    try:
-        words = shlex.split(command[found.end() :])
-    except ValueError:
-        return None
-    names = [word for word in words if word not in _PIP_FLAGS]
-    return names if names and all(_REQUIREMENT.fullmatch(name) for name in names) else None
+    """Packages, modes, and what can be run in the workspace; a folder below it is there anyway."""
+    found = read_run(rest, built.workdir)
+    built.requirements += found.requirements
+    built.setup += found.setup
+    built.reasons += [f"Dockerfile line {number}: {reason}" for reason in found.reasons]
+    if found.tools:
+        tools = ", ".join(found.tools)
+        built.notes.append(f"its image has {tools}; here it has what the server's own system has")
+    for path in (_absolute(built, each) for each in found.executable):
+        for name in [name for name in built.files if name == path or name.startswith(f"{path}/")]:
+            built.files[name] = replace(built.files[name], is_executable=True)
 
 
 def _copy(built: Built, rest: str, number: int, context: Tree) -> None:
@@ -196,10 +192,6 @@ def _absolute(built: Built, path: str) -> str:
     whole = path if path.startswith("/") else f"{built.workdir or ''}/{path}"
     parts = [part for part in whole.split("/") if part not in ("", ".")]
     return "/" + "/".join(parts)
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
 
 
 _READERS = {"WORKDIR": _workdir, "ENV": _env, "USER": _user, "RUN": _run, "COPY": _copy, "ADD": _copy}

@@ -11,6 +11,7 @@ import tomllib
 from typing import Any
 
 from pipelines.core.coding.dockerfile import Built, image_complaint, read_dockerfile, without_doubles
+from pipelines.core.coding.grader_tools import tools_of
 from pipelines.core.coding.imported import ImportedTask, Reference, RefusedTask, Tree, TreeFile, seed_of
 from pipelines.core.coding.scorers import LONGEST_TIMEOUT_S, TESTS_FOLDER
 from pipelines.core.json_text import JsonObject
@@ -36,16 +37,24 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
     reasons += built.reasons
     if reasons:
         return RefusedTask(name=name, reasons=tuple(without_doubles(reasons)))
+    tools = tools_of(tests.get("test.sh", ""))
+    if tools is not None:
+        built.requirements += tools.requirements
+        built.notes.append(tools.note)
     scenario: JsonObject = {
         "name": _text(config, "task", "name") or name,
         "user_instruction": folder[INSTRUCTION].text(),
         "workspace_seed": seed_of(files),
         "workdir": workdir,
+        "setup_command": " && ".join(built.setup) or None,
         "requirements": "".join(f"{line}\n" for line in without_doubles(built.requirements)) or None,
         "env_vars": {**built.env_vars, **_variables(config, "environment")} or None,
         "timeouts": _timeouts(config),
-        "test_files": {f"{TESTS_FOLDER}/{path}": text for path, text in tests.items()},
-        "scorers": [_scorer(config, tests)],
+        "test_files": {
+            **{f"{TESTS_FOLDER}/{path}": text for path, text in tests.items()},
+            **(tools.files if tools is not None else {}),
+        },
+        "scorers": [_scorer(config, tests, tools.before if tools is not None else "")],
     }
     return ImportedTask(
         name=str(scenario["name"]),
@@ -123,14 +132,14 @@ def _built(config: dict[str, Any], folder: Tree) -> Built:
     return Built(workdir=workdir, files={f"{workdir}/{path}": file for path, file in context.items()})
 
 
-def _scorer(config: dict[str, Any], tests: dict[str, str]) -> JsonObject:
+def _scorer(config: dict[str, Any], tests: dict[str, str], before: str) -> JsonObject:
     told = "\n".join(tests.values())
     reward = next((path for path in REWARDS if path.rpartition("/")[2] in told), REWARDS[0])
     seconds = _seconds(_part(config, "verifier").get("timeout_sec")) or DEFAULT_TIMEOUT_S
     return {
         "name": "test.sh",
         "type": "command",
-        "command": f"bash {TESTS_FOLDER}/test.sh",
+        "command": f"{before}bash {TESTS_FOLDER}/test.sh",
         "reward_file": reward,
         "timeout_s": min(seconds, LONGEST_TIMEOUT_S),
     }

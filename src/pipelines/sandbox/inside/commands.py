@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import select
 import signal
 import socket
@@ -109,7 +108,7 @@ class Sessions:
     """Test sessions that were seen: pytest, wherever a command starts it, tells us (see `pytest_guard`)."""
 
     def __init__(self) -> None:
-        self.name = f"\0guard-{secrets.token_hex(16)}"
+        self.name = f"\0guard-{os.urandom(16).hex()}"
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(self.name)
         self.listener.listen(_MOST_SESSIONS)

@@ -8,7 +8,6 @@ library only.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 
 TYPE_CHECKING = False
@@ -29,6 +28,12 @@ _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 #: The same content has the same commit, whenever and wherever it is made.
 _WHEN = "2000-01-01T00:00:00+0000"
 _LONGEST_WORDS = 2_000
+#: git asks for a compressor's memory anew for each file: given back each time, that is half of what it does.
+_MEMORY_IS_KEPT = {
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+    "MALLOC_TOP_PAD_": str(16 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+}
 
 
 class GitFailed(Exception):
@@ -53,6 +58,7 @@ class Repository:
             "GIT_ATTR_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_OPTIONAL_LOCKS": "0",
+            **_MEMORY_IS_KEPT,
             **{f"GIT_{who}_NAME": name for who in ("AUTHOR", "COMMITTER")},
             **{f"GIT_{who}_EMAIL": mail for who in ("AUTHOR", "COMMITTER")},
             **{f"GIT_{who}_DATE": _WHEN for who in ("AUTHOR", "COMMITTER")},
@@ -133,6 +139,8 @@ class Repository:
 
 def remove(path: Any) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
+        import shutil  # late: every sandbox that starts would wait for it
+
         shutil.rmtree(path, ignore_errors=True)
     elif os.path.lexists(path):
         os.unlink(path)

@@ -41,7 +41,10 @@ WORKSPACE = "/job/workspace"
 GIVEN = "/given"
 TASK_FILE = "/job/task.json"
 TREE, REPOSITORY = "tree.tar", "repository.tar"
+FILLS = "fills"  # said to the process that fills a folder of the host
+_ARCHIVED = {TREE: ["--exclude=./.git", "."], REPOSITORY: [".git"]}
 _PIECE = 1 << 20
+_CLOCK_LAG_S = 0.02  # the file system's clock goes by ticks
 _TAR = "/bin/tar"
 _UNPACKED_AHEAD = 64 << 20  # bytes of an archive
 
@@ -67,17 +70,25 @@ def make_seed(message: Message) -> Message:
 
 
 def _unpack_any(path: str) -> None:
+    with open(path, "rb") as file:
+        is_gzip = file.read(2) == b"\x1f\x8b"
+    if is_gzip or not _is_unzipped(path):  # most are: what reads the others takes a while to load
+        _untar(path, WORKSPACE)
+
+
+def _is_unzipped(path: str) -> bool:
+    """False where it is no zip archive."""
     import zipfile
 
     try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                for entry in archive.infolist():
-                    _unzip(archive, entry)
-            return
+        if not zipfile.is_zipfile(path):
+            return False
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                _unzip(archive, entry)
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
         raise Refusal(f"the archive cannot be unpacked: {error}") from None
-    _untar(path, WORKSPACE)
+    return True
 
 
 def _unzip(archive: Any, entry: Any) -> None:
@@ -101,9 +112,10 @@ def make_baseline(message: Message) -> Message:
     return {**facts, "files": files, "bytes": size}
 
 
-def send_archives(host: Any) -> None:
-    """Both as frames, each behind the other with an empty frame at its end."""
-    for what in (["--exclude=./.git", "."], [".git"]):
+def send_archives(host: Any, names: list[str]) -> None:
+    """As frames, each archive behind the other with an empty frame at its end."""
+    for name in names:
+        what = _ARCHIVED[name]
         command = [_TAR, "--create", "--directory", WORKSPACE, "--format=posix", "--numeric-owner", *what]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tar:
             assert tar.stdout is not None
@@ -129,6 +141,62 @@ def unpack_ahead() -> None:
             unpack({})
         except Refusal:  # then whoever asks for it hears so
             repository.remove(f"{WORKSPACE}/.git")
+
+
+def fill(message: Message) -> Message:
+    """The workspace unpacked into a folder of the host, for many to see as theirs: nothing may be in it that
+    is more to one of them than the bytes of a file."""
+    entries = 0
+    for name in (TREE, REPOSITORY):
+        entries += _entries(f"{GIVEN}/{name}", message["most_entries"])
+    if entries > message["most_entries"]:
+        raise Refusal(f"it has more than {message['most_entries']:,} files and folders")
+    unpack({})
+    for folder, folders, files in os.walk(WORKSPACE):
+        for name in (*folders, *files):
+            path = os.path.join(folder, name)
+            if problem := _unlike_others(path):
+                raise Refusal(f"{os.path.relpath(path, WORKSPACE)[:200]} {problem}")
+    # With what the file system says of each file, git need not read them all to know that they are unchanged.
+    own_repository().run("update-index", "-q", "--really-refresh")
+    # git compares whole seconds: what a run changes must not be of the second in which this was unpacked.
+    unpacked = int(time.time())
+    while int(time.time() - _CLOCK_LAG_S) <= unpacked:
+        time.sleep(0.01)
+    return {}
+
+
+def _entries(archive: str, most: int) -> int:
+    """How many it has, counted to just past `most`: each becomes a file on the host's disk."""
+    command = [_TAR, "--list", "--quoting-style=escape", "--file", archive]
+    found = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tar:
+        assert tar.stdout is not None
+        while found <= most and (piece := tar.stdout.read(1 << 16)):
+            found += piece.count(b"\n")
+        tar.kill()
+    return found
+
+
+def _unlike_others(path: str) -> str | None:
+    """Why this file is not one that can be shared."""
+    seen = os.lstat(path)
+    if stat.S_ISLNK(seen.st_mode):
+        return None
+    if not stat.S_ISREG(seen.st_mode) and not stat.S_ISDIR(seen.st_mode):
+        return "is neither a file nor a folder nor a link"
+    if seen.st_mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX):
+        return "has rights beyond reading, writing and running"
+    if stat.S_ISREG(seen.st_mode) and seen.st_nlink > 1:
+        return "is one file under several names"
+    if stat.S_ISREG(seen.st_mode) and not seen.st_mode & stat.S_IRUSR:
+        return "may not be read by its owner"
+    if stat.S_ISDIR(seen.st_mode) and seen.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+        return "is a folder that its owner may not write in"
+    # A label of the machine's own policy is on every file.
+    if [name for name in os.listxattr(path, follow_symlinks=False) if name != "security.selinux"]:
+        return "has attributes of its own"
+    return None
 
 
 def _untar(archive: str, folder: str) -> None:
@@ -386,6 +454,7 @@ _HANDLERS: dict[str, Callable[[Message], Any]] = {
     "seed": make_seed,
     "baseline": make_baseline,
     "unpack": unpack,
+    "fill": fill,
     "agent": run_agent,
     "collect": collect,
     "apply": apply,
@@ -413,11 +482,12 @@ def main() -> None:
         greeting = {"port": door.getsockname()[1], "pid": os.getpid(), **driver.confinement()}
         host.send(greeting, [door.fileno()])
     commands.set_dumpable(0)
-    unpack_ahead()
+    if FILLS not in sys.argv:  # there, what is given is counted first
+        unpack_ahead()
     while True:
         message = host.receive()
         if message["kind"] == "archives":
-            send_archives(host)
+            send_archives(host, message["names"])
             continue
         found = answered(message)
         if isinstance(found, dict):

@@ -65,7 +65,7 @@ SCHEMAS: Schemas = {
             "reason": TEXT,
             "model_gateways": listed(record("A model.", {"name": TEXT, "kind": TEXT})),
         },
-        {"limits": TEXT},
+        {"limits": TEXT, "workspaces": told(TEXT, "how runs of coding tasks have theirs")},
     ),
     "JsonSchema": told(OBJECT, "a JSON Schema"),
     "OtlpResponse": record(

@@ -81,7 +81,9 @@ async def server_page(request: Request, visitor: Reader) -> Response:
 @router.get("/settings/server/code")
 async def code_part(request: Request, visitor: Reader) -> Response:
     """By itself: the first time it is asked for, a sandbox is tried out."""
-    return await part(visitor, "settings_code.html", code=await platform_of(request).code_mode.as_json())
+    platform = platform_of(request)
+    code = await platform.code_mode.as_json() | await platform.workspaces.as_json()
+    return await part(visitor, "settings_code.html", code=code)
 
 
 @router.get("/settings/data")

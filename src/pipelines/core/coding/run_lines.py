@@ -1,0 +1,173 @@
+"""What a `RUN` of a Dockerfile comes to where there is no image: packages, modes of files, or a command that
+can be run in the workspace when it is set up. Whatever reaches further is a reason against the task.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+#: Tools to work with, which a server's own system has or a task does not depend on: installing them changes
+#: nothing that is graded. The proof by the reference shows whether that holds.
+ORDINARY_TOOLS = frozenset(
+    {
+        "apt-utils",
+        "asciinema",
+        "bash",
+        "bsdmainutils",
+        "ca-certificates",
+        "coreutils",
+        "curl",
+        "diffutils",
+        "file",
+        "findutils",
+        "gawk",
+        "git",
+        "gnupg",
+        "grep",
+        "gzip",
+        "less",
+        "locales",
+        "mawk",
+        "nano",
+        "net-tools",
+        "patch",
+        "procps",
+        "psmisc",
+        "python-is-python3",
+        "python3",
+        "python3-pip",
+        "python3-pytest",
+        "python3-venv",
+        "ripgrep",
+        "sed",
+        "sudo",
+        "tar",
+        "tmux",
+        "tree",
+        "tzdata",
+        "unzip",
+        "util-linux",
+        "vim",
+        "wget",
+        "xz-utils",
+        "zip",
+    }
+)
+#: Programs that do nothing but what their arguments say, in the folder where they are run.
+_RUN_IN_THE_WORKSPACE = frozenset(
+    (
+        *("bash", "cat", "cp", "echo", "git", "head", "ln", "mkdir", "mv", "printf", "python", "python3"),
+        *("rm", "sed", "sh", "tail", "tar", "test", "touch", "true"),
+    )
+)
+_FETCHING = re.compile(r"https?://|git@|\b(?:clone|fetch|pull|push)\b|<<")
+_ABSOLUTE = re.compile(r"(?<![\w.:/~-])/[\w./-]*")
+_PIP = re.compile(r"(?:python3? -m )?pip3? install ")
+_PIP_FLAGS = ("--no-cache-dir", "-q", "--quiet", "--break-system-packages", "-U", "--upgrade", "--no-input")
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:(?:==|>=|<=|~=|!=|<|>)[\w.*!+,<>=~-]+)?")
+_APT = re.compile(r"(?:DEBIAN_FRONTEND=\S+ )?apt(?:-get)? (.*)")
+_LISTS = re.compile(r"rm -rf (?:/var/lib/apt/lists(?:/\*)?|/var/cache/\S+|/root/\.cache\S*)")
+_EXECUTABLE_MODE = re.compile(r"\+x|[ugoa]+\+[rwX]*x\w*|0?[0-7]*[1357][0-7]{2}")
+
+
+@dataclass(kw_only=True, slots=True)
+class RunLine:
+    """What one line asks for."""
+
+    requirements: list[str] = field(default_factory=list)
+    setup: list[str] = field(default_factory=list)  # commands, to be run in the workspace
+    executable: list[str] = field(default_factory=list)  # paths of files that are programs from here on
+    tools: list[str] = field(default_factory=list)  # system packages that are done without
+    reasons: list[str] = field(default_factory=list)
+
+
+def read_run(rest: str, workdir: str | None) -> RunLine:
+    found = RunLine()
+    try:
+        for part in list(_commands(rest)):
+            _read_one(found, part, workdir)
+    except ValueError:  # a quote that is not closed
+        found.reasons.append(f"`RUN {rest[:80]}` needs a container image")
+    return found
+
+
+def _read_one(found: RunLine, part: str, workdir: str | None) -> None:
+    packages = plain_packages(part)
+    apt = _APT.fullmatch(part)
+    words = part.split()
+    if packages is not None:
+        found.requirements += packages
+    elif apt is not None:
+        _read_apt(found, apt[1], part)
+    elif _LISTS.fullmatch(part):
+        return
+    elif not _stays_within(part, workdir):
+        found.reasons.append(f"`RUN {part[:80]}` needs a container image")
+    elif words[0] in ("chmod", "chown"):
+        if words[0] == "chmod" and len(words) > 2 and _EXECUTABLE_MODE.fullmatch(words[1]):
+            found.executable += words[2:]
+    elif words[0] in _RUN_IN_THE_WORKSPACE and not _FETCHING.search(part):
+        found.setup.append(part)
+    else:
+        found.reasons.append(f"`RUN {part[:80]}` needs a container image")
+
+
+def _read_apt(found: RunLine, rest: str, part: str) -> None:
+    words = [word for word in rest.split() if not word.startswith("-")]
+    if not words or words[0] in ("update", "clean", "autoclean", "autoremove"):
+        return
+    if words[0] != "install":
+        found.reasons.append(f"`RUN {part[:80]}` needs a container image")
+        return
+    names = [word.partition("=")[0] for word in words[1:]]
+    found.tools += [name for name in names if name in ORDINARY_TOOLS]
+    found.reasons += [
+        f"needs the system package `{name[:60]}`" for name in names if name not in ORDINARY_TOOLS
+    ]
+
+
+def _stays_within(part: str, workdir: str | None) -> bool:
+    """Whether every absolute path in it is the workspace's, or nowhere."""
+    return all(
+        path == "/dev/null" or (workdir is not None and _is_below(path.rstrip("/"), workdir))
+        for path in _ABSOLUTE.findall(part)
+    )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return ".." not in path.split("/") and (path == folder or path.startswith(f"{folder.rstrip('/')}/"))
+
+
+def _commands(rest: str) -> Iterator[str]:
+    """The commands of a line that are run one after the other; quoted signs part nothing."""
+    lexer = shlex.shlex(rest, posix=False, punctuation_chars=";&|<>")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    held: list[str] = []
+    for word in lexer:
+        if word in ("&&", ";"):
+            yield " ".join(held)
+            held = []
+        else:
+            held.append(word)
+    if held:
+        yield " ".join(held)
+
+
+def plain_packages(command: str) -> list[str] | None:
+    """Of a plain `pip install` of names; None of anything else."""
+    found = _PIP.match(command)
+    if found is None:
+        return None
+    try:
+        words = shlex.split(command[found.end() :])
+    except ValueError:
+        return None
+    names = [word for word in words if word not in _PIP_FLAGS]
+    return names if names and all(is_requirement(name) for name in names) else None
+
+
+def is_requirement(text: str) -> bool:
+    """A package by its name, with a version or without: no file, no address, no option."""
+    return _REQUIREMENT.fullmatch(text) is not None
