@@ -63,13 +63,17 @@ def _named(url: str, name: str) -> str:
     return f"{url}/{name}/v1#m"
 
 
+def _told(tenant: Tenant) -> dict[str, str]:
+    return {name: text for name, text in texts(tenant, 40_000).items() if text.strip()}
+
+
 @kind("K-judges", seconds=2.0)
 def hostile_judges(tenant: Tenant) -> None:
     """Runs with long answers and long rubrics, judged again and again by models that answer anything."""
-    lines = [{"id": f"r{at}", "text": f"{at} is said. " + "x" * 900} for at in range(20)]
+    lines = [{"id": f"r{at}", "text": f"{at} is said. " + "x" * 400} for at in range(20)]
     agent_id, task = tenant.agent(TOOLS), tenant.tasks(TASK)["task_ids"][0]
     runs = []
-    for name, text in list(texts(tenant, 40_000).items())[: tenant.size(3, 10)]:
+    for name, text in tenant.shuffled(_told(tenant))[: tenant.size(3, 10)]:
         run = tenant.run(agent_id, task)
         for _ in range(20):
             run.call("refund_order", {"order_id": "4521", "reason": text[:5_000]}, what=f"a call of {name}")
@@ -85,13 +89,13 @@ def hostile_judges(tenant: Tenant) -> None:
 
         tenant.together(judge, range(tenant.size(8, 40)), at_once=4)
         too_much: list[Row] = [
-            {"rubric": ["x" * 3_000_000]},
-            {"rubric": [{"id": f"r{at}", "text": "x"} for at in range(60_000)]},
+            {"rubric": ["x" * 900_000]},
+            {"rubric": [{"id": f"r{at}", "text": "x"} for at in range(25_000)]},
             {"model": "openai:" + "m" * 1_000_000},
         ]
         for body in too_much:
             tenant.post(f"/api/runs/{runs[0]}/judge", body, what="judge by too much")
-        tenant.get("/api/judges", what="list judges")
+        tenant.get("/api/runs?needs_review=true", what="what is left to people")
 
 
 @kind("K-replies", seconds=2.0)
@@ -136,9 +140,9 @@ def hostile_conversations(tenant: Tenant) -> None:
 @kind("K-authors", seconds=2.0)
 def hostile_authors(tenant: Tenant) -> None:
     """Rules and plans that a model proposes from long texts, large worlds and large recordings."""
-    world = {"order": {f"{at}": {"note": "x" * 100, "status": "open"} for at in range(10_000)}}
+    world = {"order": {f"{at}": {"note": "x" * 100, "status": "open"} for at in range(3_000)}}
     behavior = "Whoever asks thrice about the moon is told to wait until the tide has turned. " * 400
-    calls = [{"tool": "ponder", "arguments": {"x": "y" * 50}, "response": {"z": at}} for at in range(20_000)]
+    calls = [{"tool": "ponder", "arguments": {"x": "y" * 50}, "response": {"z": at}} for at in range(4_000)]
     unclear = [tool(f"ponder{at}", {"x": {"type": "string"}}, description="Ponders.") for at in range(40)]
     with _model(tenant, "steps", "objects", "keys") as (url, names):
 
@@ -152,15 +156,15 @@ def hostile_authors(tenant: Tenant) -> None:
             bodies: dict[str, Any] = {
                 "plans": {"task_id": dataset["task_ids"][0]},
                 "a behaviour": {"behavior": "Never. " * 4_000},
-                "a recording": {"recording": {"state": world, "tasks": [{"calls": calls}]}},
+                "a recording": {"recording": {"state": world, "tasks": [{"id": "a", "calls": calls}]}},
                 "odd recordings": {
-                    "recording": {"state": world, "tasks": [{"id": at} for at in range(60_000)]}
+                    "recording": {"state": world, "tasks": [{"id": at} for at in range(20_000)]}
                 },
-                "tools": {"tools": [f"ponder{at}" for at in range(100_000)]},
+                "tools": {"tools": [f"ponder{at}" for at in range(60_000)]},
             }
             for what, body in bodies.items():
                 tenant.post(f"{own}/propose", body, what=f"{what} by {name}")
-            steps = [{"return": "args.x"}] * 5_000
+            steps = [{"return": "args.x"}] * 400
             tenant.post(f"{own}/accept", {"plans": {f"p{at}": steps for at in range(20)}}, what="accept")
 
         tenant.together(author, names[: tenant.size(2, 8)], at_once=2)

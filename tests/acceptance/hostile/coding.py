@@ -109,7 +109,10 @@ def large_changes(tenant: Tenant) -> None:
         tenant.post(f"{SCENARIOS}/{ref}/grade", {"patch": patch}, what=f"grade {name}")
     tenant.post(
         f"{SCENARIOS}/import",
-        {"scenario": scenario(ref + "i", scorers=scorers), "reference": {"patch": _patches()["many hunks"]}},
+        {
+            "scenario": scenario(ref + "i", scorers=scorers),
+            "reference": {"patch": _patches()["many hunks"][:4_000_000]},
+        },
         what="import with a large reference",
     )
 

@@ -28,11 +28,11 @@ def _session(tenant: Tenant, agent_id: int, what: str, **more: Any) -> Reply:
 
 def _shapes() -> dict[str, Row]:
     deep: Row = {"type": "string"}
-    for _ in range(60):
+    for _ in range(25):
         deep = {"type": "object", "properties": {"a": deep, "thing_id": {"type": "string"}}}
     wide = {f"p{at}": {"type": "string", "enum": [f"v{n}" for n in range(20)]} for at in range(2_000)}
     patterns = {f"p{at}": {"type": "string", "pattern": "^(a+)+b{1,1000}$"} for at in range(200)}
-    entities = [{"type": f"t{at}", "id_field": "id", "fields": {"n": "integer"}} for at in range(2_000)]
+    entities = [{"type": f"t{at}", "id_field": "id", "fields": {"n": "integer"}} for at in range(100)]
     return {
         "many tools": {"tools": shop(300)},
         "wide tools": {"tools": [tool("create_order", wide), tool("get_order", {"order_id": {}})]},
@@ -41,7 +41,7 @@ def _shapes() -> dict[str, Row]:
         "long words": {"tools": [tool("create_order", {"x" * 50_000: {"type": "string"}})]},
         "long descriptions": {
             "tools": [
-                tool(f"create_order{at}", {"x": {"type": "string"}}, description="Makes an order. " * 8_000)
+                tool(f"create_order{at}", {"x": {"type": "string"}}, description="Makes an order. " * 500)
                 for at in range(20)
             ]
         },
@@ -60,7 +60,7 @@ def worlds_of_large_toolsets(tenant: Tenant) -> None:
         except NotTaken:
             return
         behavior = "Orders that are shipped are never cancelled. " * 400
-        for size in ("small", "large"):
+        for size in ("compact", "rich"):
             _session(tenant, agent_id, f"a {size} world of {name}", size=size, behavior=behavior)
 
     tenant.together(make, tenant.shuffled(_shapes(), "many tools", "long descriptions"), at_once=4)
@@ -68,42 +68,43 @@ def worlds_of_large_toolsets(tenant: Tenant) -> None:
 
 @kind("L-paste", seconds=1.5, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def pasted_worlds(tenant: Tenant) -> None:
-    """Worlds of twenty megabytes put in place of the made one: right, broken, deep, and full of values."""
+    """Worlds of eight mebibytes put in place of the made one: right, broken, deep, and full of values."""
     session = _made(tenant)
-    size = 19 * MEBIBYTE
+    size = 8 * MEBIBYTE - 100
     nested = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
-    records = {f"o{at}": {"note": "x" * 900, "status": "open"} for at in range(20_000)}
+    records = {f"o{at}": {"note": "x" * 900, "status": "open"} for at in range(8_000)}
     shapes: dict[str, bytes] = {
         "one text": b'{"state":{"thing0":{"1":{"n":"' + b"x" * size + b'"}}}}',
         "records": json.dumps({"state": {"thing0": records}}).encode(),
         "values": b'{"state":{"thing0":{"1":{"n":[' + b"1," * (size // 2) + b"1]}}}}",
         "types": json.dumps({"state": {f"t{at}": {"1": {}} for at in range(200_000)}}).encode(),
-        "keys": json.dumps({"state": {"thing0": {"1": {f"k{at}": at for at in range(600_000)}}}}).encode(),
+        "keys": json.dumps({"state": {"thing0": {"1": {f"k{at}": at for at in range(240_000)}}}}).encode(),
         "deep": b'{"state":' + nested + b"}",
         "brackets": b'{"state":' + b"[" * size,
         "escapes": b'{"state":{"thing0":{"1":{"n":"' + b"\\ud83d\\ude00" * (size // 12) + b'"}}}}',
         "half a pair": b'{"state":{"thing0":{"1":{"n":"' + b"\\ud83d" * (size // 6) + b'"}}}}',
         "no text": b'{"state":"' + b"\xff" * size + b'"}',
+        "twenty megabytes": b" " * (20 * MEBIBYTE),
     }
     for name, body in tenant.in_turn(shapes, "records", "keys"):
         reply = tenant.ask("PUT", f"{SESSIONS}/{session}/world", body, what=f"paste {name}")
         if reply.status == 200:
             tenant.get(f"{SESSIONS}/{session}/world", what=f"read {name}")
-            _refined(tenant, session, "Add 20 thing0s", what=f"refine {name}")
+            _refined(tenant, session, "Add 20 thing0", what=f"refine {name}")
             tenant.get(f"{SESSIONS}/{session}/revisions", what=f"revisions with {name}")
 
 
 PROMPTS = {
-    "many numbers": "Add " + "9" * 3_900 + " thing0s",
-    "a large number": "Add 1000000000 thing0s",
-    "many sentences": "Add 5 thing0s. " * 260,
-    "many clauses": "Make all thing0s open and shipped or paid but not closed, " * 65,
+    "many numbers": "Add " + "9" * 3_900 + " thing0",
+    "a large number": "Add 1000000000 thing0",
+    "many sentences": "Add 5 thing0. " * 260,
+    "many clauses": "Make all thing0 open and shipped or paid but not closed, " * 65,
     "spaces": " " * 3_900 + "x",
     "newlines": "\n" * 3_990 + "add",
     "quotes": "\"'“" * 1_300,
     "of of of": "thing0 of thing1 of " * 190,
     "no words": "\u202e\u200b\u0301" * 1_300,
-    "remove": "Remove all thing0s. " * 190,
+    "remove": "Remove all thing0. " * 190,
     "too long": "x" * 5_000_000,
     "patterns": "set note to (a+)+$ " * 200,
 }
