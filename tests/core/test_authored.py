@@ -1,5 +1,6 @@
 """Whatever JSON an author sends, a parser answers with a value or with Refused, never with a crash."""
 
+import time
 from copy import deepcopy
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.core.agent_definition import parse_agent_definition
-from pipelines.core.authored import did_you_mean, nearest_names, quoted
+from pipelines.core.authored import Fields, did_you_mean, nearest_names, quoted
 from pipelines.core.failure_rules import parse_failure_rules
 from pipelines.core.initial_state import parse_initial_state
 from pipelines.core.ledger_schema import parse_ledger_schema
@@ -280,3 +281,14 @@ def test_a_refusal_lists_the_first_thousand_and_counts_all():
     assert refused.total == 1_005
     assert str(refused) == "the file has 1005 problems"
     assert str(Refused([Problem(path="", message="x")])) == "the input has 1 problem"
+
+
+def test_many_unknown_fields_are_counted_and_not_each_told():
+    problems: list[Problem] = []
+    body = {f"naem{at}": 1 for at in range(MOST_SHOWN + 2_000)}
+    began = time.process_time()
+    Fields(body, "/x", problems).refuse_unknown(("name",))
+    assert time.process_time() - began < 1
+    assert len(problems) == MOST_SHOWN + 1
+    assert problems[0].hint is not None
+    assert problems[-1] == Problem(path="/x", message="there are 2,000 more unknown fields")

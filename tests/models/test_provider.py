@@ -1,7 +1,9 @@
 """Real providers' shapes over real sockets: what goes out, what is made of what comes back."""
 
+import json
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from pipelines.core.model_names import KEY_VARIABLES, ModelName, read_model_name
 from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing
 from pipelines.models.open_model import open_model
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.outbound.model_transport import ModelTransport
+from pipelines.outbound.model_transport import ModelTransport, _check_parts
 from played_provider import (
     SCHEMA,
     USED,
@@ -172,6 +174,12 @@ FAULTS = [
         id="compressed",
     ),
     pytest.param(chat("x" * (1024 * 1024)), Failure.TOO_LARGE, False, None, id="a megabyte"),
+    pytest.param(
+        Reply(body=b'{"choices":[],"usage":[' + b"{}," * 300_000 + b"1]}"),
+        *(Failure.TOO_LARGE, False, None),
+        id="hundreds of thousands of values",
+    ),
+    pytest.param(Reply(body=b'"\\"' * 300_000), Failure.TOO_LARGE, False, None, id="quotes that never end"),
     pytest.param(chat(None, refusal="I will not."), Failure.REFUSED, False, sum(USED), id="a refusal"),
 ]
 
@@ -226,3 +234,20 @@ async def test_every_provider_of_the_table_opens_with_a_key_alone(provider: str)
     async with transport() as way:
         client = open_model(named(f"{provider}:{model}"), key=KEY, transport=way)
         assert client.cost_nanousd(0, 0) in (None, 0)
+
+
+async def test_a_long_text_is_one_part_however_many_brackets_it_has() -> None:
+    said = {"n": 1, "why": '[{,"' * 20_000}
+    async with played(chat(json.dumps(said))) as provider:
+        assert (await asked(provider)).data == said
+
+
+def test_looking_at_the_parts_of_an_answer_is_linear() -> None:
+    """A mebibyte of each, by processor time; one that is not would take minutes."""
+    size = 1024 * 1024
+    half = size // 2
+    for body in (b'"' + b'\\"' * half, b'"' * size, b'\\"' * half, b"[" * size, b'"\\' * half):
+        began = time.process_time()
+        with suppress(ModelGaveNothing):
+            _check_parts(bytearray(body))
+        assert time.process_time() - began < 0.5

@@ -1,5 +1,7 @@
 """Plans that a model writes for tools that lack one: tried, measured, shown; applied only by a person."""
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from asked_models import let_answer
 from desk import ORDER_ID, STATE, House, Org, answered, refused, tool
 from pipelines.core.model_question import Purpose
+from pipelines.engine import propose_plans
+from pipelines.engine.time_limit import has_time
 from pipelines.models.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
@@ -47,6 +51,25 @@ async def test_a_plan_is_proposed_for_what_is_a_guess_and_applied_by_nobody(hous
     assert len(model.asked) == 1
     after = answered(await org.client.get(f"/api/agents/{agent['id']}"))
     assert after["version"] == agent["version"]
+
+
+async def test_each_reading_has_its_time_in_the_thread_that_reads(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first reading and those of each try: made anew where the text is read, not on the loop."""
+    made_by: list[str] = []
+
+    def noted(most_s: float) -> Callable[[], bool]:
+        made_by.append(threading.current_thread().name.split("_")[0])
+        return has_time(most_s)
+
+    monkeypatch.setattr(propose_plans, "has_time", noted)
+    let_answer(house, writing(WRONG, CLOSE), purpose=Purpose.AUTHOR)
+    agent, task_id = await made(org)
+    (item,) = (await proposed(org, agent, task_id=task_id, behavior="Orders are closed once."))["items"]
+    assert item["is_usable"]
+    assert len(made_by) >= 2
+    assert set(made_by) == {"plans"}
 
 
 async def test_what_is_wrong_goes_back_to_the_model_for_at_most_five_rounds(house: House, org: Org) -> None:

@@ -13,6 +13,7 @@ from pipelines.core.problems import MOST_SHOWN, Problem
 
 MOST_QUOTED = 100  # names in one sentence: as many as a ledger schema has entity types
 LONGEST_QUOTED = 200  # characters of a name there
+MOST_HINTED = 50  # unknown fields of one object that are told what may have been meant
 
 
 def nearest_names(name: str, candidates: Iterable[str], most: int = 3) -> list[str]:
@@ -106,11 +107,15 @@ class Fields:
         self.problems.append(Problem(path=self.at(key), message=self.subject + message, hint=hint))
 
     def refuse_unknown(self, known: Collection[str]) -> None:
-        for key in self.body:
-            if key not in known:
-                # Past what is shown a hint helps nobody, and a hostile body could ask for a million of them.
-                is_shown = len(self.problems) < MOST_SHOWN
-                self.refuse(key, f"unknown field `{key[:80]}`", _hint(key, known) if is_shown else None)
+        """Each by its name; past what anybody is shown they are counted alone. A hostile body has a quarter of
+        a million of them, and who writes so many has not misspelled them: few get a hint."""
+        unknown = [key for key in self.body if key not in known]
+        for at, key in enumerate(unknown[:MOST_SHOWN]):
+            hint = _hint(key, known) if at < MOST_HINTED else None
+            self.refuse(key, f"unknown field `{key[:80]}`", hint)
+        if len(unknown) > MOST_SHOWN:
+            message = f"{self.subject}there are {len(unknown) - MOST_SHOWN:,} more unknown fields"
+            self.problems.append(Problem(path=self.path, message=message))
 
     def require(self, key: str, hint: str | None = None) -> bool:
         if not self.has(key):

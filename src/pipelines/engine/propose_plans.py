@@ -54,13 +54,12 @@ class _Written(NamedTuple):
 async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
     """A plan for each tool that is named, or whose plan is no more than a guess. Nothing is stored or
     applied."""
-    asked = _read(body)
+    asked = await platform.plan_readers.run(partial(_read, body), owner=org_id)
     agent = await find_agent(platform, org_id, agent_id)
     named = await named_for(platform, agent, None)
     platform.models.needed(Purpose.AUTHOR, named)
     seed = await seed_of_task(platform, org_id, asked.task_id) if asked.task_id is not None else None
-    around = _around(agent, seed, asked)
-    simulator = await platform.plan_readers.run(partial(_ready, around), owner=org_id)
+    around, simulator = await platform.plan_readers.run(partial(_ready, agent, seed, asked), owner=org_id)
     wanted = _wanted(asked.tools, simulator)
     asker = Asker(org_id=org_id, subject=f"agent {agent_id}", named=named)
     items: list[Json] = [
@@ -131,16 +130,18 @@ def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> Around:
         ledger_schema=agent.definition.ledger_schema,
         world=World.from_initial_state(state),
         behavior=asked.behavior or (seed.behavior_instructions if seed is not None else None),
-        may_read=has_time(MOST_READING_S),
+        reading_limit=partial(has_time, MOST_READING_S),
         clock=time.perf_counter,
     )
 
 
-def _ready(around: Around) -> PlannedSimulator:
+def _ready(agent: Agent, seed: Seed | None, asked: _Asked) -> tuple[Around, PlannedSimulator]:
+    """Beside the loop: a recording may have many megabytes of state, and reading plans takes its time."""
+    around = _around(agent, seed, asked)
     simulator = around.simulator()
     for name in simulator.tools:
         simulator.plan_of(name)
-    return simulator
+    return around, simulator
 
 
 def _wanted(named: tuple[str, ...], simulator: PlannedSimulator) -> list[str]:

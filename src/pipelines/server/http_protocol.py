@@ -59,6 +59,10 @@ class OneWriteProtocol(BoundedProtocol):
         else:
             super().shutdown()
 
+    def on_response_complete(self) -> None:
+        self.transport.send_now()
+        super().on_response_complete()
+
     # Faults of the wire: whoever asked is answered by them, so no reply follows
 
     def close_silently_after(self, delay_s: float) -> None:
@@ -121,6 +125,10 @@ class GatheringTransport:
         self._flush()
         if not self._transport.is_closing():
             self._transport.write(data)
+
+    def send_now(self) -> None:
+        """The response is whole: nothing more is to be gathered in this turn."""
+        self._flush()
 
     def _flush(self) -> None:
         parts, self._parts = self._parts, []

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 from pipelines.storage.connection import Connection
 from pipelines.storage.patient_writer import RowsToStore, make_change, unavailable
 from pipelines.storage.patient_writer import SequenceTaken as SequenceTaken
-from pipelines.storage.store import LoopCommits, StoreConnection
+from pipelines.storage.store import LoopCommits, NotBrief, StoreConnection
 from pipelines.storage.store import Store as Store
 from pipelines.storage.trace_rows import TraceRow
 from pipelines.wire.errors import StorageUnavailable
@@ -81,6 +81,7 @@ class Database:
         connection = store.connect(read_only=False)
         store.migrate(connection)
         self._commits = store.loop_commits(connection)
+        self._brief = store.brief_reads()
         self._writing = self._commits or connection
         self._writer = threading.Thread(target=self._write_groups, name="writer", daemon=True)
         self._writer.start()
@@ -154,6 +155,18 @@ class Database:
         """Run a query on a reader thread; it sees everything committed before."""
         return await self._loop.run_in_executor(self._readers, self._ask, question)
 
+    async def read_briefly(self, question: Callable[[Connection], T], kind: Hashable) -> T:
+        """As `read`, for what is mostly short: SQLite answers it on the loop, within a bound, so that it
+        waits for no thread; what goes past the bound is asked as any other. `kind`: what else is likely to
+        take as long, such as the same list of the same org.
+        """
+        if self._brief is not None:
+            try:
+                return self._brief.ask(question, kind)
+            except NotBrief:
+                pass
+        return await self.read(question)
+
     async def read_for_batch(self, question: Callable[[Connection], T]) -> T:
         """As `read`, for what nobody waits for: it never stands before a question of the API."""
         return await self._loop.run_in_executor(self._batch_readers, self._ask, question)
@@ -169,7 +182,7 @@ class Database:
         self._batch_readers.shutdown()
         self._checkpointer.shutdown()
         self._apart.shutdown()
-        for connection in [*self._reading, self._apart_connection, self._writing]:
+        for connection in [*self._reading, self._apart_connection, self._brief, self._writing]:
             if connection is not None:
                 connection.close()
 

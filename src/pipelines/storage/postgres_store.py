@@ -71,6 +71,9 @@ class PostgresStore:
     def loop_commits(self, connection: StoreConnection) -> None:
         """A commit is a round trip over the network: for the writer thread."""
 
+    def brief_reads(self) -> None:
+        """A question is a round trip as well: for the readers' threads."""
+
     def take_turns(self, connection: Connection) -> None:
         connection.execute(f"SELECT pg_advisory_xact_lock({START_LOCK})")
 

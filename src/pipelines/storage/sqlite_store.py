@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from pipelines.storage.connection import Connection, transaction
 from pipelines.storage.migrations import MIGRATIONS, statements, text_hash
+from pipelines.storage.sqlite_brief_reads import SqliteBriefReads
 from pipelines.storage.sqlite_commits import BUSY_TIMEOUT_S, SqliteCommits
 from pipelines.storage.store import StoreConnection
 
@@ -57,6 +58,9 @@ class SqliteStore:
     def loop_commits(self, connection: StoreConnection) -> SqliteCommits:
         assert isinstance(connection, sqlite3.Connection)
         return SqliteCommits(self._path, connection, must_sync=self._synchronous == "full")
+
+    def brief_reads(self) -> SqliteBriefReads:
+        return SqliteBriefReads(self.connect(read_only=True))
 
     def take_turns(self, connection: Connection) -> None:
         """Nothing to do: a transaction that writes is alone from its first statement on."""

@@ -1,10 +1,12 @@
 """What a database must offer to be written to in groups: its connections, and what its errors mean."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol, TypeVar
 
 from pipelines.storage.connection import Connection
 from pipelines.storage.trace_rows import TraceRow
+
+T = TypeVar("T")
 
 
 class StoreConnection(Connection, Protocol):
@@ -36,12 +38,28 @@ class LoopCommits(StoreConnection, Protocol):
         """Move the rest of it, while nobody writes, so that the log starts again from its beginning."""
 
 
+class NotBrief(Exception):
+    """A question went past its bound, or something was in the way: a thread has the patience for it."""
+
+
+class BriefReads(Protocol):
+    """A connection for questions so short that the event loop can ask them by itself."""
+
+    def ask(self, question: Callable[[Connection], T], kind: Hashable, /) -> T:
+        """Its answer, or NotBrief, within a bounded time. What the question itself raises rises.
+
+        `kind`: questions that are likely to take as long as each other."""
+
+    def close(self) -> None: ...
+
+
 class Store(Protocol):
     """A kind of database."""
 
     def connect(self, *, read_only: bool) -> StoreConnection: ...
     def migrate(self, connection: Connection) -> list[str]: ...
     def loop_commits(self, connection: StoreConnection) -> LoopCommits | None: ...
+    def brief_reads(self) -> BriefReads | None: ...
     def take_turns(self, connection: Connection) -> None: ...
     def time(self, connection: Connection, own: str) -> str:
         """By the clock that all who work on this database share; `own` where there is but one process."""

@@ -1,10 +1,12 @@
 """All kinds by name, in the order of their names."""
 
 from hostile import (
+    asked_models,
     batches,
     behaviours,
     cassettes,
     code,
+    coding,
     documents,
     endpoints,
     evals,
@@ -16,15 +18,17 @@ from hostile import (
     pages,
     plans,
     responses,
+    reviews,
     schemas,
     uploads,
     wire,
+    worlds,
 )
 from hostile.kind import KINDS as DECLARED
 from hostile.kind import Kind
 
 MODULES = (
     *(schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp),
-    *(documents, endpoints, mcp_answers, cassettes, models, pages),
+    *(documents, endpoints, mcp_answers, cassettes, models, pages, worlds, coding, asked_models, reviews),
 )
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))

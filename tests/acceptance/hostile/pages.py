@@ -30,7 +30,7 @@ def a_trace_of_large_replies(tenant: Tenant) -> None:
         *("/runs", f"/runs?task_id={finished.get('task_id', 1)}", f"/compare/runs?from={run.id}&to={run.id}"),
         *("/search?q=script", "/"),
     ]
-    _look(tenant, paths * tenant.size(3, 10))
+    look(tenant, paths * tenant.size(3, 10))
 
 
 @kind("W-report", growth_mb=MOST_GROWTH_BY_UPLOAD_MB, seconds=1.0)
@@ -43,7 +43,7 @@ def reports_of_large_batches(tenant: Tenant) -> None:
     with tenant.batch(agent_id, dataset_id=dataset_id, repeats=20) as batch_id:
         tenant.wait_for(batch_id)
         paths = [f"/report/{batch_id}", f"/report/{batch_id}/file?max_mb=50", f"/batches/{batch_id}", "/runs"]
-        _look(tenant, paths * 2, at_once=4)
+        look(tenant, paths * 2, at_once=4)
 
 
 def _large_run(tenant: Tenant) -> HandRun:
@@ -66,7 +66,7 @@ def _large_run(tenant: Tenant) -> HandRun:
     return run
 
 
-def _look(tenant: Tenant, paths: list[str], at_once: int = 8) -> None:
+def look(tenant: Tenant, paths: list[str], at_once: int = 8) -> None:
     tenant.together(partial(_opened, tenant, _cookie(tenant)), paths, at_once=at_once)
 
 

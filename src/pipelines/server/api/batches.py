@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import JsonObject, dumps
@@ -30,11 +30,13 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    at_once,
     encode_cursor,
     id_cursor,
     is_still_known,
     json_body,
     read_optional_object,
+    read_page,
 )
 from pipelines.server.api.eval_matrix import Reports
 from pipelines.server.batch_watches import BatchWatches, while_welcome
@@ -67,7 +69,7 @@ def _watches_of(request: Request) -> BatchWatches:
 
 REPORT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {}}}}
 MaxMb = Annotated[int, Query(ge=1, le=MOST_MB, description="megabytes that the file may have")]
-Watches = Annotated[BatchWatches, Depends(_watches_of)]
+Watches = Annotated[BatchWatches, at_once(_watches_of)]
 
 
 @router.get("")
@@ -76,10 +78,13 @@ async def list_batches(
 ) -> Response:
     """The org's batches, newest first."""
     before_id = id_cursor(cursor)
-    page = await platform.database.read(
+    page = await read_page(
+        platform,
         lambda connection: batches_of_org(
             connection, key.org_id, agent_id=agent_id, limit=limit, before_id=before_id
-        )
+        ),
+        limit,
+        ("batches", key.org_id),
     )
     return answer_page(page, lambda batch: batch.as_json())
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.engine import run_evals
@@ -20,6 +20,7 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    at_once,
     id_cursor,
     is_still_known,
     json_body,
@@ -46,8 +47,8 @@ def reports_of(request: Request) -> MatrixReports:
     return reports
 
 
-Watches = Annotated[BatchWatches, Depends(_watches_of)]
-Reports = Annotated[MatrixReports, Depends(reports_of)]
+Watches = Annotated[BatchWatches, at_once(_watches_of)]
+Reports = Annotated[MatrixReports, at_once(reports_of)]
 
 
 @router.post("", status_code=202, openapi_extra=json_body(schemas.MATRIX))

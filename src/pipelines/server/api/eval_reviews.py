@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.params import Path as PathParam
 
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
@@ -25,6 +25,7 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    at_once,
     cursor_number,
     decode_cursor,
     encode_cursor,
@@ -53,7 +54,7 @@ def _watch_of(request: Request) -> ReviewWatch:
     return watch
 
 
-Watch = Annotated[ReviewWatch, Depends(_watch_of)]
+Watch = Annotated[ReviewWatch, at_once(_watch_of)]
 
 
 def reviewer_of(key: Identity, named: str | None) -> str:

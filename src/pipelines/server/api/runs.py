@@ -35,6 +35,7 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
     read_optional_object,
+    read_page,
 )
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.storage.paging import Filter
@@ -115,10 +116,13 @@ async def list_runs(
         Filter("status", status.value if status is not None else None),
         Filter("mode", mode),
     ]
-    page = await platform.database.read(
+    page = await read_page(
+        platform,
         lambda connection: run_summaries(
             connection, filters=filters, limit=limit, before_id=before_id, needs_review=needs_review
-        )
+        ),
+        limit,
+        ("runs", key.org_id),
     )
     return answer_page(page, lambda run: run)
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.json_text import InvalidJson
@@ -27,6 +27,7 @@ from pipelines.server.api.common import (
     Viewer,
     answer,
     answer_page,
+    at_once,
     check_is_json,
     id_cursor,
     is_still_known,
@@ -59,7 +60,7 @@ def _watches_of(request: Request) -> BatchWatches:
     return watches
 
 
-Generator = Annotated[RowGenerator, Depends(generator_of)]
+Generator = Annotated[RowGenerator, at_once(generator_of)]
 IfMatch = Annotated[
     str | None,
     Header(alias="If-Match", description="the revision that was looked at, as `revision` in the body"),
@@ -119,7 +120,7 @@ async def get_seed_session_events(
     request: Request,
     platform: Ours,
     key: Viewer,
-    watches: Annotated[BatchWatches, Depends(_watches_of)],
+    watches: Annotated[BatchWatches, at_once(_watches_of)],
 ) -> Response:
     """Rows being made, as server-sent events: `progress` at each change, `end` when all are made."""
     await find_session(platform, key.org_id, session_id)

@@ -62,7 +62,8 @@ class Around:
     ledger_schema: LedgerSchema | None
     world: World
     behavior: str | None
-    may_read: Callable[[], bool]
+    #: Begins the time that one reading of the behaviour text has, in the thread that reads.
+    reading_limit: Callable[[], Callable[[], bool]]
     clock: Callable[[], float]
 
     def simulator(
@@ -75,7 +76,7 @@ class Around:
             ledger_schema=self.ledger_schema,
             world=world or self.world,
             behavior=self.behavior,
-            may_read=self.may_read,
+            may_read=self.reading_limit(),
         )
 
 

@@ -1,0 +1,98 @@
+"""Short questions on the event loop: the same answers, at once, within a bound."""
+
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.storage import sqlite_brief_reads
+from pipelines.storage.connection import Connection
+from pipelines.storage.database import Database
+from pipelines.storage.keys import add_org, some_orgs
+from pipelines.storage.sqlite_store import SqliteStore
+
+pytestmark = pytest.mark.anyio
+#: Some ten seconds of counting, if nobody stops it.
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT MAX(i) FROM n"
+NOW = "2026-11-17T00:00:00Z"
+
+
+@pytest.fixture
+async def database(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Database]:
+    database = Database(SqliteStore(tmp_path / "odyssey.db"))
+    yield database
+    await database.close()
+
+
+def _counting(names: list[str], count: int) -> Callable[[Connection], int]:
+    """A question that notes on which thread it is asked."""
+
+    def question(connection: Connection) -> int:
+        names.append(threading.current_thread().name)
+        return int(connection.execute(ENDLESS.format(count)).fetchone()[0])
+
+    return question
+
+
+async def test_a_short_question_is_answered_without_a_thread(database: Database) -> None:
+    names: list[str] = []
+    asked = database.read_briefly(_counting(names, 3), "few")
+    with pytest.raises(StopIteration) as answered:  # it never waits
+        asked.send(None)
+    assert answered.value.value == 3
+    assert names == ["MainThread"]
+
+
+async def test_what_was_committed_before_is_seen(database: Database) -> None:
+    for number in range(3):
+        await database.write(lambda connection, name=f"org {number}": add_org(connection, name, NOW))  # type: ignore[misc]
+        orgs = await database.read_briefly(lambda connection: some_orgs(connection, 10), "orgs")
+        assert len(orgs) == number + 1
+
+
+async def test_a_long_question_leaves_the_loop_and_is_answered_all_the_same(database: Database) -> None:
+    names: list[str] = []
+    before = time.thread_time()
+    assert await database.read_briefly(_counting(names, 1_000_000), "many") == 1_000_000
+    assert time.thread_time() - before < 0.1
+    assert [name.split("_")[0] for name in names] == ["MainThread", "reader"]
+
+
+async def test_a_kind_that_was_long_is_not_tried_again_for_a_while(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await database.read_briefly(_counting([], 1_000_000), ("runs", 1))
+    for kind, threads in ((("runs", 1), ["reader"]), (("runs", 2), ["MainThread"])):
+        names: list[str] = []
+        assert await database.read_briefly(_counting(names, 3), kind) == 3
+        assert [name.split("_")[0] for name in names] == threads
+    monkeypatch.setattr(sqlite_brief_reads, "ASIDE_S", -1.0)
+    names = []
+    await database.read_briefly(_counting([], 1_000_000), ("runs", 2))
+    assert await database.read_briefly(_counting(names, 3), ("runs", 2)) == 3
+    assert names == ["MainThread"]
+
+
+async def test_only_so_many_kinds_are_remembered(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_brief_reads, "MOST_ASIDE", 2)
+    monkeypatch.setattr(sqlite_brief_reads, "BRIEF_S", -1.0)  # every question that is looked at is too long
+    for kind in range(4):
+        await database.read_briefly(_counting([], 20_000), kind)
+    assert database._brief is not None
+    assert list(database._brief._aside) == [2, 3]  # type: ignore[attr-defined]
+
+
+async def test_what_a_question_itself_raises_rises(database: Database) -> None:
+    def fails(connection: Connection) -> int:
+        raise KeyError("ours")
+
+    with pytest.raises(KeyError, match="ours"):
+        await database.read_briefly(fails, "fails")
+
+
+async def test_nothing_is_changed_by_a_question(database: Database) -> None:
+    with pytest.raises(Exception, match="could not be read"):
+        await database.read_briefly(lambda connection: add_org(connection, "mine", NOW), "change")
+    assert await database.read(lambda connection: some_orgs(connection, 10)) == []
