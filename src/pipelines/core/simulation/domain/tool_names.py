@@ -49,16 +49,17 @@ class ToolName:
 class Surroundings(NamedTuple):
     """What the names of all tools of a set tell about the words of one of them."""
 
-    prefix: str | None  # begins (nearly) all names, and says whose they are: `wms_item`
+    prefix: tuple[str, ...]  # begins (nearly) all names, and says whose they are: `wms_item`
     things: frozenset[str]  # nouns elsewhere, in names or ids: then here too
 
 
 def read_tool_name(name: str, description: str = "", around: Surroundings | None = None) -> ToolName:
     """The name taken apart, on the side that name and description agree on."""
-    prefix, things = around or (None, frozenset())
-    words = _merged(tokens(name))
-    if prefix is not None and words[0] == prefix and len(words) > 1:
-        words = words[1:]
+    prefix, things = around or ((), frozenset())
+    words = tokens(name)
+    if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
+        words = words[len(prefix) :]
+    words = _merged(words)
     at = _verb_at(words)
     kind = name_kind(words, at, things)
     own = (
@@ -67,7 +68,7 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
     claim = claim_of(description, own, words[(at or 0) + 1 :])
     decision = decide(kind, claim, description, is_noun=_names_many(words) or names_particulars(words))
     apart = _on_side(words, at, claim, decision)
-    service = (*((prefix,) if prefix else ()), *apart.service)
+    service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
 
 

@@ -100,12 +100,17 @@ def _withdrawn(reading: Reading) -> Drafted | None:
     return None if has_amount else read_transition(reading)
 
 
+def _undeclared(reading: Reading) -> Drafted | None:
+    """Where a schema declares every type, what is none of them cannot be made."""
+    return refuse(reading) if reading.known.is_closed else None
+
+
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
         *(read_membership, read_started, read_service_change, read_create),
-        *(read_changed_fields, refuse),
+        *(read_changed_fields, _undeclared),
     ),
-    "notify": (read_create, read_told, refuse),
+    "notify": (read_create, read_told, _undeclared),
     "update": (
         read_amount,
         read_account,
@@ -115,7 +120,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         read_update,
         read_service_change,
     ),
-    "delete": (read_membership, read_delete, refuse),
+    "delete": (read_membership, read_delete, _undeclared),
     "transition": (read_membership, read_recorded, read_transition, read_marked, read_service_change),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
@@ -128,7 +133,8 @@ _WRITES: dict[str, tuple[Family, ...]] = {
 
 def _thought(reading: Reading) -> Drafted | None:
     """A tool for thinking aloud: nothing happens."""
-    return Drafted(steps=({"return": "''"},), confidence=0.9) if reading.name.op == "think" else None
+    is_thought = reading.name.op == "think" and not any(one.id_noun is not None for one in reading.arguments)
+    return Drafted(steps=({"return": "''"},), confidence=0.9) if is_thought else None
 
 
 def _credentials(reading: Reading) -> list[JsonObject]:

@@ -1,12 +1,12 @@
 """How arguments narrow a search: equality, ranges, words to look for, how many and in what order."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
-from pipelines.core.simulation.domain.roles import field_at, status_path, valued_fields
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.steps import arg, dot
@@ -44,11 +44,9 @@ class Narrowing:
     ignored: tuple[str, ...] = ()
 
 
-def narrowing(
-    each: str, collection: Collection, arguments: Iterable[Argument], spoken: Iterable[str] = ()
-) -> Narrowing:
-    """What the arguments, and the words of the tool's name, ask of records called `each`."""
-    conditions: list[str] = [*_named_conditions(each, collection, spoken)]
+def narrowing(each: str, collection: Collection, arguments: Iterable[Argument]) -> Narrowing:
+    """What the arguments ask of records called `each`."""
+    conditions: list[str] = []
     sort = limit = offset = descending = None
     picked: tuple[str, str] | None = None
     ignored: list[str] = []
@@ -79,28 +77,6 @@ def narrowing(
         picked=picked,
         ignored=tuple(ignored),
     )
-
-
-def _named_conditions(each: str, collection: Collection, spoken: Iterable[str]) -> Iterator[str]:
-    """`list_vacant_rooms`, `disputed_transactions`: a word that is a value, or a switch, of the records."""
-    own = {noun[-1] for noun in (collection.words, *collection.called)}
-    status = status_path(collection.fields)
-    valued = list(valued_fields(collection.fields))
-    for word in spoken:
-        if singular(word) in own:
-            continue
-        meant = [(path, value) for path, value in valued if joined(tokens(value)) == joined((word,))]
-        switch = next((one for one in (word, word.removeprefix("un")) if _is_switch(one, collection)), None)
-        if meant:
-            path, value = next((one for one in meant if one[0] == status), meant[0])
-            yield f"{dot(each, *path)} == {value!r}"
-        elif switch is not None:
-            yield f"{dot(each, switch)} == {'true' if switch == word else 'false'}"
-
-
-def _is_switch(name: str, collection: Collection) -> bool:
-    field = collection.fields.get(name)
-    return field is not None and "boolean" in field.kinds
 
 
 def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:

@@ -1,15 +1,18 @@
 """Reads of many things: lists and searches, narrowed by arguments, in the order asked for."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import joined, plural, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
+from pipelines.core.simulation.reading.restrictions import restrictions
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -26,7 +29,7 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 
 def read_listing(reading: Reading) -> Drafted | None:
     """A list of records; None when the tool's nouns name no collection."""
-    collection = reading.asked_for
+    collection = asked_collection(reading)
     if collection is None:
         return None
     if not collection.of_records:
@@ -38,11 +41,18 @@ def read_listing(reading: Reading) -> Drafted | None:
 def _from_collection(reading: Reading, collection: Collection) -> Drafted:
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
-    asked = narrowing(each, collection, reading.arguments, tokens(reading.tool.name))
+    asked = _asked(reading, collection, each, reading.arguments)
     known = _required_owners(reading, collection)
     steps, found = _found(collection, each, [*asked.conditions, *_of_current_user(reading, collection, each)])
     steps = [*known, *_session(reading, collection, each, steps), *steps]
     return _answered(reading, collection, steps, found, asked)
+
+
+def _asked(reading: Reading, collection: Collection, each: str, arguments: Sequence[Argument]) -> Narrowing:
+    """What the arguments narrow, and what name and description say of the records."""
+    asked = narrowing(each, collection, arguments)
+    paths = [path for one in arguments if (path := field_for(one, collection)) is not None]
+    return replace(asked, conditions=(*restrictions(reading, collection, each, paths), *asked.conditions))
 
 
 def many_of(collection: Collection) -> str:
@@ -233,7 +243,7 @@ def _listed_by(
     else:
         return None
     rest = [one for one in reading.arguments if one is not argument]
-    asked = narrowing(each, collection, rest, tokens(reading.tool.name))
+    asked = _asked(reading, collection, each, rest)
     where = " and ".join(asked.conditions)
     steps: list[Step] = [
         find_one(holder, owner.entity_type, arg(argument.name)),

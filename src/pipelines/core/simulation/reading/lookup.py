@@ -8,6 +8,7 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import without_generic
+from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.differences import differences
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
@@ -42,8 +43,13 @@ def _by_id(reading: Reading) -> Drafted | None:
     found = subject(reading)
     if found is None:
         return None
-    if _is_only_spoken_of(reading, found.collection):
-        return _by_whoever_has_it(reading, found)
+    if _is_only_spoken_of(found.collection):
+        if _nameless(reading):
+            return _by_whoever_has_it(reading, found)
+        if reading.output:
+            return None  # the world knows no such things at all: what they are like is invented
+        if found.id_argument.id_noun == ():
+            return _by_any_id(reading)
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
@@ -58,11 +64,10 @@ def _by_id(reading: Reading) -> Drafted | None:
     return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
 
 
-def _is_only_spoken_of(reading: Reading, collection: Collection) -> bool:
-    """Nothing of the kind is seeded, and no tool makes any; but there are types that no noun means."""
-    if not collection.is_empty or collection.form != "table" or collection.placeholder or collection.fields:
-        return False
-    return bool(_nameless(reading))
+def _is_only_spoken_of(collection: Collection) -> bool:
+    """Nothing of the kind is seeded, and no tool makes or changes any."""
+    is_known = collection.placeholder or collection.fields or not collection.is_empty
+    return collection.form == "table" and not is_known
 
 
 def _nameless(reading: Reading) -> list[Collection]:
@@ -166,7 +171,8 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     """`get_details_by_id(id)`: nothing says of what, so every table is asked."""
     given = [one for one in reading.arguments if one.id_noun == () and one.is_required]
     tables = [table for table in reading.known.tables.values() if not table.is_empty]
-    if len(given) != 1 or reading.thing or not tables:
+    about = subject(reading)
+    if len(given) != 1 or not tables or (about is not None and not _is_only_spoken_of(about.collection)):
         return None
     id = arg(given[0].name)
     asked = ", ".join(f"entity({table.entity_type!r}, {id})" for table in tables)
@@ -184,7 +190,7 @@ def _by_any_id(reading: Reading) -> Drafted | None:
 
 def _by_fields(reading: Reading) -> Drafted | None:
     """`find_user_id_by_email(email)`: the one record whose fields are these."""
-    collection = reading.asked_for
+    collection = asked_collection(reading)
     if collection is None or not collection.of_records or collection.form != "table":
         return None
     given = [one for one in reading.arguments if one.is_required]
@@ -303,10 +309,13 @@ def _named_path(fields: Mapping[str, Field], words: Sequence[str]) -> tuple[str,
 def read_outside(reading: Reading) -> Drafted | None:
     """`get_weather(city)`: what no world keeps is invented in the shape declared, alike for like arguments.
 
-    An id that nothing has is still not found; and without a schema there is no shape to invent.
+    An id of something that the world has is still not found.
     """
-    if not reading.output or any(one.id_noun is not None and one.is_required for one in reading.arguments):
+    about = subject(reading)
+    if about is not None and not _is_only_spoken_of(about.collection):
         return None
+    if not reading.output:
+        return _nothing_known(reading)
     source = Source(value="null", noun="result", fields={}, invents_all=True)
     answer = reply(source, reading.output, reading.arguments)
     if answer == source.value:  # no object: the whole of it
@@ -315,6 +324,15 @@ def read_outside(reading: Reading) -> Drafted | None:
 
 
 OUTSIDE = "nothing in the seeded state answers: the reply is invented from its schema and the arguments"
+
+
+def _nothing_known(reading: Reading) -> Drafted | None:
+    """Without a schema there is no shape to invent, and nothing is said to be missing: the answer is empty."""
+    if reading.known.is_empty or any(one.id_noun is not None for one in reading.arguments if one.is_required):
+        return None
+    answer: Json = [] if reading.wants_many() else {reply_name(reading): None}
+    note = f"nothing in the seeded state answers to `{reading.tool.name}`: the reply is empty"
+    return Drafted(steps=({"return": answer},), notes=(note,), confidence=0.2)
 
 
 def refuse(reading: Reading) -> Drafted:

@@ -78,7 +78,8 @@ def _by_only_argument(
         for one in arguments
         if one.is_required
         and one.is_scalar
-        and one.kind in ("text", "number", "any")
+        and not one.is_measure
+        and (one.kind != "number" or collection.whole_number_keys)
         and not one.schema.get("enum")
         and (find_field(collection.fields, one.name) in (None, collection.id_field))
     ]
@@ -151,7 +152,7 @@ def best_collection(
 ) -> Collection | None:
     """The collection these words name; one of the tool's own service before another's."""
     for naming in (words, *_contents(words)):
-        scored = [(_likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
+        scored = [(likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
         score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
         if score >= _ENOUGH:
             return best
@@ -192,7 +193,7 @@ def _of_service(collection: Collection, service: Singleton | None) -> float:
     return 1.0 if kind == service.entity_type or kind.startswith(service.entity_type + "_") else 0.0
 
 
-def _likeness(words: Sequence[str], collection: Collection) -> float:
+def likeness(words: Sequence[str], collection: Collection) -> float:
     """How well words name a collection, by any name it has; the label of one that has others counts less."""
     wanted = singulars(words)
     if not wanted:

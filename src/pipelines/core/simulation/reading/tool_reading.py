@@ -8,8 +8,6 @@ from pipelines.core.english.words import is_plural, joined, singular, singulars,
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.evidence import listed_in
-from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.surroundings import surroundings_of
 from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name
@@ -49,32 +47,6 @@ class Reading:
     def collection(self) -> Collection | None:
         """The collection that the tool's own nouns name."""
         return best_collection(self.thing, self.known, self.service) if self.thing else None
-
-    @property
-    def asked_for(self) -> Collection | None:
-        """What is looked for: as the name, the reply, the fields that are taken or the description say."""
-        return self.collection or self._listed_in_reply() or self._with_such_fields() or self._described()
-
-    def _listed_in_reply(self) -> Collection | None:
-        found = (best_collection(noun, self.known, self.service) for noun, _ in listed_in(self.output))
-        return next((one for one in found if one is not None), None)
-
-    def _with_such_fields(self) -> Collection | None:
-        """`lookup_isbn(isbn)`: the one type that has these fields."""
-        given = [one.name for one in self.arguments if one.is_required and one.id_noun is None]
-        seeded = [one for one in self.known.tables.values() if not one.is_empty]
-        fit = [one for one in seeded if all(find_field(one.fields, name) for name in given)]
-        return fit[0] if given and len(fit) == 1 else None
-
-    def _described(self) -> Collection | None:
-        """The first thing that the description speaks of, if the tool looks for many."""
-        words = singulars(tokens(self.said.summary)) if self.wants_many() else ()
-        for at, word in enumerate(words):
-            for noun in (words[at : at + 2], (word,)):
-                for table in self.known.tables.values():
-                    if joined(noun) in table.own_names:
-                        return table
-        return None
 
     def wants_many(self) -> bool:
         """Whether the reply is a list: said by the output schema, else by the verb or a plural noun."""
