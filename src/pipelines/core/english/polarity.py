@@ -22,6 +22,8 @@ def is_denied(words: Sequence[str], at: int) -> bool:
     if "to" in before and any(word in _STILL for word in before):  # "still to be met"
         return True
     after = words[at + 1 : at + 1 + _REACH]
+    if NOBODY & {*after[:2]}:  # "attached to nothing"
+        return True
     return any(word in _LEFT_OUT for word in after) or {"left", "out"} <= {*after}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.words import joined, singular, singulars, tokens
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
 from pipelines.core.matching import matches
@@ -56,6 +56,12 @@ class ToolFacts:
     @property
     def makes(self) -> bool:
         return self.name.op in ("create", "notify")
+
+    @property
+    def lists(self) -> bool:
+        """`list_documents(matter_no)`: what is listed is not what the id picks."""
+        nouns = self.name.nouns
+        return self.name.op in ("list", "search", "count") or (bool(nouns) and is_plural(nouns[-1]))
 
     @property
     def thing(self) -> tuple[str, ...]:
@@ -177,7 +183,8 @@ def _from_fields(
     """Arguments and words of the name that are fields of a type, and of few others."""
     plain = [one.name for one in tool.arguments if one.id_noun is None]
     if tool.name.op not in ("list", "search", "create", "notify"):
-        picks = {name: keys[joined(tokens(name))] for name in plain if joined(tokens(name)) in keys}
+        needed = [one.name for one in tool.arguments if one.is_required and one.id_noun is None]
+        picks = {name: keys[joined(tokens(name))] for name in needed if joined(tokens(name)) in keys}
         plain = [name for name in plain if name not in picks]
         for name, kind in picks.items() if tool.thing else ():
             reason = f"`{name}` is how others refer to it"
@@ -185,7 +192,7 @@ def _from_fields(
     words = ["_".join(tool.name.nouns), *tool.name.nouns] if tool.name.nouns else []
     for noun in tool.id_nouns:
         share = 1 / len(tool.id_nouns)
-        if not tool.makes:
+        if not tool.makes and not tool.lists:
             yield from _shared(noun, plain, tables, FIELD * share)
             own = set(noun)
             yield from _shared(noun, [one for one in words if singular(one) not in own], tables, WORD * share)

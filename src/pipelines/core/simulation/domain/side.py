@@ -129,6 +129,10 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
     return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 
 
+def is_told(words: Sequence[str]) -> bool:
+    return len(words) > 1 and words[-1] in _TOLD
+
+
 def names_particulars(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] in _PARTICULARS
 

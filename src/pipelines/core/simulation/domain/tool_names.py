@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
-from pipelines.core.simulation.domain.side import Decision, decide, name_kind, names_particulars
+from pipelines.core.simulation.domain.side import Decision, decide, is_told, name_kind, names_particulars
 from pipelines.core.simulation.domain.verbs import (
     ARITHMETIC,
     OFTEN_NOUNS,
@@ -66,6 +66,8 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
         words[at] if at is not None and kind in ("may_write", "writes") else words[0] if at is None else None
     )
     claim = claim_of(description, own, words[(at or 0) + 1 :])
+    if kind == "writes" and claim.kind in ("names", "reads") and is_told(words):
+        kind = "asks_about"  # shift_roster, "Workers on a shift."
     decision = decide(kind, claim, description, is_noun=_names_many(words) or names_particulars(words))
     apart = _on_side(words, at, claim, decision)
     service = (*prefix, *apart.service)

@@ -36,6 +36,9 @@ def asked_collection(reading: Reading) -> Collection | None:
     scored = sorted(((_score(reading, one), one) for one in tables), key=lambda pair: -pair[0])
     if scored and scored[0][0] >= _ENOUGH:
         return scored[0][1]
+    linked = [(score, one) for score, one in scored if _from_arguments(reading, one) >= _LINKED]
+    if reading.wants_many() and linked and (len(linked) == 1 or linked[0][0] > linked[1][0]):
+        return linked[0][1]  # whatever it is called, it refers to what an argument picks
     return named or _listed_in_reply(reading) or _with_such_fields(reading)
 
 

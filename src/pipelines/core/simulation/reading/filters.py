@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
-from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.reading.dated import date_condition, is_range
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.steps import arg, dot
 
@@ -29,6 +30,10 @@ _WRITTEN_FREELY = word_set(
 )
 _TIMES = word_set("date time at on day timestamp datetime created")
 _LEADING = word_set("new updated target desired filter by with is set to")
+_FRAGMENTS = word_set("name title text label subject")
+_PARTLY = word_set("part fragment partial contains containing matching search substring find")
+_SWITCHING = word_set("only include including with show just also all")
+_INCLUDING = word_set("include including with also show")
 _EDGES = word_set("than or equal inclusive exclusive date time")
 
 
@@ -44,15 +49,19 @@ class Narrowing:
     ignored: tuple[str, ...] = ()
 
 
-def narrowing(each: str, collection: Collection, arguments: Iterable[Argument]) -> Narrowing:
-    """What the arguments ask of records called `each`."""
+def narrowing(
+    each: str, collection: Collection, arguments: Sequence[Argument], said: Sequence[Sequence[str]] = ((), ())
+) -> Narrowing:
+    """What the arguments ask of records called `each`; `said` are the words of name and description."""
     conditions: list[str] = []
+    bounds = is_range(arguments)
     sort = limit = offset = descending = None
     picked: tuple[str, str] | None = None
     ignored: list[str] = []
     for argument in arguments:
         word = joined(argument.words)
-        condition = condition_of(argument, each, collection)
+        dated = date_condition(argument, collection, each, said) if bounds else None
+        condition = dated or _searched(argument, each, collection, said)
         if word in _LIMITS and argument.kind == "number":
             limit = arg(argument.name)
             limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
@@ -61,7 +70,8 @@ def narrowing(each: str, collection: Collection, arguments: Iterable[Argument]) 
         elif word in _SORTS:
             sort = arg(argument.name)
         elif condition is not None:
-            conditions.append(condition if argument.is_required else _if_given(argument, condition))
+            is_plain = argument.is_required or "true or " in condition
+            conditions.append(condition if is_plain else _if_given(argument, condition))
         elif word in _DIRECTIONS:
             descending = argument.name
         else:
@@ -77,6 +87,37 @@ def narrowing(each: str, collection: Collection, arguments: Iterable[Argument]) 
         picked=picked,
         ignored=tuple(ignored),
     )
+
+
+def _searched(
+    argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]]
+) -> str | None:
+    if argument.kind == "boolean":
+        return _only_such(argument, each, collection)
+    found = condition_of(argument, each, collection)
+    path = field_for(argument, collection)
+    if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS:
+        if _PARTLY & {word for words in said for word in words}:
+            return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
+    return found or date_condition(argument, collection, each, said)
+
+
+def _only_such(argument: Argument, each: str, collection: Collection) -> str | None:
+    """`unpaid_only`, `include_returned`: a switch that lets only some of the records through, or all."""
+    path = field_for(argument, collection)
+    if path is not None:
+        return f"{dot(each, *path)} == {arg(argument.name)}"
+    words = [word for word in argument.words if word not in _SWITCHING]
+    status = status_path(collection.fields)
+    states = states_of(collection.fields, status)
+    for word in words if status is not None else ():
+        such = next((one for one in states if joined(tokens(one)) == joined((word,))), None)
+        if such is not None and status is not None:
+            test = f"{dot(each, *status)} == {such!r}"
+            included = bool({*argument.words} & _INCLUDING)
+            given = arg(argument.name)
+            return f"({given} == true or not {test})" if included else f"({given} != true or {test})"
+    return None
 
 
 def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:
@@ -190,6 +231,11 @@ def _bounded_field(
         found = find_path(fields, "_".join(rest))
         if found is not None:
             return found
+        within = [
+            name for name, one in fields.items() if "number" in one.kinds and {*rest} <= {*tokens(name)}
+        ]
+        if len(within) == 1:  # min_amount is about amount_claimed
+            return (within[0],)
         # `created_after` is about created_at; `start_date` about the one field that is a time.
         return next(
             ((name,) for name in fields if singulars(rest) == singulars(tokens(name)[: len(rest)])), None

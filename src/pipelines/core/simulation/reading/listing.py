@@ -50,7 +50,8 @@ def _from_collection(reading: Reading, collection: Collection) -> Drafted:
 
 def _asked(reading: Reading, collection: Collection, each: str, arguments: Sequence[Argument]) -> Narrowing:
     """What the arguments narrow, and what name and description say of the records."""
-    asked = narrowing(each, collection, arguments)
+    said = (tokens(reading.tool.name), tokens(reading.said.summary))
+    asked = narrowing(each, collection, arguments, said)
     paths = [path for one in arguments if (path := field_for(one, collection)) is not None]
     return replace(asked, conditions=(*restrictions(reading, collection, each, paths), *asked.conditions))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, tokens, word_set
+from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import compared
@@ -72,7 +72,7 @@ def _read_word(
 ) -> None:
     word = words[at]
     own = {noun[-1] for noun in (collection.words, *collection.called)}
-    if singular(word) in own or len(word) < 3:
+    if singular(word) in own or len(word) < 3 or (is_name and is_plural(word)):
         return
     denied = is_denied(words, at)
     base = without_denial(word)

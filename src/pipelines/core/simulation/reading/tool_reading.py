@@ -15,7 +15,9 @@ from pipelines.core.simulation.reading.descriptions import Said, content_words, 
 from pipelines.core.simulation.reading.replies import wants_list
 from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
 
-_OF_MANY = word_set("list roster schedule history queue log report feed register timetable agenda")
+_OF_MANY = word_set("list roster schedule history queue log report feed register timetable agenda calendar directory")
+# Behind the noun, what says which of them: vaccines_due_before, papers_running_low.
+_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 _OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
 _NEVER_PLURAL = word_set("details info information stats statistics status address news")
 
@@ -58,14 +60,18 @@ class Reading:
         if self.picks_own():
             return False
         nouns = self.name.nouns
-        plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
+        end = next((at for at, word in enumerate(nouns) if word in _BEHIND_NOUNS and at), len(nouns))
+        plural = bool(nouns) and is_plural(nouns[end - 1]) and nouns[end - 1] not in _NEVER_PLURAL
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
 
     def _describes_many(self) -> bool:
         """ "Workers on a shift.": the description begins with several of a type."""
-        heads = {noun[-1] for table in self.known.tables.values() for noun in (table.words, *table.called)}
+        tables = self.known.tables.values()
+        labels = (singulars(tokens(table.entity_type)) for table in tables)
+        heads = {noun[-1] for table in tables for noun in (table.words, *table.called)}
+        heads |= {label[-1] for label in labels}
         opening = [word for word in tokens(self.said.summary) if word not in _OPENINGS][:2]
         return any(is_plural(word) and singular(word) in heads for word in opening)
 
