@@ -66,7 +66,7 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
         words[at] if at is not None and kind in ("may_write", "writes") else words[0] if at is None else None
     )
     claim = claim_of(description, own, words[(at or 0) + 1 :])
-    if kind == "writes" and claim.kind in ("names", "reads") and is_told(words):
+    if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     decision = decide(kind, claim, description, is_noun=_names_many(words) or names_particulars(words))
     apart = _on_side(words, at, claim, decision)

@@ -27,25 +27,25 @@ _BEFORE_SCOPE = word_set("of in for to by from on at with per under within belon
 _SKIPPED = word_set("a an the this that one given each every any our some")
 
 
-def asked_collection(reading: Reading) -> Collection | None:
-    """None where nothing that the tool says names a type."""
+def asked_collection(reading: Reading, *, of_many: bool | None = None) -> Collection | None:
+    """None where nothing that the tool says names a type. `of_many`: several are listed or counted."""
+    many = reading.wants_many() if of_many is None else of_many
     named = reading.collection
     if named is not None and (named.form != "table" or reading.known.singletons):
         return named
     tables = [one for one in reading.known.tables.values() if not one.is_empty or one is named]
-    scored = sorted(((_score(reading, one), one) for one in tables), key=lambda pair: -pair[0])
+    scored = sorted(((_score(reading, one, many=many), one) for one in tables), key=lambda pair: -pair[0])
     if scored and scored[0][0] >= _ENOUGH:
         return scored[0][1]
-    linked = [(score, one) for score, one in scored if _from_arguments(reading, one) >= _LINKED]
-    if reading.wants_many() and linked and (len(linked) == 1 or linked[0][0] > linked[1][0]):
+    linked = [(score, one) for score, one in scored if _from_arguments(reading, one, many=many) >= _LINKED]
+    if many and linked and (len(linked) == 1 or linked[0][0] > linked[1][0]):
         return linked[0][1]  # whatever it is called, it refers to what an argument picks
     return named or _listed_in_reply(reading) or _with_such_fields(reading)
 
 
-def _score(reading: Reading, table: Collection) -> float:
-    score = (
-        likeness(reading.thing, table) + _from_description(reading, table) + _from_arguments(reading, table)
-    )
+def _score(reading: Reading, table: Collection, *, many: bool) -> float:
+    score = likeness(reading.thing, table) + _from_description(reading, table)
+    score += _from_arguments(reading, table, many=many)
     for noun, properties in listed_in(reading.output):
         score += likeness(noun, table) * _IN_REPLY
         score += sum(
@@ -90,20 +90,20 @@ def _is_scope(words: tuple[str, ...], at: int) -> bool:
     return before >= 0 and words[before] in _BEFORE_SCOPE
 
 
-def _from_arguments(reading: Reading, table: Collection) -> float:
+def _from_arguments(reading: Reading, table: Collection, *, many: bool) -> float:
     score = 0.0
     for argument in reading.arguments:
         known = field_for(argument, table) is not None
         if argument.id_noun:
             score += _LINKED if known else 0.0
-            score += _PICKED if not known and _picks(reading, table, argument.id_noun) else 0.0
+            score += _PICKED if many and not known and _picks(reading, table, argument.id_noun) else 0.0
         elif known:
             score += _FIELD
     return score
 
 
 def _picks(reading: Reading, table: Collection, noun: tuple[str, ...]) -> bool:
-    return reading.wants_many() and best_collection(noun, reading.known, reading.service) == table
+    return best_collection(noun, reading.known, reading.service) == table
 
 
 def _listed_in_reply(reading: Reading) -> Collection | None:

@@ -36,6 +36,7 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
+from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import read_changed_fields, read_update
@@ -81,7 +82,7 @@ def read_plan(
 def families(reading: Reading) -> Sequence[Family]:
     """The families to ask, in order, for this verb."""
     if reading.name.reads():
-        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check)
+        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check, read_total)
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:

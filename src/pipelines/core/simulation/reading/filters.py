@@ -1,6 +1,6 @@
 """How arguments narrow a search: equality, ranges, words to look for, how many and in what order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set

@@ -39,13 +39,23 @@ def read_listing(reading: Reading) -> Drafted | None:
 
 
 def _from_collection(reading: Reading, collection: Collection) -> Drafted:
+    steps, found, asked = _narrowed(reading, collection)
+    return _answered(reading, collection, steps, found, asked)
+
+
+def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str, tuple[str, ...]]:
+    """Steps that gather what is asked for of a collection, what it is then called, and what was not read."""
+    steps, found, asked = _narrowed(reading, collection)
+    return steps, found, _ignored(asked)
+
+
+def _narrowed(reading: Reading, collection: Collection) -> tuple[list[Step], str, Narrowing]:
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
     asked = _asked(reading, collection, each, reading.arguments)
     known = _required_owners(reading, collection)
     steps, found = _found(collection, each, [*asked.conditions, *_of_current_user(reading, collection, each)])
-    steps = [*known, *_session(reading, collection, each, steps), *steps]
-    return _answered(reading, collection, steps, found, asked)
+    return [*known, *_session(reading, collection, each, steps), *steps], found, asked
 
 
 def _asked(reading: Reading, collection: Collection, each: str, arguments: Sequence[Argument]) -> Narrowing:
@@ -136,9 +146,7 @@ def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]
 def _answered(
     reading: Reading, collection: Collection, steps: list[Step], many: str, asked: Narrowing
 ) -> Drafted:
-    notes = [
-        f"argument `{name}` does not narrow the search: no field answers to it" for name in asked.ignored
-    ]
+    notes = _ignored(asked)
     shaped = collection
     if asked.picked is not None:
         inner = collection.fields[asked.picked[0]].parts
@@ -147,8 +155,14 @@ def _answered(
         )
     return Drafted(
         steps=(*steps, *_arranged(many, asked, collection), {"return": _list_reply(reading, shaped, many)}),
-        notes=tuple(notes),
+        notes=notes,
         confidence=0.9 if not notes else 0.6,
+    )
+
+
+def _ignored(asked: Narrowing) -> tuple[str, ...]:
+    return tuple(
+        f"argument `{name}` does not narrow the search: no field answers to it" for name in asked.ignored
     )
 
 

@@ -41,7 +41,7 @@ def read_lookup(reading: Reading) -> Drafted | None:
 
 def _by_id(reading: Reading) -> Drafted | None:
     found = subject(reading)
-    if found is None:
+    if found is None or _only_narrows(reading, found.id_argument):
         return None
     if _is_only_spoken_of(found.collection):
         if _nameless(reading):
@@ -56,12 +56,17 @@ def _by_id(reading: Reading) -> Drafted | None:
     inner = _inner_record(bound, others)
     if inner is not None:
         steps += inner.steps
-    part = _part_asked(reading, inner or bound)
+    part = part_asked(reading, inner or bound)
     if part is not None and not reading.output:
         value = dot((inner or bound).noun, *part)
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
     return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
+
+
+def _only_narrows(reading: Reading, argument: Argument) -> bool:
+    """An id that may be left out narrows what is looked for, where the schema says what must be given."""
+    return not argument.is_required and ("required" in reading.tool.input_schema or len(reading.arguments) > 1)
 
 
 def _is_only_spoken_of(collection: Collection) -> bool:
@@ -105,7 +110,7 @@ def _through_link(reading: Reading) -> Drafted | None:
     ):
         return None
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
-    if _part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
+    if part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
         return None  # `customer_balance(account_id)`: the account has it
     noun = name_for(noun_of(wanted), avoid=(bound.noun,))
     linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
@@ -157,7 +162,7 @@ def _record_reply(reading: Reading, bound: Bound) -> Json:
     return reply(source, reading.output, reading.arguments)
 
 
-def _part_asked(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
+def part_asked(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
     """`get_order_status(order_id)`: the words after the record's noun name a field of it."""
     own = set(bound.collection.words) | set(tokens(bound.collection.entity_type))
     words = [word for word in reading.name.nouns if singular(word) not in own]

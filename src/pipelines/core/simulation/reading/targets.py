@@ -32,6 +32,8 @@ _WHOLES = {
     "inbox": ("message", "email", "mail"),
     "fleet": ("vehicle", "car", "truck"),
 }
+# Than one record that is there.
+_LOOKS_FOR_MORE = ("create", "notify", "list", "search", "count", "compute", None)
 _LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
 _OF_A_KEEPER = 6.0  # a record that refers to the others is what is changed, whatever the name stresses
 _ENOUGH = 4.0  # a collection is meant when its last word is named, or most of its words
@@ -68,7 +70,7 @@ def _by_only_argument(
 ) -> Subject | None:
     """`revoke_user(username)`, `toggle_flag(flag)`: of a thing that the name speaks of, the one argument that
     is none of its fields, whatever it is called, says which."""
-    if name.op in ("create", "notify", "list", "search") or name.op is None:
+    if name.op in _LOOKS_FOR_MORE:
         return None
     collection = best_collection(named_thing(name), known, service)
     if collection is None or collection.form != "table" or collection.is_empty:
@@ -92,7 +94,7 @@ def _by_named_argument(
     name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
 ) -> Subject | None:
     """`set_rollout(flag, percent)`: an argument called like a type, where the others are fields of that."""
-    if name.op in ("create", "notify", "list", "search") or name.op is None:
+    if name.op in _LOOKS_FOR_MORE:
         return None
     needed = [one for one in arguments if one.is_required]
     for one in needed:

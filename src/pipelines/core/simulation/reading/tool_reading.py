@@ -19,6 +19,7 @@ _OF_MANY = word_set("list roster schedule history queue log report feed register
 # Behind the noun, what says which of them: vaccines_due_before, papers_running_low.
 _BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 _OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
+_YES_OR_NO = word_set("whether if is are does do can has have")
 _NEVER_PLURAL = word_set("details info information stats statistics status address news")
 
 
@@ -57,7 +58,7 @@ class Reading:
             return asked
         if self.name.op == "list":
             return True
-        if self.picks_own():
+        if self.picks_own() or tokens(self.said.summary)[0] in _YES_OR_NO:
             return False
         nouns = self.name.nouns
         end = next((at for at, word in enumerate(nouns) if word in _BEHIND_NOUNS and at), len(nouns))
