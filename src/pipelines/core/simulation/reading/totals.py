@@ -5,12 +5,14 @@ sum is not made up here.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.asked import asked_collection
+from pipelines.core.simulation.reading.differences import differences
 from pipelines.core.simulation.reading.listing import gathered
 from pipelines.core.simulation.reading.lookup import part_asked
 from pipelines.core.simulation.reading.records import record_of
@@ -18,7 +20,8 @@ from pipelines.core.simulation.reading.replies import Source, find_path, propert
 from pipelines.core.simulation.reading.steps import Drafted, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-_COUNTS = word_set("number count many headcount tally")
+_COUNTS = word_set("count headcount tally")
+_HOW_MANY = {("number", "of"), ("how", "many")}
 _SUMS = word_set("sum total totals altogether overall combined adds add up")
 _MEANS = word_set("average mean")
 _NUMBERS = ("integer", "number")
@@ -60,7 +63,7 @@ def _asked_how(reading: Reading) -> str | None:
             return "mean"
         if spoken & _SUMS - {"up", "add", "adds"} or {"up"} < spoken & {"add", "adds", "up"}:
             return "sum"
-        if spoken & _COUNTS:
+        if spoken & _COUNTS or _HOW_MANY & {*pairwise(words)}:
             return "count"
     return None
 
@@ -71,6 +74,8 @@ def _is_kept(reading: Reading) -> bool:
     if bound is None:
         return False
     fields = bound.collection.fields
+    if differences(reading, bound):
+        return True
     if not reading.output:
         return part_asked(reading, bound) is not None
     return all(find_path(fields, name) is not None for name in _numbers(reading.output))
