@@ -62,9 +62,8 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
     words = _merged(words)
     at = _verb_at(words)
     kind = name_kind(words, at, things)
-    own = (
-        words[at] if at is not None and kind in ("may_write", "writes") else words[0] if at is None else None
-    )
+    is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
+    own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words[(at or 0) + 1 :])
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."

@@ -19,7 +19,7 @@ _VERBS_BY_OP = {
     "store compose draft write upload import report invite purchase buy order request "
     "apply provision launch deploy clone copy duplicate comment reply tweet retweet "
     "mention touch mkdir subscribe assess rate review hire onboard admit lend dispense "
-    "prescribe administer donate plant sow plan",
+    "prescribe administer donate plant sow plan append",
     "notify": "send notify email message alert text sms call ping remind broadcast contact announce",
     "update": "update modify edit change set rename adjust amend correct patch replace alter revise "
     "configure resize rescale repoint rekey rotate extend reschedule move mv assign "

@@ -13,7 +13,7 @@ from pipelines.core.simulation.reading.account import read_account, read_transfe
 from pipelines.core.simulation.reading.amounts import read_amount
 from pipelines.core.simulation.reading.checking import read_check
 from pipelines.core.simulation.reading.computing import read_computing
-from pipelines.core.simulation.reading.create import read_create, read_recorded
+from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
@@ -39,7 +39,7 @@ from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
-from pipelines.core.simulation.reading.update import read_changed_fields, read_update
+from pipelines.core.simulation.reading.update import read_changed_fields, read_spoken_field, read_update
 
 Family = Callable[[Reading], Drafted | None]
 
@@ -82,7 +82,14 @@ def read_plan(
 def families(reading: Reading) -> Sequence[Family]:
     """The families to ask, in order, for this verb."""
     if reading.name.reads():
-        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check, read_total)
+        first: tuple[Family, ...] = (
+            _thought,
+            read_session,
+            read_computing,
+            read_mailbox,
+            read_check,
+            read_total,
+        )
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
@@ -108,10 +115,10 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, read_started, read_service_change, read_create),
-        *(read_changed_fields, _undeclared),
+        *(read_membership, read_started, read_service_change, read_made),
+        *(read_spoken_field, read_known_effect, read_create, _undeclared),
     ),
-    "notify": (read_create, read_told, _undeclared),
+    "notify": (read_made, read_told, read_create, _undeclared),
     "update": (
         read_amount,
         read_account,

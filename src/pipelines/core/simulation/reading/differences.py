@@ -39,7 +39,9 @@ def differences(reading: Reading, bound: Bound) -> dict[str, str]:
 
 _LEFT = word_set("left remaining free unsold available spare open unused vacant remain remains")
 _ROOM = word_set("capacity max maximum limit seats places total quota size allowance entitled people allowed")
-_USED = word_set("used taken sold enrolled booked stored reserved filled occupied spent signed attending held")
+_USED = word_set(
+    "used taken sold enrolled booked stored reserved filled occupied spent signed attending held"
+)
 
 
 def _what_is_left(reading: Reading, bound: Bound, name: str) -> dict[str, str]:

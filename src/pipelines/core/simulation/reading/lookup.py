@@ -66,7 +66,9 @@ def _by_id(reading: Reading) -> Drafted | None:
 
 def _only_narrows(reading: Reading, argument: Argument) -> bool:
     """An id that may be left out narrows what is looked for, where the schema says what must be given."""
-    return not argument.is_required and ("required" in reading.tool.input_schema or len(reading.arguments) > 1)
+    return not argument.is_required and (
+        "required" in reading.tool.input_schema or len(reading.arguments) > 1
+    )
 
 
 def _is_only_spoken_of(collection: Collection) -> bool:

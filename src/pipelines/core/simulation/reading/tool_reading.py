@@ -15,7 +15,9 @@ from pipelines.core.simulation.reading.descriptions import Said, content_words, 
 from pipelines.core.simulation.reading.replies import wants_list
 from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
 
-_OF_MANY = word_set("list roster schedule history queue log report feed register timetable agenda calendar directory")
+_OF_MANY = word_set(
+    "list roster schedule history queue log report feed register timetable agenda calendar directory"
+)
 # Behind the noun, what says which of them: vaccines_due_before, papers_running_low.
 _BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 _OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")

@@ -33,7 +33,12 @@ def read_total(reading: Reading) -> Drafted | None:
     if how is None or _is_kept(reading):
         return None
     collection = asked_collection(reading, of_many=True)
-    if collection is None or collection.form != "table" or collection.is_empty or _is_picked(reading, collection):
+    if (
+        collection is None
+        or collection.form != "table"
+        or collection.is_empty
+        or _is_picked(reading, collection)
+    ):
         return None
     name = _answered_in(reading)
     if reading.output and name is None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.english.words import singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import find_field
+from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
@@ -39,6 +40,27 @@ def read_changed_fields(reading: Reading) -> Drafted | None:
     if bound is None or not any(_known_place(one, reading, bound) for one in others_of(reading)):
         return None
     return read_update(reading)
+
+
+def read_spoken_field(reading: Reading) -> Drafted | None:
+    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record that is given."""
+    bound = record_of(reading)
+    made = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
+    if bound is None or bound.collection.form != "table":
+        return None
+    paths = [_place(one, reading, bound) for one in others_of(reading) if one.is_required]
+    named = [
+        path
+        for path in paths
+        if path is not None and any(_ends_alike(word, part) for word in made for part in tokens(path[-1]))
+    ]
+    known = [path for path in named if field_at(bound.collection.fields, path) is not None]
+    return read_update(reading) if known else None
+
+
+def _ends_alike(word: str, part: str) -> bool:
+    """chip ~ microchip, feedback ~ feedback."""
+    return len(word) > 2 and singular(part).endswith(singular(word))
 
 
 def _known_place(argument: Argument, reading: Reading, bound: Bound) -> bool:
@@ -193,11 +215,17 @@ def _part_named(reading: Reading, bound: Bound) -> str | None:
 def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[str, Json]]:
     """An object of changes: one field each."""
     properties = argument.schema.get("properties")
-    for name in properties if isinstance(properties, dict) else {}:
+    for name in properties if isinstance(properties, dict) else bound.collection.fields:
         yield (
             dot(bound.noun, find_field(bound.collection.fields, name) or name),
-            dot("args", argument.name, name),
+            _from_bag(argument, name, bound, is_declared=isinstance(properties, dict)),
         )
+
+
+def _from_bag(argument: Argument, name: str, bound: Bound, *, is_declared: bool) -> str:
+    """Without a word on what may be in it, a field that is not in it stays as it is."""
+    given = dot("args", argument.name, name)
+    return given if is_declared else f"get({arg(argument.name)}, {name!r}, {dot(bound.noun, name)})"
 
 
 def _touched(bound: Bound) -> dict[str, Json]:
