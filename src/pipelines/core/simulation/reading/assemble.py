@@ -19,12 +19,12 @@ from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.mailbox import read_mailbox
-from pipelines.core.simulation.reading.marked import read_marked
 from pipelines.core.simulation.reading.membership import read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
+from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_stated
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     arg,
@@ -93,7 +93,7 @@ def families(reading: Reading) -> Sequence[Family]:
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
-        return (read_handoff, read_computing, read_marked, read_unclear)
+        return (read_handoff, read_computing, read_evident, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     return (read_handoff, read_computing, read_mailbox, *known, *_WRITES[reading.name.op], read_unclear)
 
@@ -116,20 +116,25 @@ def _undeclared(reading: Reading) -> Drafted | None:
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
         *(read_membership, read_started, read_service_change, read_made),
-        *(read_spoken_field, read_known_effect, read_create, _undeclared),
+        *(read_spoken_field, read_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_made, read_told, read_create, _undeclared),
     "update": (
         read_amount,
         read_account,
         read_recorded,
+        read_stated,
+        read_decided,
         read_changed_fields,
-        read_marked,
+        read_evident,
         read_update,
         read_service_change,
     ),
     "delete": (read_membership, read_delete, _undeclared),
-    "transition": (read_membership, read_recorded, read_transition, read_marked, read_service_change),
+    "transition": (
+        *(read_membership, read_recorded, read_decided, read_transition, read_evident),
+        *(read_service_change,),
+    ),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
     "withdraw": (read_account, _withdrawn),

@@ -66,6 +66,8 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
         if not (argument.id_noun and argument.is_scalar and argument.is_required):
             continue
         path = find_path(bound.collection.fields, argument.name)
+        if path is not None and not reading.name.reads() and "null" in bound.collection.fields[path[0]].kinds:
+            continue  # what may be there or not is what is being set: dispatch_crew(request_id, crew_id)
         if path is not None and not bound.collection.fields[path[0]].keeps:
             owned = f"same_id({dot(bound.noun, *path)}, {arg(argument.name)})"
             steps.append(require(owned, not_found(bound.noun, bound.id)))

@@ -14,6 +14,7 @@ from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
+from pipelines.core.simulation.reading.stated import coupled
 from pipelines.core.simulation.reading.states import named_states, state_conditions
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -91,7 +92,7 @@ def read_update(reading: Reading) -> Drafted | None:
     changes |= _touched(bound)
     added = dict(_appended(reading, bound, others))
     if changes:
-        steps.append({"set": changes})
+        steps.append({"set": coupled(bound, changes)})
     steps += [{"append": {place: value}} for place, value in added.items()]
     steps += once[1:]
     is_clear = bool(changes or replaced or added)
