@@ -23,9 +23,18 @@ Path = tuple[str, ...]
 _ASIDE = word_set("is has was can be are in on the a an to of at")
 _OFF = word_set("off out no not remove stop release end disable revoke lift clear drop unset without never")
 _OPPOSITES = {
-    "close": "open", "shut": "open", "deactivate": "active", "disable": "enabled", "suspend": "active",
-    "block": "active", "revoke": "active", "ban": "active", "stop": "running", "retire": "active",
-    "decommission": "active", "terminate": "active",
+    "close": "open",
+    "shut": "open",
+    "deactivate": "active",
+    "disable": "enabled",
+    "suspend": "active",
+    "block": "active",
+    "revoke": "active",
+    "ban": "active",
+    "stop": "running",
+    "retire": "active",
+    "decommission": "active",
+    "terminate": "active",
 }
 # "marks it as X", "becomes X", "making it X", "it is X from now on"
 _LEADS = re.compile(
@@ -44,7 +53,12 @@ class Change(NamedTuple):
 def evident_change(reading: Reading, collection: Collection) -> Change | None:
     """By the name before the description: that tells of other things, too."""
     own = {singular(word) for noun in (collection.words, *collection.called) for word in noun}
-    named = [word for word in tokens(reading.tool.name) if singular(word) not in own]
+    words = tokens(reading.tool.name)
+    service = reading.name.service
+    words = words[len(service) :] if words[: len(service)] == service else words
+    # `void_pending_order`: what stands before the noun says of which orders, not what becomes of them.
+    nouns = [at for at, word in enumerate(words) if singular(word) in own]
+    named = [*words[:1], *words[max(nouns, default=0) + 1 :]] if nouns != [0] else [*words[1:]]
     status = status_path(collection.fields)
     found = _state_named(named, status, collection) or _switch_named(named, collection)
     if found is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import field_at, states_of
 from pipelines.core.simulation.reading.effects import Change, agrees, evident_change
 from pipelines.core.simulation.reading.filters import field_for
@@ -42,7 +43,9 @@ def read_evident(reading: Reading) -> Drafted | None:
     if change is None:
         return _let_go(reading, bound)
     # Where it is not clear that anything is done at all, name and description have to say the same.
-    if reading.name.op is None and not (change.by_name and agrees(reading, change)):
+    said = claim_of(reading.tool.description)
+    is_told = said.kind == "reads" and said.verb != "give"  # "Gives a captain VIP standing"
+    if reading.name.op is None and (is_told or not (change.by_name and agrees(reading, change))):
         return None
     return stated(reading, bound, change)
 
