@@ -162,6 +162,8 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
         if pair is not None and pair in OP_OF_VERB:
             return _of_verb(pair), inflection
+        if base in ADJECTIVES and _is_noun_here(base, inflection, following):
+            continue  # "Free capacity in a silo"
         if base == own.verb and (found := _own_verb(base, words, own)) is not None:
             known = next((one for one, _ in _bases(first) if _is_verb(one)), None)
             if found.kind == "acts" and known is not None:
@@ -245,8 +247,8 @@ def _of_verb(base: str) -> Claim:
 
 def _is_noun_here(base: str, inflection: str, following: str | None) -> bool:
     """ "Orders of a customer", "Contact data", "Status": the word is a noun unless an object follows it."""
-    if inflection == "ing":  # "Opening hours", "Billing address"
-        return following not in _DETERMINERS
+    if inflection == "ing":  # "Opening hours", "Billing address", "Openings that …"
+        return following not in _DETERMINERS or following == "that"
     if base not in LEADING_NOUNS or base == "return" or (base in ADJECTIVES and inflection == "s"):
         return following is None and inflection == "plain"
     if following is None or following in _AFTER_NOUNS:

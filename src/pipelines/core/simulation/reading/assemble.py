@@ -24,6 +24,7 @@ from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
+from pipelines.core.simulation.reading.several import of_each
 from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_stated
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -93,9 +94,16 @@ def families(reading: Reading) -> Sequence[Family]:
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
-        return (read_handoff, read_computing, read_evident, read_unclear)
+        return (read_handoff, read_computing, read_evident, _several, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
-    return (read_handoff, read_computing, read_mailbox, *known, *_WRITES[reading.name.op], read_unclear)
+    first = (read_handoff, read_computing, read_mailbox)
+    return (*first, *known, *_WRITES[reading.name.op], _several, read_unclear)
+
+
+def _several(reading: Reading) -> Drafted | None:
+    """What is done to each of several records: as much as to one."""
+    families_of_one = (read_evident,) if reading.name.op is None else _WRITES[reading.name.op]
+    return of_each(reading, lambda one: next((f for each in families_of_one if (f := each(one))), None))
 
 
 #: Verbs that do many things (drop, withdraw): what the records show goes first.
@@ -116,7 +124,7 @@ def _undeclared(reading: Reading) -> Drafted | None:
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
         *(read_membership, read_started, read_service_change, read_made),
-        *(read_spoken_field, read_known_effect, read_evident, read_create, _undeclared),
+        *(read_spoken_field, read_known_effect, read_evident, read_amount, read_create, _undeclared),
     ),
     "notify": (read_made, read_told, read_create, _undeclared),
     "update": (
@@ -137,7 +145,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
-    "withdraw": (read_account, _withdrawn),
+    "withdraw": (read_account, read_amount, _withdrawn),
     "login": (read_session,),
     "logout": (read_session,),
     "handoff": (),
