@@ -43,6 +43,12 @@ def asked_collection(reading: Reading, *, of_many: bool | None = None) -> Collec
     return named or _listed_in_reply(reading) or _with_such_fields(reading)
 
 
+def is_spoken_of(reading: Reading, table: Collection) -> bool:
+    """Whether the tool's name or description says what one of its records is called."""
+    words = {*singulars(tokens(reading.said.summary)), *singulars(tokens(reading.tool.name))}
+    return any(noun[-1] in words for noun in (table.words, *table.called))
+
+
 def _score(reading: Reading, table: Collection, *, many: bool) -> float:
     score = likeness(reading.thing, table) + _from_description(reading, table)
     score += _from_arguments(reading, table, many=many)

@@ -11,6 +11,7 @@ from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.domain.verbs import MADE_BY
+from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
 from pipelines.core.simulation.reading.records import noun_of, source_of
@@ -42,6 +43,7 @@ class _Home:
     service: Singleton | None  # keeps the collection, or its counters
     counter: str | None  # gives the next id
     counts: tuple[str, ...]  # fields that count such records
+    by_fields: bool = False  # found by what is given, not by any name
 
 
 def read_recorded(reading: Reading) -> Drafted | None:
@@ -136,9 +138,10 @@ def _home(reading: Reading) -> _Home | None:
     ):
         collection = None
     if collection is None or not _is_likely(reading, collection):
-        collection = _taking(reading) or (
-            collection if collection is not None and collection.is_empty else None
-        )
+        taking = _taking(reading)
+        if taking is not None:
+            return replace(_home_in(reading, taking), by_fields=not is_spoken_of(reading, taking))
+        collection = collection if collection is not None and collection.is_empty else None
     if collection is None:
         if reading.known.is_closed:
             return None
@@ -162,14 +165,9 @@ def _taking(reading: Reading) -> Collection | None:
         return None
     fit = [table for table in reading.known.tables.values() if _takes(table, given)]
     told = [table for table in fit if _is_told(reading, table)]
-    spoken = [table for table in told or fit if _is_spoken_of(reading, table)]
+    spoken = [table for table in told or fit if is_spoken_of(reading, table)]
     into = spoken or told or fit
     return into[0] if len(into) == 1 else None
-
-
-def _is_spoken_of(reading: Reading, table: Collection) -> bool:
-    words = {*singulars(tokens(reading.said.summary)), *singulars(tokens(reading.tool.name))}
-    return any(noun[-1] in words for noun in (table.words, *table.called))
 
 
 def _home_in(reading: Reading, collection: Collection) -> _Home:
@@ -408,6 +406,10 @@ def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
 
 
 def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
+    if home.by_fields:
+        kind = f"{article(home.noun).lower()} {home.noun}"
+        given = ", ".join(f"`{one.name}`" for one in reading.arguments if one.is_required)
+        return (f"one more {home.noun} is made: only such records have all of {given}, no name says {kind}",)
     if home.collection.is_empty and home.collection.placeholder is None:
         kind = f"{article(home.noun).lower()} {home.noun}"
         return (f"nothing like {kind} is in the seeded state: a new type `{home.collection.entity_type}`",)

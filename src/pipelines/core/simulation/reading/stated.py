@@ -70,7 +70,7 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
         {"set": coupled(bound, changes)},
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
-    return Drafted(steps=tuple(steps), confidence=0.8)
+    return Drafted(steps=tuple(steps), notes=coupling_notes(bound, changes), confidence=0.8)
 
 
 def read_decided(reading: Reading) -> Drafted | None:
@@ -113,7 +113,7 @@ def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
         {"set": coupled(bound, {place: None})},
         {"return": change_reply(reading, bound, changed=links[0])},
     )
-    return Drafted(steps=steps, confidence=0.8)
+    return Drafted(steps=steps, notes=coupling_notes(bound, {place: None}), confidence=0.8)
 
 
 def _may_be_null(fields: object, path: tuple[str, ...]) -> bool:
@@ -132,6 +132,16 @@ def coupled(bound: Bound, changes: dict[str, Json]) -> dict[str, Json]:
         elif link not in changes and changes.get(status) == text(one.when_null):
             added[link] = None
     return added
+
+
+def coupling_notes(bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+    """That a second field changes was read from the records alone."""
+    added = coupled(bound, changes).keys() - changes.keys()
+    return tuple(
+        f"`{one.status}` and `{one.link}` go together in all seeded records: a change of one changes the other"
+        for one in bound.collection.couplings
+        if {dot(bound.noun, one.link), dot(bound.noun, one.status)} & added
+    )
 
 
 def kept_by(reading: Reading, bound: Bound, argument: Argument, others: Sequence[Argument]) -> str | None:

@@ -11,7 +11,7 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.asked import asked_collection
+from pipelines.core.simulation.reading.asked import asked_collection, is_spoken_of
 from pipelines.core.simulation.reading.differences import differences
 from pipelines.core.simulation.reading.listing import gathered
 from pipelines.core.simulation.reading.lookup import part_asked
@@ -40,6 +40,8 @@ def read_total(reading: Reading) -> Drafted | None:
         or _is_picked(reading, collection)
     ):
         return None
+    if how == "count" and not is_spoken_of(reading, collection):
+        return None  # "How many times the member came in": of what there would be many is not said
     name = _answered_in(reading)
     if reading.output and name is None:
         return None

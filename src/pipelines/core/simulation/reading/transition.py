@@ -15,7 +15,7 @@ from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.stated import coupled, kept_by, read_evident, stated
+from pipelines.core.simulation.reading.stated import coupled, coupling_notes, kept_by, read_evident, stated
 from pipelines.core.simulation.reading.states import (
     goes_on,
     knows_effect,
@@ -87,7 +87,7 @@ def read_transition(reading: Reading) -> Drafted | None:
         *refund_steps(reading, bound),
         {"return": change_reply(reading, bound, changed=status)},
     ]
-    return Drafted(steps=tuple(steps), confidence=0.8)
+    return Drafted(steps=tuple(steps), notes=coupling_notes(bound, changes), confidence=0.8)
 
 
 def _says_the_verb(reading: Reading) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.core.english.words import singular, singulars, tokens, word_set
+from pipelines.core.english.words import article, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
@@ -14,7 +14,7 @@ from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.stated import coupled
+from pipelines.core.simulation.reading.stated import coupled, coupling_notes
 from pipelines.core.simulation.reading.states import named_states, state_conditions
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -76,6 +76,7 @@ def read_update(reading: Reading) -> Drafted | None:
     if len(list(verb_fields(reading.name.verb, bound.collection.fields))) > 1:
         return read_transition(reading)  # swap_parts, swap_reason: the record keeps the request
     others = others_of(reading)
+    there = [*_there(reading, bound, others)]
     changes = dict(_changes(reading, bound, others))
     steps = [
         *bound.steps,
@@ -83,7 +84,7 @@ def read_update(reading: Reading) -> Drafted | None:
         *allowed_values(others),
         *_conditions(reading, bound),
         *known_parts(reading, bound),
-        *_there(reading, bound, others),
+        *(step for step, _ in there),
     ]
     once = once_only(reading, bound)
     steps += once[:1]
@@ -96,12 +97,13 @@ def read_update(reading: Reading) -> Drafted | None:
     steps += [{"append": {place: value}} for place, value in added.items()]
     steps += once[1:]
     is_clear = bool(changes or replaced or added)
-    notes = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
+    unread = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
+    notes = (*unread, *(note for _, note in there), *coupling_notes(bound, changes))
     steps.append({"return": change_reply(reading, bound)})
     return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes or added else 0.4)
 
 
-def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[Step]:
+def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Step, str]]:
     """What a record is to refer to must be there: move_pet(pet_id, new_owner_id)."""
     fields = bound.collection.fields
     for argument in others:
@@ -110,7 +112,10 @@ def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterat
         other = reading.known.tables.get(link.entity_type) if link is not None else None
         if other is None or other.is_empty or path is None or field_at(fields, path) is None:
             continue
-        yield find_one(name_for(noun_of(other), avoid=(bound.noun,)), other.entity_type, arg(argument.name))
+        noun = name_for(noun_of(other), avoid=(bound.noun,))
+        is_taken = f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}"
+        note = f"{is_taken}: one that is not there is refused"
+        yield find_one(noun, other.entity_type, arg(argument.name)), note
 
 
 def _is_changed(argument: Argument, changes: dict[str, Json]) -> bool:
