@@ -38,7 +38,7 @@ def read_amount(reading: Reading) -> Drafted | None:
     """The one number given is added to, or taken from, the number that the tool's words name."""
     sign = _sign(reading)
     numbers = [one for one in reading.arguments if one.kind == "number" and one.is_required]
-    if sign is None or len(numbers) != 1:
+    if sign is None or len(numbers) != 1 or numbers[0].words[0] in ("new", "to"):
         return None
     bound = _counting(reading, numbers[0])
     if bound is not None:

@@ -40,7 +40,8 @@ def asked_collection(reading: Reading, *, of_many: bool | None = None) -> Collec
     linked = [(score, one) for score, one in scored if _from_arguments(reading, one, many=many) >= _LINKED]
     if many and linked and (len(linked) == 1 or linked[0][0] > linked[1][0]):
         return linked[0][1]  # whatever it is called, it refers to what an argument picks
-    return named or _listed_in_reply(reading) or _with_such_fields(reading)
+    is_scope = many and named is not None and _from_arguments(reading, named, many=True) < 0
+    return (None if is_scope else named) or _listed_in_reply(reading) or _with_such_fields(reading)
 
 
 def is_spoken_of(reading: Reading, table: Collection) -> bool:

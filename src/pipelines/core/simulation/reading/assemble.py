@@ -126,7 +126,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         *(read_membership, read_started, read_service_change, read_made),
         *(read_spoken_field, read_known_effect, read_evident, read_amount, read_create, _undeclared),
     ),
-    "notify": (read_made, read_told, read_create, _undeclared),
+    "notify": (read_made, read_evident, read_told, read_create, _undeclared),
     "update": (
         read_amount,
         read_account,

@@ -60,9 +60,11 @@ def evident_change(reading: Reading, collection: Collection) -> Change | None:
     nouns = [at for at, word in enumerate(words) if singular(word) in own]
     named = [*words[:1], *words[max(nouns, default=0) + 1 :]] if nouns != [0] else [*words[1:]]
     status = status_path(collection.fields)
-    found = _state_named(named, status, collection) or _switch_named(named, collection)
-    if found is not None:
-        return Change(*found, True)
+    # A word that the records are called by may be what happens, too: `release_hold(customer_id)`.
+    for spoken in (named, words) if len(words) < 3 else (named,):
+        found = _state_named(spoken, status, collection) or _switch_named(spoken, collection)
+        if found is not None:
+            return Change(*found, True)
     for phrase in _phrases(reading):
         told = _told(phrase, status, collection)
         if told is not None:

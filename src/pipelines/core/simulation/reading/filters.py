@@ -155,8 +155,16 @@ def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | N
         path = find_path(collection.fields, "_".join(words))
         if path is not None:
             return path
+    if words := _behind_new(argument):
+        ending = [name for name in collection.fields if tokens(name)[-len(words) :] == words]
+        if len(ending) == 1:
+            return (ending[0],)  # new_salary is for base_salary
     linked = (collection.link_to(noun_of_id("_".join(words))) for words in spellings)
     return next((path for path in linked if path is not None), None)
+
+
+def _behind_new(argument: Argument) -> tuple[str, ...]:
+    return argument.words[1:] if argument.words[0] in ("new", "updated") else ()
 
 
 def _spellings(argument: Argument, collection: Collection) -> list[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from pipelines.core.simulation.reading.differences import differences
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
 from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
+from pipelines.core.simulation.reading.restrictions import restrictions
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
@@ -35,7 +36,15 @@ _WHOLE = word_set("details detail info information data record id profile")
 
 def read_lookup(reading: Reading) -> Drafted | None:
     """A read of one thing; None when no record, field or value answers to the tool's words."""
-    families = (_through_link, _by_id, _by_any_id, _by_fields, _by_only_argument, read_service_value)
+    families = (
+        _through_link,
+        _of_what_is_picked,
+        _by_id,
+        _by_any_id,
+        _by_fields,
+        _by_only_argument,
+        read_service_value,
+    )
     return next((found for family in families if (found := family(reading)) is not None), None)
 
 
@@ -119,6 +128,28 @@ def _through_link(reading: Reading) -> Drafted | None:
     other = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
     steps = (*bound.steps, linked, {"return": _record_reply(reading, other)})
     return Drafted(steps=steps, confidence=0.75)
+
+
+def _of_what_is_picked(reading: Reading) -> Drafted | None:
+    """`lease_by_unit(unit_id)`, `current_trip(rider_id)`: the one record that refers to what the id picks."""
+    found, wanted = subject(reading), reading.collection
+    if found is None or wanted is None or wanted.is_empty or not found.id_argument.is_required:
+        return None
+    links = [link for link in wanted.links if link.entity_type == found.collection.entity_type]
+    same = wanted.entity_type == found.collection.entity_type
+    if same or len(links) != 1 or found.collection.form != "table" or wanted.form != "table":
+        return None
+    picked = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+    if part_asked(reading, picked) is not None or not _covers_more(reading, wanted, found.collection):
+        return None
+    noun = name_for(noun_of(wanted), avoid=(picked.noun,))
+    refers = f"same_id({dot(noun, *links[0].path)}, {arg(found.id_argument.name)})"
+    where = " and ".join((refers, *restrictions(reading, wanted, noun, [links[0].path])))
+    other: Step = {"find": {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}}
+    bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
+    return Drafted(
+        steps=(*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)}), confidence=0.8
+    )
 
 
 def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:

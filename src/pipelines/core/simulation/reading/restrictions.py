@@ -37,6 +37,7 @@ _LATE = word_set("overdue late past")
 # "assigned to an agent", "placed with an address": by what follows, said of what the list is of.
 _OF_SCOPE = word_set("to by with from at in on")
 _DETERMINERS = word_set("a an the this that given one")
+_PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
 
@@ -55,7 +56,9 @@ def restrictions(
     reading: Reading, collection: Collection, each: str, narrowed: Iterable[Path] = ()
 ) -> list[str]:
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
-    said = [tokens(reading.tool.name), tuple(_WORDS.findall(reading.said.summary.lower()))]
+    # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
+    parts = _PARTS.split(reading.said.summary.lower())
+    said = [tokens(reading.tool.name), *(tuple(_WORDS.findall(part)) for part in parts)]
     found = _Found()
     for words in said:
         for at in range(len(words)):

@@ -27,6 +27,9 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
 
 _LETS_GO = word_set("detach release unassign free vacate unlink discharge evict clear unclaim disconnect")
+_TAKES_UP = word_set(
+    "assign attach admit put place allocate check_in rent lend book reserve occupy mount give"
+)
 _DECISIONS = word_set("decision outcome verdict result state status")
 
 
@@ -132,6 +135,19 @@ def coupled(bound: Bound, changes: dict[str, Json]) -> dict[str, Json]:
         elif link not in changes and changes.get(status) == text(one.when_null):
             added[link] = None
     return added
+
+
+def occupied(reading: Reading, bound: Bound, changes: dict[str, Json]) -> list[Step]:
+    """What has a state of its own for being taken is taken once: `admit(patient_id, cage_id)`."""
+    steps: list[Step] = []
+    for one in bound.collection.couplings:
+        link = dot(bound.noun, one.link)
+        if changes.get(link) is not None and reading.name.verb in _TAKES_UP:
+            taken = refusal(
+                f"already_{word(one.when_set)}", f"The {bound.noun.replace('_', ' ')} is {one.when_set}"
+            )
+            steps.append(require(f"{link} == null", taken))
+    return steps
 
 
 def coupling_notes(bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:

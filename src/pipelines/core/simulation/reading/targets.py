@@ -113,6 +113,10 @@ def _keeps_others(subject: Subject, found: Sequence[Subject]) -> bool:
     own = find_field(subject.collection.fields, subject.id_argument.name)
     if own not in (None, subject.collection.id_field):
         return False  # `assign_manager(employee_id, manager_id)`: the manager is what the employee keeps
+    # By the very name of the id where there is one: a department has a head, but an employee a department_id.
+    given = {tuple(one.id_argument.words) for one in found if one is not subject}
+    if any(tokens(link.path[-1]) in given for one in found for link in one.collection.links):
+        return any(tokens(link.path[-1]) in given for link in subject.collection.links)
     linked = {link.entity_type for link in subject.collection.links}
     return any(kind in linked for kind in others)
 

@@ -79,6 +79,8 @@ def read_transition(reading: Reading) -> Drafted | None:
     changes |= kept
     lets += more
     changes |= _times(reading, bound)
+    if not changes:
+        return None
     steps: list[Step] = [
         *checks,
         *state_conditions(reading, bound.collection, bound.noun, target),

@@ -14,7 +14,7 @@ from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.stated import coupled, coupling_notes
+from pipelines.core.simulation.reading.stated import coupled, coupling_notes, occupied
 from pipelines.core.simulation.reading.states import named_states, state_conditions
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -85,6 +85,7 @@ def read_update(reading: Reading) -> Drafted | None:
         *_conditions(reading, bound),
         *known_parts(reading, bound),
         *(step for step, _ in there),
+        *occupied(reading, bound, changes),
     ]
     once = once_only(reading, bound)
     steps += once[:1]
