@@ -8,7 +8,7 @@ import random
 import string
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,15 +71,20 @@ class ToolScore(NamedTuple):
 
 
 def scored(
-    trades: Sequence[str] = (), *, renamed: int | None = None, folder: Path = FOLDER
+    trades: Sequence[str] = (),
+    *,
+    renamed: int | None = None,
+    folder: Path = FOLDER,
+    turned: Callable[[dict[str, Any]], dict[str, Any]] = lambda body: body,
 ) -> list[ToolScore]:
-    """Every tool of the trades (of all, without any); with a seed in `renamed`, under senseless labels."""
+    """Every tool of the trades (of all, without any); with a seed in `renamed`, under senseless labels.
+    `turned` makes another trade of each, as tool_variants does."""
     found: list[ToolScore] = []
     for path in sorted(folder.glob("*.json")):
         body: Any = loads(path.read_bytes())
         if trades and body["trade"] not in trades:
             continue
-        found += _scored_trade(body if renamed is None else relabelled(body, renamed))
+        found += _scored_trade(turned(body if renamed is None else relabelled(body, renamed)))
     return found
 
 

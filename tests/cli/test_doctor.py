@@ -243,6 +243,14 @@ def test_doubts_are_warnings_and_no_reason_to_stop(folder: Folder):
     assert "Wibble" in seen.of("plans", "warning")["seen"]
 
 
+def test_a_tool_that_would_be_a_guess_is_a_warning(folder: Folder):
+    unclear = {"name": "run_close", "description": "Runs it.", "input_schema": {"type": "object"}}
+    folder.write(agent_json=AGENT | {"tools_schema": [*TOOLS, unclear]})
+    told = folder.examined().of("plans", "warning")
+    assert told["seen"].startswith("run_close is a guess (confidence 0.30)")
+    assert "settled by" in json.dumps(told)
+
+
 def test_the_platform_that_was_named_has_to_be_there(folder: Folder):
     folder.server = "http://127.0.0.1:9"
     assert "cannot be reached" in folder.examined().of("proxy", "problem")["seen"]

@@ -39,6 +39,17 @@ def test_the_exit_code_says_what_was_found(tmp_path: Path, rows: str, code: int,
     assert said in result.output
 
 
+def test_a_tool_that_would_be_a_guess_is_named_and_is_no_failure(tmp_path: Path):
+    tasks, tools = tmp_path / "tasks.csv", tmp_path / "tools.json"
+    unclear = {"name": "run_close", "description": "Runs it.", "input_schema": {"type": "object"}}
+    tasks.write_text(HEADER + GOOD)
+    tools.write_text(json.dumps([*TOOLS, unclear]))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
+    assert result.exit_code == 0, result.output
+    assert "run_close is a guess (confidence 0.30)" in result.output
+    assert "settled by" in result.output
+
+
 def test_a_sentence_that_is_not_enforced_is_told_and_is_no_failure(tmp_path: Path):
     tasks, tools = tmp_path / "tasks.csv", tmp_path / "tools.json"
     odd = "The moon decides about refunds."

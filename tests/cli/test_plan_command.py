@@ -52,6 +52,14 @@ def test_a_plan_that_is_read_without_a_world_says_so(tmp_path: Path):
     assert "Read without a world" not in planned(tmp_path, "state.json").stdout
 
 
+def test_a_guess_stands_above_its_plan_with_what_would_settle_it(tmp_path: Path):
+    unclear = {"name": "run_close", "description": "Runs it.", "input_schema": LOAN_ID}
+    told = planned(tmp_path, "state.json", tools=[*TOOLS, unclear]).stdout.split("get_loan:")[1]
+    assert "confidence 0.3" in told
+    assert "a guess; settled by" in told
+    assert "# note: what `run_close` changes is not clear" in told
+
+
 @pytest.mark.parametrize("file", ["tasks.json", "tasks.jsonl"])
 @pytest.mark.parametrize("named", ["lend", "2"])
 def test_the_world_and_rules_of_a_task_are_read(tmp_path: Path, file: str, named: str):

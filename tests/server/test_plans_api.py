@@ -2,7 +2,7 @@
 
 import pytest
 
-from desk import Org, answered
+from desk import ORDER_ID, Org, answered, tool
 
 pytestmark = pytest.mark.anyio
 GOOD = [{"find": {"as": "order", "in": "order", "id": "args.order_id"}}, {"return": "order"}]
@@ -26,3 +26,15 @@ async def test_every_problem_is_named_with_its_place(org: Org) -> None:
     assert any(place.startswith("/plans/get_order/0") for place in places)
     assert any(place.startswith("/plans/get_order/1") for place in places)
     assert any(place.startswith("/plans/no_tool") for place in places)
+
+
+async def test_the_plans_of_an_agent_name_each_guess_and_what_would_settle_it(org: Org) -> None:
+    unclear = tool("run_close", "Runs it.", ORDER_ID, ["order_id"])
+    clear = tool("get_order", "Get an order by its id.", ORDER_ID, ["order_id"])
+    agent = await org.agent(tools_schema=[unclear, clear])
+    shown = answered(await org.client.get(f"/api/agents/{agent['id']}/plans"))["items"]
+    first, second = sorted(shown, key=lambda one: one["tool"] != "run_close")
+    assert (first["tool"], first["is_guess"]) == ("run_close", True)
+    assert "a recording" in first["settled_by"]
+    assert any("is not clear" in note for note in first["notes"])
+    assert second["settled_by"] is None or second["is_guess"]

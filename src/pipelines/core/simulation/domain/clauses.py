@@ -68,6 +68,7 @@ _WRITING = word_set(
     "place transfer exchange hold release flag assign enrol undo prolong cut lift shorten lengthen grant "
     "refuse tick stamp write note credit debit reserve book order sign"
 )
+_TELLS = word_set("did has have had was were will cannot")
 _VAGUE = word_set(
     "process handle run do perform execute trigger manage sync resync synchronize synchronise reconcile "
     "rebuild refresh apply kick maintain operate housekeep finalise_batch tidy work deal go invoke reindex "
@@ -94,8 +95,9 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
     `verb` and `object_words` are the name's own: what both name and description say is no noun here.
     """
     own = _Own(verb, frozenset(object_words))
-    text = _PREAMBLE.split(_BLANKS.sub(" ", (description or "")[:_LONGEST]))[-1]
+    text = _BLANKS.sub(" ", (description or "")[:_LONGEST])
     text = _SECTIONS.split(text, maxsplit=1)[0] if not _SECTIONS.match(text) else ""
+    text = _PREAMBLE.split(text)[-1]
     sentences = [found for one in _SENTENCES.split(text) if (found := _sentence_claims(one, own))]
     if not sentences:
         return NOTHING_SAID
@@ -152,7 +154,7 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
     first, following = words[0], words[1] if len(words) > 1 else None
     if first in QUESTIONS:
         return Claim("reads", first), "question"
-    if _has_subject(words):  # a tale of what happens, not yet a word on what the tool does
+    if _has_subject(words) or _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
     if first in ("give", "gives") and _gives_something(words):  # else "gives the balance" tells it
         return Claim("writes", "give"), "s"
@@ -160,7 +162,12 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
         if pair is not None and pair in OP_OF_VERB:
             return _of_verb(pair), inflection
+        if base in ADJECTIVES and _is_noun_here(base, inflection, following):
+            continue  # "Free capacity in a silo"
         if base == own.verb and (found := _own_verb(base, words, own)) is not None:
+            known = next((one for one, _ in _bases(first) if _is_verb(one)), None)
+            if found.kind == "acts" and known is not None:
+                return _of_verb(known), inflection  # "Booking a table"
             return found, inflection
         tells_that = following == "that" and len(words) > 2 and words[2] in _ARTICLES
         if _is_verb(base) and (tells_that or not _is_noun_here(base, inflection, following)):
@@ -189,6 +196,12 @@ def _has_subject(words: list[str]) -> bool:
     return not any(map(_is_verb, (words[0],))) and any(map(_is_verb, bases))
 
 
+def _is_tale(words: list[str]) -> bool:
+    """ "The patient did not turn up", "Customer no longer wants messages": what is so now."""
+    rest = words[1:] if words[0] in _ARTICLES else words
+    return len(rest) > 2 and (rest[1] in _TELLS or rest[1:3] == ["no", "longer"])
+
+
 def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
     """The name's verb again. "Returns the book" of return_book gives a book back; elsewhere it answers."""
     following = words[1] if len(words) > 1 else None
@@ -208,8 +221,13 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
 
 
 def _split_pair(base: str, words: list[str]) -> str | None:
-    """ "Checks the guest in": the second half of the verb at the end of its clause."""
-    return VERB_PAIRS.get((base, words[-1])) if base in ("check", "log", "sign") and len(words) > 2 else None
+    """ "Checks the guest in": the second half of the verb behind its object, where no place follows."""
+    if base not in ("check", "log", "sign", "clock"):
+        return None
+    ends = (
+        at for at in range(2, min(5, len(words))) if (words[at + 1 : at + 2] or ["for"])[0] in _AFTER_NOUNS
+    )
+    return next((pair for at in ends if (pair := VERB_PAIRS.get((base, words[at]))) is not None), None)
 
 
 def _is_verb(base: str) -> bool:
@@ -229,8 +247,8 @@ def _of_verb(base: str) -> Claim:
 
 def _is_noun_here(base: str, inflection: str, following: str | None) -> bool:
     """ "Orders of a customer", "Contact data", "Status": the word is a noun unless an object follows it."""
-    if inflection == "ing":  # "Opening hours", "Billing address"
-        return following not in _DETERMINERS
+    if inflection == "ing":  # "Opening hours", "Billing address", "Openings that …"
+        return following not in _DETERMINERS or following == "that"
     if base not in LEADING_NOUNS or base == "return" or (base in ADJECTIVES and inflection == "s"):
         return following is None and inflection == "plain"
     if following is None or following in _AFTER_NOUNS:

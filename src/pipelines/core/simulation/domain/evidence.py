@@ -5,11 +5,12 @@ noun is weighed against every type, by what the data say, and the label is one h
 """
 
 import re
+from collections.abc import Collection as Collection_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.words import joined, singular, singulars, tokens
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
 from pipelines.core.matching import matches
@@ -30,9 +31,11 @@ FIELD = 2.0  # an argument or a property of the reply is a field of the type tha
 SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
 NOT_SHARED = -0.5  # a property that the reply must have is not a field of the type
 WORD = 1.0  # a word of the tool's name is
+SPELLING = 2.0  # ids of the type, and of no other, begin like it
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
 WRONG_KIND = -6.0  # ids of the type are no whole numbers, and whole numbers are asked for
 
+_LETTERS = re.compile(r"[A-Za-z]+(?=[^A-Za-z])")
 _WORDS = re.compile(r"[A-Za-z0-9#][A-Za-z0-9_#.-]*")
 
 
@@ -56,6 +59,12 @@ class ToolFacts:
     @property
     def makes(self) -> bool:
         return self.name.op in ("create", "notify")
+
+    @property
+    def lists(self) -> bool:
+        """`list_documents(matter_no)`: what is listed is not what the id picks."""
+        nouns = self.name.nouns
+        return self.name.op in ("list", "search", "count") or (bool(nouns) and is_plural(nouns[-1]))
 
     @property
     def thing(self) -> tuple[str, ...]:
@@ -88,10 +97,12 @@ def all_evidence(
 ) -> Iterator[Evidence]:
     seeded = {kind: table for kind, table in tables.items() if not table.is_empty or table.fields}
     keys = {joined(one.noun): one.to for one in references if not one.in_list}
+    asked = {noun for tool in tools for noun in tool.id_nouns}
     yield from _from_ids(seeded, references, tools)
+    yield from _from_spelling(seeded, world, asked)
     for tool in tools:
         yield from _from_examples(tool, seeded, world)
-        yield from _from_fields(tool, seeded, keys)
+        yield from _from_fields(tool, seeded, keys, asked)
         yield from _from_verb(tool, seeded)
         yield from _from_reply(tool, seeded)
     yield from _from_labels(tables, tools, references)
@@ -119,6 +130,42 @@ def _from_ids(
             continue  # `watch_list` is the name of the list, not of what is in it
         reason = f"`{one.entity_type}.{'.'.join(one.path)}` holds its ids"
         yield Evidence(noun=one.noun, entity_type=one.to, weight=REFERENCE * one.share, reason=reason)
+
+
+def _from_spelling(
+    tables: Mapping[str, Collection], world: World, asked: Iterable[tuple[str, ...]]
+) -> Iterator[Evidence]:
+    """`LOT-7`, `bl-77`, `TE-3`: ids that begin like what they are ids of, where those of one type only do."""
+    begins = {kind: _beginning(world.entities.get(kind, {})) for kind in tables}
+    for noun in asked:
+        for is_alike, weight in ((_begins_so, SPELLING), (_is_short_for, SPELLING / 2)):
+            fit = [kind for kind, letters in begins.items() if letters and is_alike(letters, noun)]
+            if len(fit) == 1:
+                reason = f"its ids begin with {begins[fit[0]]}"
+                yield Evidence(noun=noun, entity_type=fit[0], weight=weight, reason=reason)
+                break
+
+
+def _beginning(ids: Iterable[str]) -> str | None:
+    """The letters that all ids of a type begin with, before a digit or a mark."""
+    found = {
+        match[0].lower()
+        for id, _ in zip(ids, range(LOOKED_AT), strict=False)
+        if (match := _LETTERS.match(id))
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _begins_so(letters: str, noun: tuple[str, ...]) -> bool:
+    """lot for lot, vac for vaccination, te for time entry."""
+    initials = "".join(word[0] for word in noun) if len(noun) > 1 else ""
+    return letters == initials or (len(letters) > 1 and noun[-1].startswith(letters))
+
+
+def _is_short_for(letters: str, noun: tuple[str, ...]) -> bool:
+    """bl for bill: weaker, since mb is short for member, but a machine booking's."""
+    word = iter(noun[-1])
+    return len(letters) > 1 and noun[-1][0] == letters[0] and all(letter in word for letter in letters)
 
 
 def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: World) -> Iterator[Evidence]:
@@ -172,12 +219,16 @@ def _are_whole_numbers(ids: Mapping[str, object]) -> bool:
 
 
 def _from_fields(
-    tool: ToolFacts, tables: Mapping[str, Collection], keys: Mapping[str, str]
+    tool: ToolFacts,
+    tables: Mapping[str, Collection],
+    keys: Mapping[str, str],
+    asked: Collection_[tuple[str, ...]],
 ) -> Iterator[Evidence]:
     """Arguments and words of the name that are fields of a type, and of few others."""
     plain = [one.name for one in tool.arguments if one.id_noun is None]
     if tool.name.op not in ("list", "search", "create", "notify"):
-        picks = {name: keys[joined(tokens(name))] for name in plain if joined(tokens(name)) in keys}
+        needed = [one.name for one in tool.arguments if one.is_required and one.id_noun is None]
+        picks = {name: keys[joined(tokens(name))] for name in needed if joined(tokens(name)) in keys}
         plain = [name for name in plain if name not in picks]
         for name, kind in picks.items() if tool.thing else ():
             reason = f"`{name}` is how others refer to it"
@@ -185,15 +236,17 @@ def _from_fields(
     words = ["_".join(tool.name.nouns), *tool.name.nouns] if tool.name.nouns else []
     for noun in tool.id_nouns:
         share = 1 / len(tool.id_nouns)
-        if not tool.makes:
+        if not tool.makes and not tool.lists:
             yield from _shared(noun, plain, tables, FIELD * share)
             own = set(noun)
             yield from _shared(noun, [one for one in words if singular(one) not in own], tables, WORD * share)
     if tool.thing and tool.thing not in tool.id_nouns:
         # Ids that are given say little of what is made of them: a loan and a reservation both have a book.
         given = [one.name for one in tool.arguments if one.id_noun is not None]
-        yield from _shared(tool.thing, plain, tables, SHARED)
-        yield from _shared(tool.thing, given, tables, SHARED / 2)
+        for thing in dict.fromkeys((tool.thing, tool.thing[-1:])):
+            if thing == tool.thing or thing in asked:  # free_cages is about cages
+                yield from _shared(thing, plain, tables, SHARED)
+                yield from _shared(thing, given, tables, SHARED / 2)
 
 
 def _shared(

@@ -128,7 +128,7 @@ def _heard(
         ids = list(tool.id_nouns)
         kind = settled.get(ids[0]) if len(ids) == 1 else None
         thing = tool.thing
-        if kind is None or tool.makes or len(thing) != 1 or thing in settled:
+        if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
             continue
         if not any(find_field(table.fields, thing[0]) for table in known.tables.values()):
             yield thing, kind

@@ -25,6 +25,7 @@ from pipelines.core.simulation.domain.fields import Field as Field
 from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of
 from pipelines.core.simulation.domain.references import Reference
+from pipelines.core.simulation.domain.roles import status_path
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +35,16 @@ class Link:
     path: tuple[str, ...]
     entity_type: str
     names: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coupling:
+    """A field that may be null, and the state that its records are in with and without it."""
+
+    link: str
+    status: str
+    when_null: str
+    when_set: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +68,7 @@ class Collection:
     # What the tools and other fields call such a record, most usual first; the label is only the author's.
     called: tuple[tuple[str, ...], ...] = ()
     links: tuple[Link, ...] = ()  # to records of other types
+    couplings: tuple[Coupling, ...] = ()
 
     @property
     def name(self) -> str:
@@ -208,7 +220,24 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
             one is not None and str(one) != id for one, (id, _) in zip(own_ids, sample, strict=False)
         ),
         whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
+        couplings=tuple(_couplings([attrs for _, attrs in sample], fields)),
     )
+
+
+def _couplings(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Coupling]:
+    """A volume is `attached` exactly where it has an instance, in every record that was seen."""
+    status = status_path(fields)
+    if status is None or len(status) != 1:
+        return
+    for name, one in fields.items():
+        if "null" not in one.kinds or not one.kinds & {"text", "number"} or name == status[0]:
+            continue
+        without = {record.get(status[0]) for record in records if record.get(name) is None}
+        having = {record.get(status[0]) for record in records if record.get(name) is not None}
+        if len(without) == len(having) == 1 and without != having:
+            yield Coupling(
+                link=name, status=status[0], when_null=str(without.pop()), when_set=str(having.pop())
+            )
 
 
 def _kept_in(

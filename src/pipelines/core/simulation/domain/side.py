@@ -6,7 +6,7 @@ Reading is the default. A change needs a name that can be one, and a description
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.words import word_set
+from pipelines.core.english.words import is_plural, singular, word_set
 from pipelines.core.simulation.domain.clauses import Claim, ClaimKind, says_nothing_changes
 from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, OP_OF_VERB, READS
 
@@ -36,7 +36,7 @@ _TOLD = word_set(
 )
 # Likewise, unless the description says that something is done with it: record_grade, start_date.
 _PARTICULARS = word_set(
-    "date dates time times amount amounts size grade type types code codes name names number reason reasons"
+    "target targets date dates time times amount amounts size grade type types code codes name names number reason reasons"
 )
 _NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
 _VAGUE = word_set(
@@ -114,19 +114,29 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
         return "vague"
     if words[0] in _QUESTIONS and len(words) > 1:
         return "reads"
+    if words[0] in _NEVER_MADE and len(words) > 1:  # history_deploy
+        return "asks_about"
     if verb_at is None:
         return "asks_about" if words[-1] in _TOLD else "names"
     verb, after = words[verb_at], words[verb_at + 1 :]
     if OP_OF_VERB[verb] in READS:
         return "reads" if verb_at == 0 or verb not in OFTEN_NOUNS else "asks_about"
     if verb not in LEADING_NOUNS and (verb_at == 0 or verb not in OFTEN_NOUNS):
-        is_asked = OP_OF_VERB[verb] == "create" and after and after[-1] in _NEVER_MADE
+        is_asked = (
+            OP_OF_VERB[verb] in ("create", "transition") and after and singular(after[-1]) in _NEVER_MADE
+        )
         return "asks_about" if is_asked else "writes"
+    if verb_at > 0 and verb in ADJECTIVES and is_plural(words[verb_at - 1]):  # tariffs_open
+        return "names"
     if after and after[-1] in _TOLD:
         return "asks_about"
     if after and (verb_at > 0 or verb in things):
         return "names"
     return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
+
+
+def is_told(words: Sequence[str]) -> bool:
+    return len(words) > 1 and (words[-1] in _TOLD or singular(words[-1]) in _TOLD)
 
 
 def names_particulars(words: Sequence[str]) -> bool:

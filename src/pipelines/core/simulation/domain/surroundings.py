@@ -16,12 +16,20 @@ def surroundings_of(tools: Sequence[ToolLike]) -> Surroundings:
     return Surroundings(_shared_prefix(tools), frozenset(word for tool in tools for word in _things(tool)))
 
 
-def _shared_prefix(tools: Sequence[ToolLike]) -> str | None:
-    """`wms` of wms_item, wms_create_po, …"""
-    firsts = Counter(tokens(tool.name)[0] for tool in tools)
-    word, count = firsts.most_common(1)[0] if firsts else ("", 0)
-    is_shared = count >= _FEWEST and count >= _SHARE * len(tools)
-    return word if is_shared and word not in OP_OF_VERB else None
+def _shared_prefix(tools: Sequence[ToolLike]) -> tuple[str, ...]:
+    """`wms` of wms_item, wms_create_po, …; `api v 2` of api_v2_account_get, …"""
+    names = [tokens(tool.name) for tool in tools]
+    shared: tuple[str, ...] = ()
+    while True:
+        nexts = Counter(
+            name[len(shared)]
+            for name in names
+            if name[: len(shared)] == shared and len(name) > len(shared) + 1
+        )
+        word, count = nexts.most_common(1)[0] if nexts else ("", 0)
+        if count < _FEWEST or count < _SHARE * len(tools) or word in OP_OF_VERB:
+            return shared
+        shared = (*shared, word)
 
 
 def _things(tool: ToolLike) -> Iterator[str]:

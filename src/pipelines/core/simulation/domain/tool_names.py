@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
-from pipelines.core.simulation.domain.side import Decision, decide, name_kind, names_particulars
+from pipelines.core.simulation.domain.side import Decision, decide, is_told, name_kind, names_particulars
 from pipelines.core.simulation.domain.verbs import (
     ARITHMETIC,
     OFTEN_NOUNS,
@@ -49,25 +49,27 @@ class ToolName:
 class Surroundings(NamedTuple):
     """What the names of all tools of a set tell about the words of one of them."""
 
-    prefix: str | None  # begins (nearly) all names, and says whose they are: `wms_item`
+    prefix: tuple[str, ...]  # begins (nearly) all names, and says whose they are: `wms_item`
     things: frozenset[str]  # nouns elsewhere, in names or ids: then here too
 
 
 def read_tool_name(name: str, description: str = "", around: Surroundings | None = None) -> ToolName:
     """The name taken apart, on the side that name and description agree on."""
-    prefix, things = around or (None, frozenset())
-    words = _merged(tokens(name))
-    if prefix is not None and words[0] == prefix and len(words) > 1:
-        words = words[1:]
+    prefix, things = around or ((), frozenset())
+    words = tokens(name)
+    if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
+        words = words[len(prefix) :]
+    words = _merged(words)
     at = _verb_at(words)
     kind = name_kind(words, at, things)
-    own = (
-        words[at] if at is not None and kind in ("may_write", "writes") else words[0] if at is None else None
-    )
+    is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
+    own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words[(at or 0) + 1 :])
+    if kind == "writes" and claim.kind == "names" and is_told(words):
+        kind = "asks_about"  # shift_roster, "Workers on a shift."
     decision = decide(kind, claim, description, is_noun=_names_many(words) or names_particulars(words))
     apart = _on_side(words, at, claim, decision)
-    service = (*((prefix,) if prefix else ()), *apart.service)
+    service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
 
 

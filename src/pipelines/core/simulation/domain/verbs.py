@@ -19,7 +19,7 @@ _VERBS_BY_OP = {
     "store compose draft write upload import report invite purchase buy order request "
     "apply provision launch deploy clone copy duplicate comment reply tweet retweet "
     "mention touch mkdir subscribe assess rate review hire onboard admit lend dispense "
-    "prescribe administer donate plant sow",
+    "prescribe administer donate plant sow plan append",
     "notify": "send notify email message alert text sms call ping remind broadcast contact announce",
     "update": "update modify edit change set rename adjust amend correct patch replace alter revise "
     "configure resize rescale repoint rekey rotate extend reschedule move mv assign "
@@ -50,7 +50,7 @@ _VERBS_BY_OP = {
     "login": "login signin authenticate logon",
     "logout": "logout signout logoff",
     "handoff": "handoff handover",
-    "think": "think reflect plan reason",
+    "think": "think reflect reason",
 }
 READS = frozenset(("get", "list", "search", "check", "count", "compute", "think"))
 OP_OF_VERB = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
@@ -73,7 +73,7 @@ LEADING_NOUNS = word_set(
     "match test schedule request issue return transfer exchange quote draft copy plan reason tag label "
     "charge credit debit wire fund deposit refund claim hold release flag note address top lock report "
     "purchase board process pick pack block open close complete clear free void start end like alert sms "
-    "mention recharge head tail query list view track export import upload download mean sum average round "
+    "mention recharge rollback head tail query list view track export import upload download mean sum average round "
     "estimate print cat preview display switch fill press mark reserve work hire sign seal"
 )
 

@@ -13,18 +13,19 @@ from pipelines.core.simulation.reading.account import read_account, read_transfe
 from pipelines.core.simulation.reading.amounts import read_amount
 from pipelines.core.simulation.reading.checking import read_check
 from pipelines.core.simulation.reading.computing import read_computing
-from pipelines.core.simulation.reading.create import read_create, read_recorded
+from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.mailbox import read_mailbox
-from pipelines.core.simulation.reading.marked import read_marked
 from pipelines.core.simulation.reading.membership import read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
+from pipelines.core.simulation.reading.several import of_each
+from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_stated
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     arg,
@@ -36,9 +37,10 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
+from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
-from pipelines.core.simulation.reading.update import read_changed_fields, read_update
+from pipelines.core.simulation.reading.update import read_changed_fields, read_spoken_field, read_update
 
 Family = Callable[[Reading], Drafted | None]
 
@@ -81,13 +83,27 @@ def read_plan(
 def families(reading: Reading) -> Sequence[Family]:
     """The families to ask, in order, for this verb."""
     if reading.name.reads():
-        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_check)
+        first: tuple[Family, ...] = (
+            _thought,
+            read_session,
+            read_computing,
+            read_mailbox,
+            read_check,
+            read_total,
+        )
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
-        return (read_handoff, read_computing, read_marked, read_unclear)
+        return (read_handoff, read_computing, read_evident, _several, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
-    return (read_handoff, read_computing, read_mailbox, *known, *_WRITES[reading.name.op], read_unclear)
+    first = (read_handoff, read_computing, read_mailbox)
+    return (*first, *known, *_WRITES[reading.name.op], _several, read_unclear)
+
+
+def _several(reading: Reading) -> Drafted | None:
+    """What is done to each of several records: as much as to one."""
+    families_of_one = (read_evident,) if reading.name.op is None else _WRITES[reading.name.op]
+    return of_each(reading, lambda one: next((f for each in families_of_one if (f := each(one))), None))
 
 
 #: Verbs that do many things (drop, withdraw): what the records show goes first.
@@ -100,26 +116,36 @@ def _withdrawn(reading: Reading) -> Drafted | None:
     return None if has_amount else read_transition(reading)
 
 
+def _undeclared(reading: Reading) -> Drafted | None:
+    """Where a schema declares every type, what is none of them cannot be made."""
+    return refuse(reading) if reading.known.is_closed else None
+
+
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, read_started, read_service_change, read_create),
-        *(read_changed_fields, refuse),
+        *(read_membership, read_started, read_service_change, read_made),
+        *(read_spoken_field, read_known_effect, read_evident, read_amount, read_create, _undeclared),
     ),
-    "notify": (read_create, read_told, refuse),
+    "notify": (read_made, read_evident, read_told, read_create, _undeclared),
     "update": (
         read_amount,
         read_account,
         read_recorded,
+        read_stated,
+        read_decided,
         read_changed_fields,
-        read_marked,
+        read_evident,
         read_update,
         read_service_change,
     ),
-    "delete": (read_membership, read_delete, refuse),
-    "transition": (read_membership, read_recorded, read_transition, read_marked, read_service_change),
+    "delete": (read_membership, read_delete, _undeclared),
+    "transition": (
+        *(read_membership, read_recorded, read_decided, read_transition, read_evident),
+        *(read_service_change,),
+    ),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),
-    "withdraw": (read_account, _withdrawn),
+    "withdraw": (read_account, read_amount, _withdrawn),
     "login": (read_session,),
     "logout": (read_session,),
     "handoff": (),
@@ -128,7 +154,8 @@ _WRITES: dict[str, tuple[Family, ...]] = {
 
 def _thought(reading: Reading) -> Drafted | None:
     """A tool for thinking aloud: nothing happens."""
-    return Drafted(steps=({"return": "''"},), confidence=0.9) if reading.name.op == "think" else None
+    is_thought = reading.name.op == "think" and not any(one.id_noun is not None for one in reading.arguments)
+    return Drafted(steps=({"return": "''"},), confidence=0.9) if is_thought else None
 
 
 def _credentials(reading: Reading) -> list[JsonObject]:

@@ -11,6 +11,7 @@ from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.domain.verbs import MADE_BY
+from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
 from pipelines.core.simulation.reading.records import noun_of, source_of
@@ -42,6 +43,7 @@ class _Home:
     service: Singleton | None  # keeps the collection, or its counters
     counter: str | None  # gives the next id
     counts: tuple[str, ...]  # fields that count such records
+    by_fields: bool = False  # found by what is given, not by any name
 
 
 def read_recorded(reading: Reading) -> Drafted | None:
@@ -70,6 +72,13 @@ def _takes(table: Collection, given: Sequence[Argument]) -> bool:
 def _is_told(reading: Reading, table: Collection) -> bool:
     """The reply gives the id of such a record."""
     return any(joined(noun_of_id(name)) in table.own_names for name in properties_of(reading.output))
+
+
+def read_made(reading: Reading) -> Drafted | None:
+    """One more of a type that is there; what is not there is made last of all, if nothing else fits."""
+    home = _home(reading)
+    is_there = home is not None and (not home.collection.is_empty or home.collection.placeholder is not None)
+    return read_create(reading) if is_there or reading.known.is_empty else None
 
 
 def read_create(reading: Reading, into: Collection | None = None) -> Drafted | None:
@@ -115,7 +124,7 @@ def _says_nothing(reading: Reading, home: _Home) -> bool:
 def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     collection = best_collection(thing, reading.known, reading.service)
-    if collection is not None and _is_only_about(collection, thing):
+    if collection is not None and _is_only_about(collection, thing) and _is_given(reading, collection):
         collection = None
     made = MADE_BY.get(reading.name.verb)
     if made is not None and (
@@ -128,11 +137,37 @@ def _home(reading: Reading) -> _Home | None:
         (not collection.of_records and not collection.is_empty) or collection.in_each
     ):
         collection = None
+    if collection is None or not _is_likely(reading, collection):
+        taking = _taking(reading)
+        if taking is not None:
+            return replace(_home_in(reading, taking), by_fields=not is_spoken_of(reading, taking))
+        collection = collection if collection is not None and collection.is_empty else None
     if collection is None:
         if reading.known.is_closed:
             return None
         collection = _table(name_for(thing[-1:]))
     return _home_in(reading, collection)
+
+
+def _is_likely(reading: Reading, collection: Collection) -> bool:
+    """Whether what must be given is something that such records have: `return_book(loan_id)` makes no book."""
+    given = [one for one in reading.arguments if one.is_required]
+    if collection.is_empty or collection.form != "table":
+        return not collection.is_empty
+    known = sum(field_for(one, collection) is not None for one in given)
+    return not given or known * 2 >= len(given)
+
+
+def _taking(reading: Reading) -> Collection | None:
+    """`onboard(first_name, title, salary)`: the one type that has a field for all that must be given."""
+    given = [one for one in reading.arguments if one.is_required]
+    if len(given) < 2 or all(one.id_noun is not None for one in given):
+        return None
+    fit = [table for table in reading.known.tables.values() if _takes(table, given)]
+    told = [table for table in fit if _is_told(reading, table)]
+    spoken = [table for table in told or fit if is_spoken_of(reading, table)]
+    into = spoken or told or fit
+    return into[0] if len(into) == 1 else None
 
 
 def _home_in(reading: Reading, collection: Collection) -> _Home:
@@ -371,6 +406,10 @@ def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
 
 
 def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
+    if home.by_fields:
+        kind = f"{article(home.noun).lower()} {home.noun}"
+        given = ", ".join(f"`{one.name}`" for one in reading.arguments if one.is_required)
+        return (f"one more {home.noun} is made: only such records have all of {given}, no name says {kind}",)
     if home.collection.is_empty and home.collection.placeholder is None:
         kind = f"{article(home.noun).lower()} {home.noun}"
         return (f"nothing like {kind} is in the seeded state: a new type `{home.collection.entity_type}`",)

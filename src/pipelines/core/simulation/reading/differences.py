@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.english.words import singular, tokens
+from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.replies import find_path, properties_of
@@ -25,14 +25,40 @@ def differences(reading: Reading, bound: Bound) -> dict[str, str]:
         for name, part in properties_of(reading.output).items()
         if _is_number(part) and find_path(fields, name) is None
     ]
-    if found is None or len(missing) != 1:
+    if len(missing) != 1:
         return {}
+    if found is None:
+        return _what_is_left(reading, bound, missing[0])
     before = description[max(found.start() - _NEAR, 0) : found.start()]
     one = _named(tokens(re.split(r"[^\w ]", before)[-1])[::-1], fields)
     other = _named(tokens(re.split(r"[^\w ]", description[found.end() : found.end() + _NEAR])[0]), fields)
     if one is None or other is None or one == other:
         return {}
     return {missing[0]: f"{dot(bound.noun, one)} - {dot(bound.noun, other)}"}
+
+
+_LEFT = word_set("left remaining free unsold available spare open unused vacant remain remains")
+_ROOM = word_set("capacity max maximum limit seats places total quota size allowance entitled people allowed")
+_USED = word_set(
+    "used taken sold enrolled booked stored reserved filled occupied spent signed attending held"
+)
+
+
+def _what_is_left(reading: Reading, bound: Bound, name: str) -> dict[str, str]:
+    """`places_left` of a tour that has max_people and lists who signed up: the one less the other."""
+    spoken = {*tokens(name), *tokens(reading.tool.name), *tokens(reading.said.summary)}
+    fields = bound.collection.fields
+    numbers = [one for one, shape in fields.items() if "number" in shape.kinds and not shape.keeps]
+    room = [one for one in numbers if _ROOM & {*tokens(one)}]
+    used = [dot(bound.noun, one) for one in numbers if _USED & {*tokens(one)}]
+    used += [
+        f"len({dot(bound.noun, one)})"
+        for one, shape in fields.items()
+        if shape.keeps == "list" and _USED & {*tokens(one)}
+    ]
+    if not spoken & _LEFT or len(room) != 1 or len(used) != 1:
+        return {}
+    return {name: f"{dot(bound.noun, room[0])} - {used[0]}"}
 
 
 def _is_number(schema: Json) -> bool:

@@ -1,13 +1,14 @@
 """How arguments narrow a search: equality, ranges, words to look for, how many and in what order."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
-from pipelines.core.simulation.domain.roles import field_at, status_path, valued_fields
+from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.reading.dated import date_condition, is_range
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.steps import arg, dot
 
@@ -29,6 +30,10 @@ _WRITTEN_FREELY = word_set(
 )
 _TIMES = word_set("date time at on day timestamp datetime created")
 _LEADING = word_set("new updated target desired filter by with is set to")
+_FRAGMENTS = word_set("name title text label subject")
+_PARTLY = word_set("part fragment partial contains containing matching search substring find")
+_SWITCHING = word_set("only include including with show just also all")
+_INCLUDING = word_set("include including with also show")
 _EDGES = word_set("than or equal inclusive exclusive date time")
 
 
@@ -45,16 +50,18 @@ class Narrowing:
 
 
 def narrowing(
-    each: str, collection: Collection, arguments: Iterable[Argument], spoken: Iterable[str] = ()
+    each: str, collection: Collection, arguments: Sequence[Argument], said: Sequence[Sequence[str]] = ((), ())
 ) -> Narrowing:
-    """What the arguments, and the words of the tool's name, ask of records called `each`."""
-    conditions: list[str] = [*_named_conditions(each, collection, spoken)]
+    """What the arguments ask of records called `each`; `said` are the words of name and description."""
+    conditions: list[str] = []
+    bounds = is_range(arguments)
     sort = limit = offset = descending = None
     picked: tuple[str, str] | None = None
     ignored: list[str] = []
     for argument in arguments:
         word = joined(argument.words)
-        condition = condition_of(argument, each, collection)
+        dated = date_condition(argument, collection, each, said) if bounds else None
+        condition = dated or _searched(argument, each, collection, said)
         if word in _LIMITS and argument.kind == "number":
             limit = arg(argument.name)
             limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
@@ -63,7 +70,8 @@ def narrowing(
         elif word in _SORTS:
             sort = arg(argument.name)
         elif condition is not None:
-            conditions.append(condition if argument.is_required else _if_given(argument, condition))
+            is_plain = argument.is_required or "true or " in condition
+            conditions.append(condition if is_plain else _if_given(argument, condition))
         elif word in _DIRECTIONS:
             descending = argument.name
         else:
@@ -81,26 +89,35 @@ def narrowing(
     )
 
 
-def _named_conditions(each: str, collection: Collection, spoken: Iterable[str]) -> Iterator[str]:
-    """`list_vacant_rooms`, `disputed_transactions`: a word that is a value, or a switch, of the records."""
-    own = {noun[-1] for noun in (collection.words, *collection.called)}
+def _searched(
+    argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]]
+) -> str | None:
+    if argument.kind == "boolean":
+        return _only_such(argument, each, collection)
+    found = condition_of(argument, each, collection)
+    path = field_for(argument, collection)
+    if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS:
+        if _PARTLY & {word for words in said for word in words}:
+            return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
+    return found or date_condition(argument, collection, each, said)
+
+
+def _only_such(argument: Argument, each: str, collection: Collection) -> str | None:
+    """`unpaid_only`, `include_returned`: a switch that lets only some of the records through, or all."""
+    path = field_for(argument, collection)
+    if path is not None:
+        return f"{dot(each, *path)} == {arg(argument.name)}"
+    words = [word for word in argument.words if word not in _SWITCHING]
     status = status_path(collection.fields)
-    valued = list(valued_fields(collection.fields))
-    for word in spoken:
-        if singular(word) in own:
-            continue
-        meant = [(path, value) for path, value in valued if joined(tokens(value)) == joined((word,))]
-        switch = next((one for one in (word, word.removeprefix("un")) if _is_switch(one, collection)), None)
-        if meant:
-            path, value = next((one for one in meant if one[0] == status), meant[0])
-            yield f"{dot(each, *path)} == {value!r}"
-        elif switch is not None:
-            yield f"{dot(each, switch)} == {'true' if switch == word else 'false'}"
-
-
-def _is_switch(name: str, collection: Collection) -> bool:
-    field = collection.fields.get(name)
-    return field is not None and "boolean" in field.kinds
+    states = states_of(collection.fields, status)
+    for word in words if status is not None else ():
+        such = next((one for one in states if joined(tokens(one)) == joined((word,))), None)
+        if such is not None and status is not None:
+            test = f"{dot(each, *status)} == {such!r}"
+            included = bool({*argument.words} & _INCLUDING)
+            given = arg(argument.name)
+            return f"({given} == true or not {test})" if included else f"({given} != true or {test})"
+    return None
 
 
 def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:
@@ -138,8 +155,16 @@ def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | N
         path = find_path(collection.fields, "_".join(words))
         if path is not None:
             return path
+    if words := _behind_new(argument):
+        ending = [name for name in collection.fields if tokens(name)[-len(words) :] == words]
+        if len(ending) == 1:
+            return (ending[0],)  # new_salary is for base_salary
     linked = (collection.link_to(noun_of_id("_".join(words))) for words in spellings)
     return next((path for path in linked if path is not None), None)
+
+
+def _behind_new(argument: Argument) -> tuple[str, ...]:
+    return argument.words[1:] if argument.words[0] in ("new", "updated") else ()
 
 
 def _spellings(argument: Argument, collection: Collection) -> list[tuple[str, ...]]:
@@ -214,6 +239,11 @@ def _bounded_field(
         found = find_path(fields, "_".join(rest))
         if found is not None:
             return found
+        within = [
+            name for name, one in fields.items() if "number" in one.kinds and {*rest} <= {*tokens(name)}
+        ]
+        if len(within) == 1:  # min_amount is about amount_claimed
+            return (within[0],)
         # `created_after` is about created_at; `start_date` about the one field that is a time.
         return next(
             ((name,) for name in fields if singulars(rest) == singulars(tokens(name)[: len(rest)])), None

@@ -1,15 +1,18 @@
 """Reads of many things: lists and searches, narrowed by arguments, in the order asked for."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import joined, plural, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
+from pipelines.core.simulation.reading.restrictions import restrictions
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -26,7 +29,7 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 
 def read_listing(reading: Reading) -> Drafted | None:
     """A list of records; None when the tool's nouns name no collection."""
-    collection = reading.asked_for
+    collection = asked_collection(reading)
     if collection is None:
         return None
     if not collection.of_records:
@@ -36,13 +39,31 @@ def read_listing(reading: Reading) -> Drafted | None:
 
 
 def _from_collection(reading: Reading, collection: Collection) -> Drafted:
+    steps, found, asked = _narrowed(reading, collection)
+    return _answered(reading, collection, steps, found, asked)
+
+
+def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str, tuple[str, ...]]:
+    """Steps that gather what is asked for of a collection, what it is then called, and what was not read."""
+    steps, found, asked = _narrowed(reading, collection)
+    return steps, found, _ignored(asked)
+
+
+def _narrowed(reading: Reading, collection: Collection) -> tuple[list[Step], str, Narrowing]:
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
-    asked = narrowing(each, collection, reading.arguments, tokens(reading.tool.name))
+    asked = _asked(reading, collection, each, reading.arguments)
     known = _required_owners(reading, collection)
     steps, found = _found(collection, each, [*asked.conditions, *_of_current_user(reading, collection, each)])
-    steps = [*known, *_session(reading, collection, each, steps), *steps]
-    return _answered(reading, collection, steps, found, asked)
+    return [*known, *_session(reading, collection, each, steps), *steps], found, asked
+
+
+def _asked(reading: Reading, collection: Collection, each: str, arguments: Sequence[Argument]) -> Narrowing:
+    """What the arguments narrow, and what name and description say of the records."""
+    said = (tokens(reading.tool.name), tokens(reading.said.summary))
+    asked = narrowing(each, collection, arguments, said)
+    paths = [path for one in arguments if (path := field_for(one, collection)) is not None]
+    return replace(asked, conditions=(*restrictions(reading, collection, each, paths), *asked.conditions))
 
 
 def many_of(collection: Collection) -> str:
@@ -125,9 +146,7 @@ def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]
 def _answered(
     reading: Reading, collection: Collection, steps: list[Step], many: str, asked: Narrowing
 ) -> Drafted:
-    notes = [
-        f"argument `{name}` does not narrow the search: no field answers to it" for name in asked.ignored
-    ]
+    notes = _ignored(asked)
     shaped = collection
     if asked.picked is not None:
         inner = collection.fields[asked.picked[0]].parts
@@ -136,8 +155,14 @@ def _answered(
         )
     return Drafted(
         steps=(*steps, *_arranged(many, asked, collection), {"return": _list_reply(reading, shaped, many)}),
-        notes=tuple(notes),
+        notes=notes,
         confidence=0.9 if not notes else 0.6,
+    )
+
+
+def _ignored(asked: Narrowing) -> tuple[str, ...]:
+    return tuple(
+        f"argument `{name}` does not narrow the search: no field answers to it" for name in asked.ignored
     )
 
 
@@ -233,7 +258,7 @@ def _listed_by(
     else:
         return None
     rest = [one for one in reading.arguments if one is not argument]
-    asked = narrowing(each, collection, rest, tokens(reading.tool.name))
+    asked = _asked(reading, collection, each, rest)
     where = " and ".join(asked.conditions)
     steps: list[Step] = [
         find_one(holder, owner.entity_type, arg(argument.name)),

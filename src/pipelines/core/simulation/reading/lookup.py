@@ -8,10 +8,12 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import without_generic
+from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.differences import differences
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
 from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
+from pipelines.core.simulation.reading.restrictions import restrictions
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
@@ -34,23 +36,36 @@ _WHOLE = word_set("details detail info information data record id profile")
 
 def read_lookup(reading: Reading) -> Drafted | None:
     """A read of one thing; None when no record, field or value answers to the tool's words."""
-    families = (_through_link, _by_id, _by_any_id, _by_fields, _by_only_argument, read_service_value)
+    families = (
+        _through_link,
+        _of_what_is_picked,
+        _by_id,
+        _by_any_id,
+        _by_fields,
+        _by_only_argument,
+        read_service_value,
+    )
     return next((found for family in families if (found := family(reading)) is not None), None)
 
 
 def _by_id(reading: Reading) -> Drafted | None:
     found = subject(reading)
-    if found is None:
+    if found is None or _only_narrows(reading, found.id_argument):
         return None
-    if _is_only_spoken_of(reading, found.collection):
-        return _by_whoever_has_it(reading, found)
+    if _is_only_spoken_of(found.collection):
+        if _nameless(reading):
+            return _by_whoever_has_it(reading, found)
+        if reading.output:
+            return None  # the world knows no such things at all: what they are like is invented
+        if found.id_argument.id_noun == ():
+            return _by_any_id(reading)
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
     inner = _inner_record(bound, others)
     if inner is not None:
         steps += inner.steps
-    part = _part_asked(reading, inner or bound)
+    part = part_asked(reading, inner or bound)
     if part is not None and not reading.output:
         value = dot((inner or bound).noun, *part)
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
@@ -58,11 +73,17 @@ def _by_id(reading: Reading) -> Drafted | None:
     return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
 
 
-def _is_only_spoken_of(reading: Reading, collection: Collection) -> bool:
-    """Nothing of the kind is seeded, and no tool makes any; but there are types that no noun means."""
-    if not collection.is_empty or collection.form != "table" or collection.placeholder or collection.fields:
-        return False
-    return bool(_nameless(reading))
+def _only_narrows(reading: Reading, argument: Argument) -> bool:
+    """An id that may be left out narrows what is looked for, where the schema says what must be given."""
+    return not argument.is_required and (
+        "required" in reading.tool.input_schema or len(reading.arguments) > 1
+    )
+
+
+def _is_only_spoken_of(collection: Collection) -> bool:
+    """Nothing of the kind is seeded, and no tool makes or changes any."""
+    is_known = collection.placeholder or collection.fields or not collection.is_empty
+    return collection.form == "table" and not is_known
 
 
 def _nameless(reading: Reading) -> list[Collection]:
@@ -100,13 +121,35 @@ def _through_link(reading: Reading) -> Drafted | None:
     ):
         return None
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
-    if _part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
+    if part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
         return None  # `customer_balance(account_id)`: the account has it
     noun = name_for(noun_of(wanted), avoid=(bound.noun,))
     linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
     other = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
     steps = (*bound.steps, linked, {"return": _record_reply(reading, other)})
     return Drafted(steps=steps, confidence=0.75)
+
+
+def _of_what_is_picked(reading: Reading) -> Drafted | None:
+    """`lease_by_unit(unit_id)`, `current_trip(rider_id)`: the one record that refers to what the id picks."""
+    found, wanted = subject(reading), reading.collection
+    if found is None or wanted is None or wanted.is_empty or not found.id_argument.is_required:
+        return None
+    links = [link for link in wanted.links if link.entity_type == found.collection.entity_type]
+    same = wanted.entity_type == found.collection.entity_type
+    if same or len(links) != 1 or found.collection.form != "table" or wanted.form != "table":
+        return None
+    picked = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+    if part_asked(reading, picked) is not None or not _covers_more(reading, wanted, found.collection):
+        return None
+    noun = name_for(noun_of(wanted), avoid=(picked.noun,))
+    refers = f"same_id({dot(noun, *links[0].path)}, {arg(found.id_argument.name)})"
+    where = " and ".join((refers, *restrictions(reading, wanted, noun, [links[0].path])))
+    other: Step = {"find": {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}}
+    bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
+    return Drafted(
+        steps=(*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)}), confidence=0.8
+    )
 
 
 def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
@@ -152,7 +195,7 @@ def _record_reply(reading: Reading, bound: Bound) -> Json:
     return reply(source, reading.output, reading.arguments)
 
 
-def _part_asked(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
+def part_asked(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
     """`get_order_status(order_id)`: the words after the record's noun name a field of it."""
     own = set(bound.collection.words) | set(tokens(bound.collection.entity_type))
     words = [word for word in reading.name.nouns if singular(word) not in own]
@@ -166,7 +209,8 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     """`get_details_by_id(id)`: nothing says of what, so every table is asked."""
     given = [one for one in reading.arguments if one.id_noun == () and one.is_required]
     tables = [table for table in reading.known.tables.values() if not table.is_empty]
-    if len(given) != 1 or reading.thing or not tables:
+    about = subject(reading)
+    if len(given) != 1 or not tables or (about is not None and not _is_only_spoken_of(about.collection)):
         return None
     id = arg(given[0].name)
     asked = ", ".join(f"entity({table.entity_type!r}, {id})" for table in tables)
@@ -184,7 +228,7 @@ def _by_any_id(reading: Reading) -> Drafted | None:
 
 def _by_fields(reading: Reading) -> Drafted | None:
     """`find_user_id_by_email(email)`: the one record whose fields are these."""
-    collection = reading.asked_for
+    collection = asked_collection(reading)
     if collection is None or not collection.of_records or collection.form != "table":
         return None
     given = [one for one in reading.arguments if one.is_required]
@@ -303,10 +347,13 @@ def _named_path(fields: Mapping[str, Field], words: Sequence[str]) -> tuple[str,
 def read_outside(reading: Reading) -> Drafted | None:
     """`get_weather(city)`: what no world keeps is invented in the shape declared, alike for like arguments.
 
-    An id that nothing has is still not found; and without a schema there is no shape to invent.
+    An id of something that the world has is still not found.
     """
-    if not reading.output or any(one.id_noun is not None and one.is_required for one in reading.arguments):
+    about = subject(reading)
+    if about is not None and not _is_only_spoken_of(about.collection):
         return None
+    if not reading.output:
+        return _nothing_known(reading)
     source = Source(value="null", noun="result", fields={}, invents_all=True)
     answer = reply(source, reading.output, reading.arguments)
     if answer == source.value:  # no object: the whole of it
@@ -315,6 +362,15 @@ def read_outside(reading: Reading) -> Drafted | None:
 
 
 OUTSIDE = "nothing in the seeded state answers: the reply is invented from its schema and the arguments"
+
+
+def _nothing_known(reading: Reading) -> Drafted | None:
+    """Without a schema there is no shape to invent, and nothing is said to be missing: the answer is empty."""
+    if reading.known.is_empty or any(one.id_noun is not None for one in reading.arguments if one.is_required):
+        return None
+    answer: Json = [] if reading.wants_many() else {reply_name(reading): None}
+    note = f"nothing in the seeded state answers to `{reading.tool.name}`: the reply is empty"
+    return Drafted(steps=({"return": answer},), notes=(note,), confidence=0.2)
 
 
 def refuse(reading: Reading) -> Drafted:

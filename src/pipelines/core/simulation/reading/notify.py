@@ -33,6 +33,9 @@ def read_handoff(reading: Reading) -> Drafted | None:
     return Drafted(steps=({"return": value},), confidence=0.8)
 
 
+_TOLD = "the reply says that it was sent: nothing is kept of it, since the world has no place for it"
+
+
 def read_told(reading: Reading) -> Drafted | None:
     """`notify_client(client_id, message)`: somebody who is there is told something; nothing is kept of it."""
     bound = record_of(reading)
@@ -43,4 +46,4 @@ def read_told(reading: Reading) -> Drafted | None:
     answer: Json = {"status": "'sent'"}
     if reading.output:
         answer = reply(source, reading.output, reading.arguments)
-    return Drafted(steps=(*bound.steps, {"return": answer}), confidence=0.8)
+    return Drafted(steps=(*bound.steps, {"return": answer}), notes=(_TOLD,), confidence=0.8)

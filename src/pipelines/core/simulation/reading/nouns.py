@@ -71,8 +71,10 @@ def _things(tool: ToolLike, name: ToolName, known: Survey) -> Iterator[tuple[str
         one.id_noun is not None and one.is_scalar and singulars(one.id_noun)[-1:] in ((), thing[-1:])
         for one in arguments_of(tool)
     )
-    lists = not known.singletons and bool(name.nouns) and is_plural(name.nouns[-1])
-    if thing and (name.op in ("create", "notify", "list", "search") or owns_id or lists):
+    # What is only listed, and made by nobody, is one of the types that are there, under another name.
+    lists = known.is_empty and bool(name.nouns) and is_plural(name.nouns[-1])
+    is_made = name.op in ("create", "notify") or (known.is_empty and name.op in ("list", "search"))
+    if thing and (is_made or owns_id or lists):
         yield thing
     if made is not None and not thing and best_collection((made,), known) is None and owns_id:
         yield (made,)

@@ -66,12 +66,24 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
         if not (argument.id_noun and argument.is_scalar and argument.is_required):
             continue
         path = find_path(bound.collection.fields, argument.name)
+        if path is not None and not reading.name.reads() and "null" in bound.collection.fields[path[0]].kinds:
+            # What may be there or not is what is being set: dispatch_crew(request_id, crew_id).
+            steps += _there(reading, argument, bound)
+            continue
         if path is not None and not bound.collection.fields[path[0]].keeps:
             owned = f"same_id({dot(bound.noun, *path)}, {arg(argument.name)})"
             steps.append(require(owned, not_found(bound.noun, bound.id)))
         else:
             steps += _held_by(bound, argument, reading)
     return steps
+
+
+def _there(reading: Reading, argument: Argument, bound: Bound) -> list[Step]:
+    other = subject_of(reading.name, [argument], reading.known, reading.service)
+    if other is None or other.collection.form != "table" or other.collection.is_empty:
+        return []
+    noun = name_for(noun_of(other.collection), avoid=(bound.noun,))
+    return [find_one(noun, other.collection.entity_type, arg(argument.name))]
 
 
 def _held_by(bound: Bound, argument: Argument, reading: Reading) -> list[Step]:

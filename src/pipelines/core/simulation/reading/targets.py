@@ -32,6 +32,8 @@ _WHOLES = {
     "inbox": ("message", "email", "mail"),
     "fleet": ("vehicle", "car", "truck"),
 }
+# Than one record that is there.
+_LOOKS_FOR_MORE = ("create", "notify", "list", "search", "count", "compute", None)
 _LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
 _OF_A_KEEPER = 6.0  # a record that refers to the others is what is changed, whatever the name stresses
 _ENOUGH = 4.0  # a collection is meant when its last word is named, or most of its words
@@ -68,7 +70,7 @@ def _by_only_argument(
 ) -> Subject | None:
     """`revoke_user(username)`, `toggle_flag(flag)`: of a thing that the name speaks of, the one argument that
     is none of its fields, whatever it is called, says which."""
-    if name.op in ("create", "notify", "list", "search") or name.op is None:
+    if name.op in _LOOKS_FOR_MORE:
         return None
     collection = best_collection(named_thing(name), known, service)
     if collection is None or collection.form != "table" or collection.is_empty:
@@ -78,7 +80,8 @@ def _by_only_argument(
         for one in arguments
         if one.is_required
         and one.is_scalar
-        and one.kind in ("text", "number", "any")
+        and not one.is_measure
+        and (one.kind != "number" or collection.whole_number_keys)
         and not one.schema.get("enum")
         and (find_field(collection.fields, one.name) in (None, collection.id_field))
     ]
@@ -91,7 +94,7 @@ def _by_named_argument(
     name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
 ) -> Subject | None:
     """`set_rollout(flag, percent)`: an argument called like a type, where the others are fields of that."""
-    if name.op in ("create", "notify", "list", "search") or name.op is None:
+    if name.op in _LOOKS_FOR_MORE:
         return None
     needed = [one for one in arguments if one.is_required]
     for one in needed:
@@ -110,6 +113,10 @@ def _keeps_others(subject: Subject, found: Sequence[Subject]) -> bool:
     own = find_field(subject.collection.fields, subject.id_argument.name)
     if own not in (None, subject.collection.id_field):
         return False  # `assign_manager(employee_id, manager_id)`: the manager is what the employee keeps
+    # By the very name of the id where there is one: a department has a head, but an employee a department_id.
+    given = {tuple(one.id_argument.words) for one in found if one is not subject}
+    if any(tokens(link.path[-1]) in given for one in found for link in one.collection.links):
+        return any(tokens(link.path[-1]) in given for link in subject.collection.links)
     linked = {link.entity_type for link in subject.collection.links}
     return any(kind in linked for kind in others)
 
@@ -151,7 +158,7 @@ def best_collection(
 ) -> Collection | None:
     """The collection these words name; one of the tool's own service before another's."""
     for naming in (words, *_contents(words)):
-        scored = [(_likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
+        scored = [(likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
         score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
         if score >= _ENOUGH:
             return best
@@ -192,7 +199,7 @@ def _of_service(collection: Collection, service: Singleton | None) -> float:
     return 1.0 if kind == service.entity_type or kind.startswith(service.entity_type + "_") else 0.0
 
 
-def _likeness(words: Sequence[str], collection: Collection) -> float:
+def likeness(words: Sequence[str], collection: Collection) -> float:
     """How well words name a collection, by any name it has; the label of one that has others counts less."""
     wanted = singulars(words)
     if not wanted:

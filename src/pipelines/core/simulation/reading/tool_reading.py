@@ -8,8 +8,6 @@ from pipelines.core.english.words import is_plural, joined, singular, singulars,
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.evidence import listed_in
-from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.surroundings import surroundings_of
 from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name
@@ -17,8 +15,13 @@ from pipelines.core.simulation.reading.descriptions import Said, content_words, 
 from pipelines.core.simulation.reading.replies import wants_list
 from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
 
-_OF_MANY = word_set("list roster schedule history queue log report feed register timetable agenda")
+_OF_MANY = word_set(
+    "list roster schedule history queue log report feed register timetable agenda calendar directory"
+)
+# Behind the noun, what says which of them: vaccines_due_before, papers_running_low.
+_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 _OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
+_YES_OR_NO = word_set("whether if is are does do can has have")
 _NEVER_PLURAL = word_set("details info information stats statistics status address news")
 
 
@@ -50,32 +53,6 @@ class Reading:
         """The collection that the tool's own nouns name."""
         return best_collection(self.thing, self.known, self.service) if self.thing else None
 
-    @property
-    def asked_for(self) -> Collection | None:
-        """What is looked for: as the name, the reply, the fields that are taken or the description say."""
-        return self.collection or self._listed_in_reply() or self._with_such_fields() or self._described()
-
-    def _listed_in_reply(self) -> Collection | None:
-        found = (best_collection(noun, self.known, self.service) for noun, _ in listed_in(self.output))
-        return next((one for one in found if one is not None), None)
-
-    def _with_such_fields(self) -> Collection | None:
-        """`lookup_isbn(isbn)`: the one type that has these fields."""
-        given = [one.name for one in self.arguments if one.is_required and one.id_noun is None]
-        seeded = [one for one in self.known.tables.values() if not one.is_empty]
-        fit = [one for one in seeded if all(find_field(one.fields, name) for name in given)]
-        return fit[0] if given and len(fit) == 1 else None
-
-    def _described(self) -> Collection | None:
-        """The first thing that the description speaks of, if the tool looks for many."""
-        words = singulars(tokens(self.said.summary)) if self.wants_many() else ()
-        for at, word in enumerate(words):
-            for noun in (words[at : at + 2], (word,)):
-                for table in self.known.tables.values():
-                    if joined(noun) in table.own_names:
-                        return table
-        return None
-
     def wants_many(self) -> bool:
         """Whether the reply is a list: said by the output schema, else by the verb or a plural noun."""
         asked = wants_list(self.output)
@@ -83,17 +60,21 @@ class Reading:
             return asked
         if self.name.op == "list":
             return True
-        if self.picks_own():
+        if self.picks_own() or tokens(self.said.summary)[0] in _YES_OR_NO:
             return False
         nouns = self.name.nouns
-        plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
+        end = next((at for at, word in enumerate(nouns) if word in _BEHIND_NOUNS and at), len(nouns))
+        plural = bool(nouns) and is_plural(nouns[end - 1]) and nouns[end - 1] not in _NEVER_PLURAL
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
 
     def _describes_many(self) -> bool:
         """ "Workers on a shift.": the description begins with several of a type."""
-        heads = {noun[-1] for table in self.known.tables.values() for noun in (table.words, *table.called)}
+        tables = self.known.tables.values()
+        labels = (singulars(tokens(table.entity_type)) for table in tables)
+        heads = {noun[-1] for table in tables for noun in (table.words, *table.called)}
+        heads |= {label[-1] for label in labels}
         opening = [word for word in tokens(self.said.summary) if word not in _OPENINGS][:2]
         return any(is_plural(word) and singular(word) in heads for word in opening)
 

@@ -10,10 +10,12 @@ from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import states_of
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
+from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.stated import coupled, coupling_notes, kept_by, read_evident, stated
 from pipelines.core.simulation.reading.states import (
     goes_on,
     knows_effect,
@@ -55,6 +57,12 @@ def read_transition(reading: Reading) -> Drafted | None:
     if switch is not None and reading.said.becomes is None:
         return _switched(reading, bound, checks, switch)
     target = target_state(reading, bound.collection)
+    evident = evident_change(reading, bound.collection)
+    known = states_of(bound.collection.fields, status_of(reading, bound.collection))
+    if evident is not None and target not in known and told_state(reading) is None:
+        return stated(reading, bound, evident)
+    if target not in known and (let_go := read_evident(reading)) is not None:
+        return let_go
     changes: dict[str, Json] = {}
     status = status_of(reading, bound.collection) or place_of_state(target, bound.collection) or ("status",)
     known = states_of(bound.collection.fields, status)
@@ -62,7 +70,7 @@ def read_transition(reading: Reading) -> Drafted | None:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
     is_doubtful = len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)
     if target in known or told_state(reading) is not None or not is_doubtful:
-        if target in known or not known or not _changes_fields(bound, others):
+        if target in known or not _changes_fields(bound, others):
             changes[dot(bound.noun, *status)] = text(target)
     elif not _changes_fields(bound, others):
         return None  # the records have states, and this is none of them: which one is meant would be a guess
@@ -71,15 +79,17 @@ def read_transition(reading: Reading) -> Drafted | None:
     changes |= kept
     lets += more
     changes |= _times(reading, bound)
+    if not changes:
+        return None
     steps: list[Step] = [
         *checks,
         *state_conditions(reading, bound.collection, bound.noun, target),
         *lets,
-        {"set": changes},
+        {"set": coupled(bound, changes)},
         *refund_steps(reading, bound),
         {"return": change_reply(reading, bound, changed=status)},
     ]
-    return Drafted(steps=tuple(steps), confidence=0.8)
+    return Drafted(steps=tuple(steps), notes=coupling_notes(bound, changes), confidence=0.8)
 
 
 def _says_the_verb(reading: Reading) -> bool:
@@ -167,7 +177,7 @@ def kept_arguments(
     changes: dict[str, Json] = {}
     lets: list[Step] = []
     for argument in others:
-        name = _kept_as(argument, reading, fields)
+        name = kept_by(reading, bound, argument, others) or _kept_as(argument, reading, fields)
         if name is not None:
             changes[dot(bound.noun, name)] = kept_value(argument)
     for name, suffix in verb_fields(reading.name.verb, fields):

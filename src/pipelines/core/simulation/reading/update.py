@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.english.words import article, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import find_field
+from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
+from pipelines.core.simulation.reading.stated import coupled, coupling_notes, occupied
 from pipelines.core.simulation.reading.states import named_states, state_conditions
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -41,6 +43,27 @@ def read_changed_fields(reading: Reading) -> Drafted | None:
     return read_update(reading)
 
 
+def read_spoken_field(reading: Reading) -> Drafted | None:
+    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record that is given."""
+    bound = record_of(reading)
+    made = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
+    if bound is None or bound.collection.form != "table":
+        return None
+    paths = [_place(one, reading, bound) for one in others_of(reading) if one.is_required]
+    named = [
+        path
+        for path in paths
+        if path is not None and any(_ends_alike(word, part) for word in made for part in tokens(path[-1]))
+    ]
+    known = [path for path in named if field_at(bound.collection.fields, path) is not None]
+    return read_update(reading) if known else None
+
+
+def _ends_alike(word: str, part: str) -> bool:
+    """chip ~ microchip, feedback ~ feedback."""
+    return len(word) > 2 and singular(part).endswith(singular(word))
+
+
 def _known_place(argument: Argument, reading: Reading, bound: Bound) -> bool:
     path = _place(argument, reading, bound)
     return path is not None and field_at(bound.collection.fields, path) is not None
@@ -53,6 +76,7 @@ def read_update(reading: Reading) -> Drafted | None:
     if len(list(verb_fields(reading.name.verb, bound.collection.fields))) > 1:
         return read_transition(reading)  # swap_parts, swap_reason: the record keeps the request
     others = others_of(reading)
+    there = [*_there(reading, bound, others)]
     changes = dict(_changes(reading, bound, others))
     steps = [
         *bound.steps,
@@ -60,7 +84,8 @@ def read_update(reading: Reading) -> Drafted | None:
         *allowed_values(others),
         *_conditions(reading, bound),
         *known_parts(reading, bound),
-        *_there(reading, bound, others),
+        *(step for step, _ in there),
+        *occupied(reading, bound, changes),
     ]
     once = once_only(reading, bound)
     steps += once[:1]
@@ -69,16 +94,17 @@ def read_update(reading: Reading) -> Drafted | None:
     changes |= _touched(bound)
     added = dict(_appended(reading, bound, others))
     if changes:
-        steps.append({"set": changes})
+        steps.append({"set": coupled(bound, changes)})
     steps += [{"append": {place: value}} for place, value in added.items()]
     steps += once[1:]
     is_clear = bool(changes or replaced or added)
-    notes = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
+    unread = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
+    notes = (*unread, *(note for _, note in there), *coupling_notes(bound, changes))
     steps.append({"return": change_reply(reading, bound)})
     return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes or added else 0.4)
 
 
-def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[Step]:
+def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Step, str]]:
     """What a record is to refer to must be there: move_pet(pet_id, new_owner_id)."""
     fields = bound.collection.fields
     for argument in others:
@@ -87,7 +113,10 @@ def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterat
         other = reading.known.tables.get(link.entity_type) if link is not None else None
         if other is None or other.is_empty or path is None or field_at(fields, path) is None:
             continue
-        yield find_one(name_for(noun_of(other), avoid=(bound.noun,)), other.entity_type, arg(argument.name))
+        noun = name_for(noun_of(other), avoid=(bound.noun,))
+        is_taken = f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}"
+        note = f"{is_taken}: one that is not there is refused"
+        yield find_one(noun, other.entity_type, arg(argument.name)), note
 
 
 def _is_changed(argument: Argument, changes: dict[str, Json]) -> bool:
@@ -193,11 +222,17 @@ def _part_named(reading: Reading, bound: Bound) -> str | None:
 def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[str, Json]]:
     """An object of changes: one field each."""
     properties = argument.schema.get("properties")
-    for name in properties if isinstance(properties, dict) else {}:
+    for name in properties if isinstance(properties, dict) else bound.collection.fields:
         yield (
             dot(bound.noun, find_field(bound.collection.fields, name) or name),
-            dot("args", argument.name, name),
+            _from_bag(argument, name, bound, is_declared=isinstance(properties, dict)),
         )
+
+
+def _from_bag(argument: Argument, name: str, bound: Bound, *, is_declared: bool) -> str:
+    """Without a word on what may be in it, a field that is not in it stays as it is."""
+    given = dot("args", argument.name, name)
+    return given if is_declared else f"get({arg(argument.name)}, {name!r}, {dot(bound.noun, name)})"
 
 
 def _touched(bound: Bound) -> dict[str, Json]:

@@ -1,0 +1,203 @@
+"""Which of the records a read asks for, as its name and description say: `unpaid_lots`, "Outages that have not
+been restored", "Users who have not switched on MFA", "Volumes which are attached to nothing".
+
+Words count only where the records bear them out: a word is one of their values, switches or fields, or it is
+not read at all. What an argument narrows is left to the argument.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
+from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
+from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.reading.comparisons import compared
+from pipelines.core.simulation.reading.steps import dot, text
+from pipelines.core.simulation.reading.tool_reading import Reading
+
+Path = tuple[str, ...]
+
+# What is not over yet, and what is: of records whose own words for it are others.
+_GOING_ON = word_set(
+    "open pending outstanding unresolved unfinished upcoming waiting awaiting undecided todo"
+)
+_CURRENT = word_set("current active ongoing live running now")
+_ACTIVE_STATES = ("active", "ongoing", "in_progress", "running", "open", "current", "started")
+OVER = word_set(
+    "cancelled canceled closed completed complete delivered refunded returned resolved rejected approved "
+    "declined denied expired void voided archived terminated executed filled done finished settled paid ended "
+    "failed accepted"
+)
+_UNTAKEN = word_set("orphan orphaned unattached unassigned unclaimed free vacant idle unowned")
+_ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
+_LATE = word_set("overdue late past")
+# "assigned to an agent", "placed with an address": by what follows, said of what the list is of.
+_OF_SCOPE = word_set("to by with from at in on")
+_DETERMINERS = word_set("a an the this that given one")
+_PARTS = re.compile(r"[(),;:]|\bbut\b")
+_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+
+
+@dataclass(kw_only=True, slots=True)
+class _Found:
+    is_so: dict[Path, list[str]] = field(default_factory=dict)
+    is_not: dict[Path, list[str]] = field(default_factory=dict)
+    switches: dict[str, bool] = field(default_factory=dict)
+    blanks: list[Path] = field(default_factory=list)
+
+    def any(self) -> bool:
+        return bool(self.is_so or self.is_not or self.switches or self.blanks)
+
+
+def restrictions(
+    reading: Reading, collection: Collection, each: str, narrowed: Iterable[Path] = ()
+) -> list[str]:
+    """Conditions on a record called `each`; none on the fields that arguments narrow."""
+    # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
+    parts = _PARTS.split(reading.said.summary.lower())
+    said = [tokens(reading.tool.name), *(tuple(_WORDS.findall(part)) for part in parts)]
+    found = _Found()
+    for words in said:
+        for at in range(len(words)):
+            _read_word(found, words, at, collection, is_name=words is said[0])
+    taken = set(narrowed)
+    conditions = [*_written(found, collection, each, taken), *compared(said, collection, each)]
+    if not conditions and not found.any():
+        conditions = [*_in_general(said, reading, collection, each, taken)]
+    return conditions
+
+
+def _read_word(
+    found: _Found, words: Sequence[str], at: int, collection: Collection, *, is_name: bool
+) -> None:
+    word = words[at]
+    own = {noun[-1] for noun in (collection.words, *collection.called)}
+    if singular(word) in own or len(word) < 3 or (is_name and is_plural(word)):
+        return
+    denied = is_denied(words, at)
+    base = without_denial(word)
+    place = _state(word, collection, is_name=is_name)
+    if place is not None and not _is_of_scope(words, at):
+        path, value = place
+        group = found.is_not if denied else found.is_so
+        if value not in group.setdefault(path, []):
+            group[path].append(value)
+        return
+    if base is not None and (place := _state(base, collection, is_name=is_name)) is not None:
+        found.is_not.setdefault(place[0], []).append(place[1])
+        return
+    if (switch := _switch(word, words, collection, is_name=is_name)) is not None:
+        found.switches[switch] = not denied
+    elif base is not None and (switch := _switch(base, words, collection, is_name=is_name)) is not None:
+        found.switches[switch] = False
+    elif denied or base is not None:
+        blank = _blank(base or word, collection)
+        found.blanks += [blank] if blank is not None and blank not in found.blanks else []
+
+
+def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, str] | None:
+    """The value that a word is: of the state before any other; of a description only a state's."""
+    status = status_path(collection.fields)
+    wanted = joined((word,))
+    states = states_of(collection.fields, status)
+    same = next((one for one in states if joined(tokens(one)) == wanted), None)
+    if same is None and len(word) > 4:
+        same = next((one for one in states if stem(joined(tokens(one))) == stem(word)), None)
+    if status is not None and same is not None:
+        return status, same
+    if not is_name:
+        return None
+    return next(
+        (
+            (path, value)
+            for path, value in valued_fields(collection.fields)
+            if joined(tokens(value)) == wanted
+        ),
+        None,
+    )
+
+
+def _is_of_scope(words: Sequence[str], at: int) -> bool:
+    after = words[at + 1 : at + 3]
+    return len(after) == 2 and after[0] in _OF_SCOPE and after[1] in _DETERMINERS
+
+
+def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name: bool) -> str | None:
+    """`paid_out` of "not paid out", `mfa`, `open_to_new` of tariffs_open."""
+    spoken = {stem(one) for one in words}
+    fit = []
+    for name, one in collection.fields.items():
+        parts = [stem(part) for part in tokens(name) if part not in _ASIDE] or [stem(tokens(name)[-1])]
+        if "boolean" in one.kinds and stem(word) in parts and (is_name or spoken.issuperset(parts)):
+            fit.append(name)
+    return fit[0] if len(fit) == 1 else None
+
+
+def _blank(word: str, collection: Collection) -> Path | None:
+    """`adjuster_id` of "without an adjuster", `reviewed_by` of "nobody has reviewed", where it may be null."""
+    for name, one in collection.fields.items():
+        if "null" in one.kinds and stem(word) in {stem(part) for part in tokens(name)}:
+            return (name,)
+    return None
+
+
+def _written(found: _Found, collection: Collection, each: str, taken: set[Path]) -> Iterator[str]:
+    for path in dict.fromkeys((*found.is_so, *found.is_not)):
+        if path in taken:
+            continue
+        good = [one for one in found.is_so.get(path, []) if one not in found.is_not.get(path, [])]
+        place = dot(each, *path)
+        if good:
+            yield f"{place} == {text(good[0])}" if len(good) == 1 else f"{place} in {text([*good])}"
+        else:
+            yield from (f"{place} != {text(one)}" for one in dict.fromkeys(found.is_not[path]))
+    for name, value in found.switches.items():
+        if (name,) not in taken:
+            yield f"{dot(each, name)} == {text(value)}"
+    for path in found.blanks:
+        if path not in taken and path not in found.is_so:
+            yield f"{dot(each, *path)} == null"
+
+
+def _in_general(
+    said: Sequence[Sequence[str]], reading: Reading, collection: Collection, each: str, taken: set[Path]
+) -> Iterator[str]:
+    """Words that say no field or value of the records, but what is so of such records anywhere."""
+    words = {word for phrase in said for word in phrase}
+    links = [link.path for link in collection.links if _may_be_null(field_at(collection.fields, link.path))]
+    if words & (_UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
+        yield f"{dot(each, *links[0])} == null"
+    elif {*said[0]} & _LATE:
+        yield from _overdue(collection, each)
+    elif {*said[0]} & _GOING_ON:
+        yield from _not_over(collection, each, taken)
+    elif words & _CURRENT and not reading.wants_many():
+        status = status_path(collection.fields)
+        known = [one for one in states_of(collection.fields, status) if one.lower() in _ACTIVE_STATES]
+        if status is not None and known:
+            yield f"{dot(each, *status)} in {text([*known])}"
+
+
+def _may_be_null(one: Field | None) -> bool:
+    return one is not None and "null" in one.kinds
+
+
+def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset()) -> Iterator[str]:  # type: ignore[assignment]
+    status = status_path(collection.fields)
+    over = [one for one in states_of(collection.fields, status) if joined(tokens(one)) in OVER]
+    if status is not None and over and status not in taken:
+        yield f"{dot(each, *status)} not in {text([*over])}"
+        return
+    done = [n for n, one in collection.fields.items() if "boolean" in one.kinds and joined(tokens(n)) in OVER]
+    if len(done) == 1:
+        yield f"{dot(each, done[0])} == false"
+
+
+def _overdue(collection: Collection, each: str) -> Iterator[str]:
+    due = next((name for name in collection.fields if "due" in tokens(name)), None)
+    if due is not None:
+        yield f"{dot(each, due)} != null and is_before({dot(each, due)}, today)"
+        yield from _not_over(collection, each)

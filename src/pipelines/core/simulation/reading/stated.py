@@ -1,0 +1,168 @@
+"""Changes that the records show: to a state or a switch that the tool's words name, to a state that is given as
+an argument, and of a record that is let go of what it refers to (`detach_volume`, `release_locker`)."""
+
+from collections.abc import Sequence
+
+from pipelines.core.english.words import joined, tokens, word_set
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.clauses import claim_of
+from pipelines.core.simulation.domain.roles import field_at, states_of
+from pipelines.core.simulation.reading.effects import Change, agrees, evident_change
+from pipelines.core.simulation.reading.filters import field_for
+from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.states import status_of
+from pipelines.core.simulation.reading.steps import (
+    Bound,
+    Drafted,
+    Step,
+    arg,
+    dot,
+    refusal,
+    require,
+    text,
+    word,
+)
+from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.writing import change_reply
+
+_LETS_GO = word_set("detach release unassign free vacate unlink discharge evict clear unclaim disconnect")
+_TAKES_UP = word_set(
+    "assign attach admit put place allocate check_in rent lend book reserve occupy mount give"
+)
+_DECISIONS = word_set("decision outcome verdict result state status")
+
+
+def read_stated(reading: Reading) -> Drafted | None:
+    """A change to what the words name, where no argument says more."""
+    return None if any(one.is_required for one in others_of(reading)) else read_evident(reading)
+
+
+def read_evident(reading: Reading) -> Drafted | None:
+    bound = record_of(reading)
+    if bound is None or bound.collection.form != "table":
+        return None
+    change = evident_change(reading, bound.collection)
+    if change is None:
+        return _let_go(reading, bound)
+    # Where it is not clear that anything is done at all, name and description have to say the same.
+    said = claim_of(reading.tool.description)
+    is_told = said.kind == "reads" and said.verb != "give"  # "Gives a captain VIP standing"
+    if reading.name.op is None and (is_told or not (change.by_name and agrees(reading, change))):
+        return None
+    return stated(reading, bound, change)
+
+
+def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
+    place = dot(bound.noun, *change.path)
+    literal = text(change.value)
+    shown = str(change.value) if isinstance(change.value, str) else change.path[-1].replace("_", " ")
+    shown = f"not {shown}" if change.value is False else shown
+    noun = bound.noun.replace("_", " ")
+    already = refusal(f"already_{word(shown)}", f"The {noun} is already {shown}")
+    others = others_of(reading)
+    changes: dict[str, Json] = {place: literal if isinstance(change.value, str) else change.value}
+    for one in others:
+        path = field_for(one, bound.collection)
+        if path is not None and path != change.path and field_at(bound.collection.fields, path) is not None:
+            changes[dot(bound.noun, *path)] = arg(one.name)
+    steps: list[Step] = [
+        *bound.steps,
+        *ownership(bound, [one for one in others if arg(one.name) not in changes.values()], reading),
+        require(f"{place} != {literal}", already),
+        {"set": coupled(bound, changes)},
+        {"return": change_reply(reading, bound, changed=change.path)},
+    ]
+    return Drafted(steps=tuple(steps), notes=coupling_notes(bound, changes), confidence=0.8)
+
+
+def read_decided(reading: Reading) -> Drafted | None:
+    """`decide_leave(request_id, decision)`: the state is given, and is one that the records have."""
+    bound = record_of(reading)
+    if bound is None or bound.collection.form != "table":
+        return None
+    path = status_of(reading, bound.collection)
+    states = {joined(tokens(one)) for one in states_of(bound.collection.fields, path)}
+    for one in others_of(reading):
+        given = {joined(tokens(value)) for value in one.values if isinstance(value, str)}
+        is_state = bool(given & states) or (one.words[-1] in _DECISIONS and not given)
+        if (
+            path is None
+            or not one.is_required
+            or not is_state
+            or field_for(one, bound.collection) is not None
+        ):
+            continue
+        steps: tuple[Step, ...] = (
+            *bound.steps,
+            {"set": {dot(bound.noun, *path): arg(one.name)}},
+            {"return": change_reply(reading, bound, changed=path)},
+        )
+        return Drafted(steps=steps, confidence=0.8)
+    return None
+
+
+def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
+    """The one thing that a record may refer to, or not, it no longer does."""
+    if reading.name.verb not in _LETS_GO or any(one.is_required for one in others_of(reading)):
+        return None
+    fields = bound.collection.fields
+    links = [link.path for link in bound.collection.links if _may_be_null(fields, link.path)]
+    if len(links) != 1:
+        return None
+    place = dot(bound.noun, *links[0])
+    steps: tuple[Step, ...] = (
+        *bound.steps,
+        {"set": coupled(bound, {place: None})},
+        {"return": change_reply(reading, bound, changed=links[0])},
+    )
+    return Drafted(steps=steps, notes=coupling_notes(bound, {place: None}), confidence=0.8)
+
+
+def _may_be_null(fields: object, path: tuple[str, ...]) -> bool:
+    found = field_at(fields, path)  # type: ignore[arg-type]
+    return found is not None and "null" in found.kinds
+
+
+def coupled(bound: Bound, changes: dict[str, Json]) -> dict[str, Json]:
+    """What always goes together in the seeded records does so after a change: a cage without a patient is
+    free, one with a patient occupied."""
+    added = dict(changes)
+    for one in bound.collection.couplings:
+        link, status = dot(bound.noun, one.link), dot(bound.noun, one.status)
+        if link in changes and status not in changes:
+            added[status] = text(one.when_null if changes[link] is None else one.when_set)
+        elif link not in changes and changes.get(status) == text(one.when_null):
+            added[link] = None
+    return added
+
+
+def occupied(reading: Reading, bound: Bound, changes: dict[str, Json]) -> list[Step]:
+    """What has a state of its own for being taken is taken once: `admit(patient_id, cage_id)`."""
+    steps: list[Step] = []
+    for one in bound.collection.couplings:
+        link = dot(bound.noun, one.link)
+        if changes.get(link) is not None and reading.name.verb in _TAKES_UP:
+            taken = refusal(
+                f"already_{word(one.when_set)}", f"The {bound.noun.replace('_', ' ')} is {one.when_set}"
+            )
+            steps.append(require(f"{link} == null", taken))
+    return steps
+
+
+def coupling_notes(bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+    """That a second field changes was read from the records alone."""
+    added = coupled(bound, changes).keys() - changes.keys()
+    return tuple(
+        f"`{one.status}` and `{one.link}` go together in all seeded records: a change of one changes the other"
+        for one in bound.collection.couplings
+        if {dot(bound.noun, one.link), dot(bound.noun, one.status)} & added
+    )
+
+
+def kept_by(reading: Reading, bound: Bound, argument: Argument, others: Sequence[Argument]) -> str | None:
+    """`ack(alarm_id, user)`: who did it, where the record keeps that and nothing else was said of anybody."""
+    fields = bound.collection.fields
+    kept = [name for name in fields if tokens(name)[-1:] == ("by",) and "null" in fields[name].kinds]
+    plain = [one for one in others if one.is_required and field_for(one, bound.collection) is None]
+    return kept[0] if len(kept) == 1 and plain == [argument] and argument.is_scalar else None
