@@ -194,9 +194,7 @@ def _predicates(clause: str) -> set[str]:
 
 def _is_so(word: str, known: Known, facts: Facts) -> bool:
     """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not."""
-    if not known.stems.isdisjoint({word}) and known.states.isdisjoint(related(word)):
-        return facts.deeds.knows(word)
-    return True
+    return not known.states.isdisjoint(related(word)) or facts.deeds.knows(word)
 
 
 def _is_quoted(words: set[str], facts: Facts) -> bool:

@@ -12,8 +12,10 @@ from pipelines.core.verdict.belonging import strange_for_all, strange_partners, 
 from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused, telling_words
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.figures import Figures, Reading
 from pipelines.core.verdict.known import Known
 from pipelines.core.verdict.looked_up import LeftOver, strange_mentions, strange_references
+from pipelines.core.verdict.other_values import other_values
 from pipelines.core.verdict.placed import misplaced, unfitting
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
 from pipelines.core.verdict.speech import LONGEST_SENTENCE, sentences
@@ -30,6 +32,7 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
     verified = {without_mentions(clause) for clause in verified}
     named: dict[str, frozenset[str]] = {}
     things = Things(evidence, facts)
+    figures = Figures(evidence, things)
     for text in evidence.responses:
         focus = named_in(evidence.user_instruction, facts)
         for sentence in sentences(text):
@@ -38,14 +41,14 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
                 named[sentence] = named_in(sentence, facts)
             focus = named[sentence] or focus
             if (sentence, focus) not in found:
-                found[sentence, focus] = tuple(_of_sentence(sentence, focus, things, verified))
+                found[sentence, focus] = tuple(_of_sentence(sentence, focus, things, verified, figures))
     sums = Sums(evidence.responses, facts.everything.numbers)
     every = dict.fromkeys(one for ones in found.values() for one in ones)
     return [one for one in every if not sums.show(one.phrase, one.sentence)]
 
 
 def _of_sentence(
-    sentence: str, focus: frozenset[str], things: Things, verified: Collection[str]
+    sentence: str, focus: frozenset[str], things: Things, verified: Collection[str], figures: Figures
 ) -> Iterator[LeftOver]:
     facts = things.facts
     if QUESTION.search(sentence):
@@ -68,14 +71,34 @@ def _of_sentence(
             strange = []
         if not any(one.is_false for one in strange):
             strange += _misplaced(said, focus, things)
+        strange = [*_settled(strange, said, focus, figures)]
+        others = [*other_values(said, focus, things)]
+        strange += [LeftOver(one.said, sentence, one.instead, True) for one in others]
         yield from strange
         if not strange and _mixes_things(said, facts):
-            yield LeftOver(said.text.replace(MARK, "…"), sentence)
+            yield LeftOver(said.written.replace(MARK, "…"), sentence)
             continue
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(said, facts))
-        if not strange and not is_passed_over and not is_borne_out(said, known, facts, said.text in verified):
-            yield LeftOver(said.text.replace(MARK, "…"), sentence)
+        if not strange and not is_passed_over and not is_borne_out(said, known, facts, said.written in verified):
+            yield LeftOver(said.written.replace(MARK, "…"), sentence)
+
+
+def _settled(
+    strange: list[LeftOver], said: Said, focus: frozenset[str], figures: Figures
+) -> Iterator[LeftOver]:
+    """The numbers among what is strange, reckoned: what is right is left out, what is disproved is false."""
+    numbers = {}
+    for number in said.numbers:
+        written = said.sentence[number.start : number.end]
+        numbers[written] = numbers[f"{written} {number.unit}"] = number
+    for one in strange:
+        number = numbers.get(one.phrase)
+        reading = figures.read(number, said, focus) if number is not None else Reading.OPEN
+        if reading is Reading.FALSE and not one.is_false:
+            yield one._replace(instead=one.instead or "another number", is_false=True)
+        elif one.is_false or reading is not Reading.SO:
+            yield one
 
 
 def _misplaced(said: Said, focus: frozenset[str], things: Things) -> list[LeftOver]:

@@ -34,6 +34,7 @@ _CLAUSE_END = re.compile(
     r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will)\b)"
 )
 _WORD_CHARACTER = re.compile(r"\w")
+_CONTRACTED = re.compile(r"n't$|'[a-z]+$")  # "they're", "hadn't", "Omar's"
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")  # "anna@post.example" gives no example
 _COURTESY = re.compile(r"\b(?:as (?:you )?(?:requested|asked|wanted)|(?:per|at|following) your request)\b")
 # Words by which a clause does not plainly say that something was done: denials, conditions, wishes, rules.
@@ -94,7 +95,7 @@ def content_stems(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning, numbers included."""
     plainer = text.translate(_QUOTES).replace("_", " ").lower()
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
-    bare = (word.removesuffix("'s") for word in found if word not in _STOP)
+    bare = (_CONTRACTED.sub("", word) for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
 
 

@@ -1,0 +1,127 @@
+"""Names and states that a clause gives to a thing which has another: `with Marcus`, of a class of Ines.
+
+clause -> the things it speaks of -> each of their text fields -> another value of that field in the clause.
+The world's own vocabulary of a field tells what its values are; a word in the place of none of them is not
+read here. One that the records of the thing tell in any other place contradicts nothing.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.simulation.reading.words import tokens
+from pipelines.core.verdict.said import NEGATED, Said, named_in, says_is
+from pipelines.core.verdict.things import STATE, Thing, Things, said_words
+
+LONGEST_VALUE = 60  # characters of a name or state
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|any|needs?|requires?"
+    r"|an?\s+\w+\s+(?:that|which|who)|not|never|no)\b|n't\b|\?"
+)
+_AHEAD = re.compile(r"\b(?:will|shall|going\s+to)\b|'ll\b")
+_COMPARES = re.compile(
+    r"\b(?:instead|before|was|were|had|previous(?:ly)?|old|than|rather|from|while|or|other|another|compared|than|like|original(?:ly)?"
+    r"|alternative\w*|besides?|except|also|asked|wanted|mentioned|user|you\s+said)\b|→|->"
+)
+_BESIDE = r"(?:on|by|in|with|via|as|for|using)\s+(?:(?:a|an|the|his|her|their|your|my|our)\s+)?"
+
+
+class OtherValue(NamedTuple):
+    said: str
+    instead: str  # what the field holds
+
+
+def other_values(said: Said, focus: frozenset[str], things: Things) -> Iterator[OtherValue]:
+    """Values that the clause gives, of a field that holds another for all things that it speaks of."""
+    clause = said.raw
+    if _SUPPOSED.search(clause) or NEGATED.search(clause):
+        return
+    named = things.named(named_in(clause, things.facts))
+    here = named or things.named(named_in(said.sentence, things.facts)) or things.named(focus)
+    near = [*here, *things.linked(here)] if here else []
+    told = _told(near)
+    for (entity_type, key), values in things.texts.items():
+        spoken = [thing for thing in here if _has(thing, entity_type, key)]
+        spoken = spoken or [thing for thing in near if _has(thing, entity_type, key)]
+        if not spoken:
+            every = things.of_type(entity_type)
+            spoken = every if len(every) == 1 and _has(every[0], entity_type, key) else []
+        if spoken:
+            yield from _of_field(clause, key, values - told, spoken, things)
+
+
+def _has(thing: Thing, entity_type: str, key: str) -> bool:
+    return thing.entity_type == entity_type and isinstance(thing.after.get(key), str)
+
+
+def _told(near: list[Thing]) -> frozenset[str]:
+    """Every text of the things spoken of and of those they refer to, as it was and as it is."""
+    values = (value for thing in near for state in (thing.before, thing.after) for value in state.values())
+    return frozenset(value.lower() for value in values if isinstance(value, str))
+
+
+def _of_field(
+    clause: str, key: str, values: frozenset[str], spoken: list[Thing], things: Things
+) -> Iterator[OtherValue]:
+    own = {str(value).lower() for thing in spoken for value in thing.values(key)}
+    if any(_is_said(clause, value) for value in own):
+        return
+    words = {
+        other
+        for word in said_words(" ".join(tokens(key))) | said_words(" ".join(tokens(spoken[0].entity_type)))
+        for other in related(word)
+    }
+    for value in sorted(values - own):
+        if any(things.facts.tells(thing.id, value) for thing in spoken) or _means_the_same(value, own):
+            continue
+        if _gives(clause, value, words):
+            shown = " and ".join(sorted({str(thing.after.get(key)) for thing in spoken}))
+            yield OtherValue(value, f"{key} {shown}")
+
+
+def _gives(clause: str, value: str, field: set[str]) -> bool:
+    """Whether a clause says that the field is so: a name anywhere, a state only in the place of one."""
+    if not _is_said(clause, value):
+        return False
+    if not STATE.fullmatch(value) or "-" in value:
+        return not _COMPARES.search(clause)
+    if _AHEAD.search(clause) or _COMPARES.search(_without_passive(clause)):
+        return False
+    spelled = re.escape(value).replace("_", r"[\s_-]")
+    if says_is(clause, value) or re.search(rf"(?::|\bas)\s+(?:an?\s+)?{spelled}\W*$", clause):
+        return True
+    following = re.search(rf"\b{spelled}\s+(?P<what>[a-z]+)", clause)
+    if following is not None and stem(following["what"]) in field:
+        return True
+    is_a_thing = not value.endswith(("ed", "ing", "en"))
+    return is_a_thing and re.search(rf"\b{_BESIDE}{spelled}(?:\s+now)?\W*$", clause) is not None
+
+
+def _without_passive(clause: str) -> str:
+    """`was delivered` tells how a thing is, not how it was before."""
+    return re.sub(r"\b(?:was|were)\s+(?=(?:\w+ly\s+|already\s+)?[a-z]+ed\b)", "is ", clause)
+
+
+def _is_said(clause: str, value: str) -> bool:
+    if value.replace("_", " ")[:3] not in clause:
+        return False
+    return _spelling(value).search(clause) is not None
+
+
+@lru_cache(maxsize=4096)
+def _spelling(value: str) -> re.Pattern[str]:
+    """As it stands, with spaces for marks; of a person's name the first name will do."""
+    spelled = re.escape(value).replace("_", r"[\s_-]")
+    return re.compile(rf"(?<![\w-]){spelled}(?![\w-]|\.\w)")
+
+
+def _means_the_same(value: str, own: set[str]) -> bool:
+    words = {stem(part) for part in re.split(r"[_\s-]", value)}
+    for other in own:
+        theirs = {stem(part) for part in re.split(r"[_\s-]", other)}
+        if words & theirs or any(not related(word).isdisjoint(theirs) for word in words):
+            return True
+    return False
