@@ -96,6 +96,7 @@ _OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
 # What one says of a thing that will not be done. `is not attended` says how it is, and is looked up.
 _DECLINED = re.compile(
     r"\b(?:cannot|can\s+not|can\s+no\s+longer|could\s+not|may\s+not|must\s+not|will\s+not|not\s+(?:able|possible|allowed|permitted|eligible)"
+    r"|(?:is|are|was|were)n't\s+(?:able|possible|allowed|permitted|eligible|an\s+option|included|covered)"
     r"|(?:im)possible|unable|no\s+(?:longer\s+)?(?:possible|way|luck)|won't|(?:ca|could|wo|must)n't|didn't\s+work)\b"
 )
 _PREDICATE = re.compile(
@@ -114,10 +115,16 @@ CARRIED_OUT = frozenset(
 )
 
 
+#: A deed of the agent's own is never only an explanation.
+_FIRST_PERSON = re.compile(
+    r"^(?:and\s+|also\s+|but\s+)*(?:i|we)(?:'ve|\s+have)\s+(?:also\s+|now\s+|just\s+|already\s+)?(?!not\b|tried\b|had\b|looked\b|checked\b|to\b)[a-z]+"
+)
+
+
 def explains(said: Said, facts: Facts) -> bool:
     """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
     One that denies how things are does not explain by that: it is looked up."""
-    if NEGATED.search(said.text) and not _DECLINED.search(said.text):
+    if _FIRST_PERSON.search(said.text) or (NEGATED.search(said.text) and not _DECLINED.search(said.text)):
         return False
     words = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(

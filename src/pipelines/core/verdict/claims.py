@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.simulation.reading.words import singular, word_set
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords
@@ -26,6 +27,7 @@ _SUPPOSES = re.compile(
 )
 
 
+_HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:\w+\s+)?been\b")
 _ID = re.compile(r"\b[a-z]{0,8}[-_#]?\d{2,}\b|#\d")  # "RX-902 has been renewed" needs no noun
 
 
@@ -77,7 +79,9 @@ _LET = re.compile(r"\blet\b")
 # Somebody else than the user was spoken to.
 _INFORMED = re.compile(
     rf"{_I}(?:let\s+(?!you\b|me\b)(?:\S+\s+){{1,5}}know\b|told\s+(?!you\b)|spoken?\s+(?:to|with)\s+(?!you\b)"
-    r"|contacted\s+(?!you\b)|informed\s+(?!you\b)|reached\s+out\s+to\s+(?!you\b)|checked\s+with\s+(?!you\b))"
+    r"|contacted\s+(?!you\b)|informed\s+(?!you\b)|reached\s+out\s+to\s+(?!you\b)|checked\s+with\s+(?!you\b)"
+    r"|(?:called|phoned|rung|rang|notified|alerted|messaged)\s+(?:the|our|your|an?|dr|mr|ms|mrs)\b"
+    r"|asked\s+(?:the|our|your|an?|dr|mr|ms|mrs)\b\.?\s+(?:\S+\s+){1,3}to\b)"
 )
 
 
@@ -128,16 +132,20 @@ def _of_sentence(
     if sentence.endswith("?") or _SUPPOSES.match(sentence):
         return
     goes_on = False  # "I've cancelled 7001 and refunded 7002": the second clause has the first one's subject
-    for clause in clauses(sentence):
+    is_passive = False  # "RX-8801 has been refilled and mailed": so it has in the passive
+    for written in clauses(sentence):
         keep_going()
+        clause = plain_verbs(written)
         if not is_asserted(clause):
-            goes_on = False
+            goes_on = is_passive = False
             continue
-        words = {singular(word) for word in re.findall(r"[a-z]+", clause)}
-        claimed = [tool for tool in tools if _says_done(tool, clause, words, goes_on)]
+        carried = sentence.lower() if is_passive else clause
+        words = {singular(word) for word in re.findall(r"[a-z]+", carried)}
+        claimed = [tool for tool in tools if _says_done(tool, clause, words, goes_on or is_passive)]
         for verbs in dict.fromkeys(tool.verbs for tool in claimed):
-            yield Claim(clause, sentence, tuple(tool for tool in claimed if tool.verbs == verbs))
+            yield Claim(written, sentence, tuple(tool for tool in claimed if tool.verbs == verbs))
         goes_on = goes_on or re.match(r"(?:i|we)\b", clause) is not None
+        is_passive = is_passive or _HAS_BEEN.search(clause) is not None
 
 
 def _says_done(tool: ToolWords, clause: str, words: set[str], goes_on: bool) -> bool:

@@ -15,6 +15,7 @@ from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.figures import Figures, Reading
 from pipelines.core.verdict.known import Known
 from pipelines.core.verdict.looked_up import LeftOver, strange_mentions, strange_references
+from pipelines.core.verdict.moves import wrong_moves
 from pipelines.core.verdict.other_values import other_values
 from pipelines.core.verdict.placed import misplaced, unfitting
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
@@ -63,6 +64,8 @@ def _of_sentence(
     yield from strange_references(sentence, facts)
     yield from (LeftOver(value, sentence) for value in strange_values(sentence, things))
     yield from (LeftOver(id, sentence) for id in unfitting(sentence, statements(sentence), things))
+    moves = wrong_moves(sentence, focus, things)
+    yield from (LeftOver(one.written, sentence, one.instead, True) for one in moves)
     for said in statements(sentence):
         if SUPPOSED.search(said.text):
             continue

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
-from pipelines.core.simulation.reading.words import tokens
+from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.said import NEGATED, Said, named_in, says_is
 from pipelines.core.verdict.things import STATE, Thing, Things, said_words
 
@@ -45,10 +45,14 @@ def other_values(said: Said, focus: frozenset[str], things: Things) -> Iterator[
     told = _told(near)
     for (entity_type, key), values in things.texts.items():
         spoken = [thing for thing in here if _has(thing, entity_type, key)]
+        is_here = bool(spoken)
         spoken = spoken or [thing for thing in near if _has(thing, entity_type, key)]
         if not spoken:
             every = things.of_type(entity_type)
             spoken = every if len(every) == 1 and _has(every[0], entity_type, key) else []
+        # Of a thing that is only near to what is spoken of, a state is said where the thing or its field is named.
+        is_meant = is_here or not _field(entity_type, key).isdisjoint(said_words(clause))
+        values = values if is_meant else frozenset(value for value in values if not STATE.fullmatch(value))
         if spoken:
             yield from _of_field(clause, key, values - told, spoken, things)
 
@@ -69,11 +73,7 @@ def _of_field(
     own = {str(value).lower() for thing in spoken for value in thing.values(key)}
     if any(_is_said(clause, value) for value in own):
         return
-    words = {
-        other
-        for word in said_words(" ".join(tokens(key))) | said_words(" ".join(tokens(spoken[0].entity_type)))
-        for other in related(word)
-    }
+    words = _field(spoken[0].entity_type, key)
     for value in sorted(values - own):
         if any(things.facts.tells(thing.id, value) for thing in spoken) or _means_the_same(value, own):
             continue
@@ -82,7 +82,14 @@ def _of_field(
             yield OtherValue(value, f"{key} {shown}")
 
 
-def _gives(clause: str, value: str, field: set[str]) -> bool:
+@lru_cache(maxsize=1024)
+def _field(entity_type: str, key: str) -> frozenset[str]:
+    """Words for the field and for the kind of thing."""
+    words = said_words(" ".join(tokens(key))) | said_words(" ".join(map(singular, tokens(entity_type))))
+    return frozenset(other for word in words for other in related(word))
+
+
+def _gives(clause: str, value: str, field: frozenset[str]) -> bool:
     """Whether a clause says that the field is so: a name anywhere, a state only in the place of one."""
     if not _is_said(clause, value):
         return False
