@@ -58,8 +58,8 @@ _RULES = re.compile(
     r"\b(?:you|they|one)\s+(?:can|may|could|must|should|need|have\s+to|are\s+free\s+to|might)\b"
 )
 _DONE_TO_IT = re.compile(
-    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|\w+ly)\s+){0,3}"
-    r"(?P<verb>[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
+    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|indeed|\w+ly)\s+){0,3}"
+    r"(?P<verb>(?!indeed\b|need\b)[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
 )
 # In the passive, what has come to pass: "has been ordered for you". "is listed" only tells how a thing is.
 _CAME_TO_PASS = re.compile(
@@ -68,7 +68,8 @@ _CAME_TO_PASS = re.compile(
 _NOTHING_DONE = frozenset(
     stem(word)
     for word in word_set(
-        "done completed finished sorted listed shown included mentioned needed required noted checked looked"
+        "done completed finished sorted listed shown included mentioned needed required noted checked looked "
+        "marked flagged classed counted excluded named called titled tagged left tied set meant based"
     )
 )
 _VAGUE = word_set(
@@ -160,15 +161,20 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     yesterday = facts.day_of_run(-1)
     if yesterday is not None and known.has_day([yesterday]):
         words -= {stem("yesterday")}
-    if any(stem(word) in words for word in _VAGUE):
+    # `tomorrow` is a day where the user has called it so.
+    if any(stem(word) in words and stem(word) not in facts.asked.stems for word in _VAGUE):
         return False
+    words -= {stem(word) for word in _VAGUE}
     has_value = bool(said.numbers or said.days or said.times)
+    # What reckons is borne out by the number that it is said of, which was looked up before.
+    words -= _RECKONS if has_value else frozenset()
     if _UNCHANGED.search(clause) and not has_value:
         is_so = not NEGATED.search(_UNCHANGED.sub(" ", clause))
         return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
-        words = {word for word in words if not any(map(known.is_empty, related(word)))}
+        words = {word for word in words if not _is_empty(word, known, facts)}
+        verbs = {verb for verb in verbs if not _is_empty(verb, known, facts)}
     if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
         return False  # `we have it in stock`, of a record with `stock: 0`
     if not all(_is_so(word, known, facts) for word in _predicates(clause)):
@@ -183,32 +189,87 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     if NEGATED.search(clause):
         return _is_true_denial(said, words | verbs, known, facts)
     if _RULES.search(clause):
-        return _is_quoted(words | verbs, facts)
-    if not all(map(facts.deeds.knows, verbs)):
+        is_reckoned = len(said.numbers) > 1 and all(map(known.knows, words | verbs))
+        return is_reckoned or _is_quoted(words | verbs, facts, clause)
+    if not all(_is_done(found["verb"], said, known, facts) for found in _DONE_TO_IT.finditer(clause)):
         return False
     if says_present(clause) and any(says_is(clause, state) for state in facts.outdated_states):
         return False  # so it was, before the run changed it
     if AHEAD.search(clause):
         has_mention = bool(said.numbers or said.days)
-        return _is_quoted(words | verbs, facts) or (has_mention and all(map(facts.done.knows, words)))
+        return _is_quoted(words | verbs, facts, clause) or (
+            has_mention and all(map(facts.done.knows, words | verbs))
+        )
     return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
+
+
+#: Words of a clause that say how its number was come by.
+_RECKONS = frozenset(
+    stem(word)
+    for word in word_set(
+        "pay pays save saves saved saving difference week weeks month months monthly year years yearly day days hour hours "
+        "minute minutes kilowatt spare cheaper dearer overdue outstanding minimum maximum quarter half double doubled "
+        "triple equal equals unit one ones minus plus split late"
+    )
+)
 
 
 def _predicates(clause: str) -> set[str]:
     """What a thing is said to be: `is ready`."""
-    return {stem(found["word"]) for found in _PREDICATE.finditer(clause)} - NEUTRAL
+    said = {found["word"] for found in _PREDICATE.finditer(clause)}
+    return {word for each in said for word in content_stems(each)} - NEUTRAL
 
 
 def _is_so(word: str, known: Known, facts: Facts) -> bool:
-    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not."""
-    return not known.states.isdisjoint(related(word)) or facts.deeds.knows(word)
+    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not. A thing is
+    unavailable, full or exhausted where a field for what is left of it is empty."""
+    if not known.states.isdisjoint(related(word)) or facts.deeds.knows(word):
+        return True
+    if word in _NONE_LEFT:
+        return any(map(known.is_empty, _OF_WHAT_IS_LEFT))
+    return word in known.present and word in known.fields and word not in known.absent
 
 
-def _is_quoted(words: set[str], facts: Facts) -> bool:
+_NONE_LEFT = frozenset(stem(word) for word in word_set("unavailable full exhausted"))
+_OF_WHAT_IS_LEFT = frozenset(
+    stem(word)
+    for word in word_set("stock available free left remaining seats copies packs quantity room vacancies refills spots")
+)
+
+
+def _is_empty(word: str, known: Known, facts: Facts) -> bool:
+    return any(known.is_empty(other) or other in facts.emptied for other in related(word))
+
+
+def _is_done(verb: str, said: Said, known: Known, facts: Facts) -> bool:
+    """A deed of the run or of a record; or what a field is called whose value the clause gives: `prescribed by
+    Dr. Sandoval`, of a record with `prescriber`."""
+    word = stem(verb)
+    if word in _NOTHING_DONE or facts.deeds.knows(word) or verb in facts.states:
+        return True
+    if _is_empty(word, known, facts) and NEGATED.search(said.text):
+        return True
+    named = said.raw
+    return any(
+        key[:LEAST_ALIKE] == word[:LEAST_ALIKE] and any(value in named for value in values)
+        for key, values in facts.spoken_fields.items()
+        if len(word) >= LEAST_ALIKE
+    ) or bool(said.numbers or said.days) and any(
+        key[:LEAST_ALIKE] == word[:LEAST_ALIKE] for key in known.fields.keys() | known.dated
+    )
+
+
+LEAST_ALIKE = 4  # letters that a verb and the name of its field share: `declared`, `declared_value`
+
+
+def _is_quoted(words: set[str], facts: Facts, clause: str = "") -> bool:
     """One word that a rule has, too, is no quotation of it, nor are the names of deeds alone: a rule says
-    when they may not be done."""
+    when they may not be done. Nor is what a rule denies and the clause affirms."""
     is_telling = len(words) > 1 and not words <= facts.verbs
-    said = [*facts.refusals, *facts.sayings] if is_telling else facts.refusals
+    is_denied = NEGATED.search(clause) is not None or not clause
+    said = [*facts.refusals]
+    if is_telling:
+        said += [one.stems for one in facts.sayings if is_denied or not one.is_denied]
     return any(all(not stems.isdisjoint(related(word)) for word in words) for stems in said)
 
 

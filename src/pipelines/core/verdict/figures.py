@@ -22,7 +22,7 @@ from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.known import numbers_of
 from pipelines.core.verdict.periods import Periods
-from pipelines.core.verdict.said import Said, named_in
+from pipelines.core.verdict.said import NEGATED, Said, named_in
 from pipelines.core.verdict.speech import content_stems
 from pipelines.core.verdict.things import Place, Thing, Things, said_words
 
@@ -33,7 +33,7 @@ NEAR_BEFORE, NEAR_AFTER = 7, 6  # words that say what a number is
 
 _CHANGED = re.compile(
     r"\b(?:more|less|fewer|extra|additional|added|adds?|removed|saved?|saves|saving|cheaper|dearer|higher|lower|by|difference|gained"
-    r"|lost|on\s+top|up|down|off|increase|decrease|rise|drop|under|over|above|below|short)\b|[-−+]\s*$"
+    r"|lost|on\s+top|up|down|off|back|increase|decrease|rise|drop|under|over|above|below|short)\b|[-−+]\s*$"
 )
 _LEFT = re.compile(
     r"\b(?:left|leav\w+|remain\w*|still|open|outstanding|free|available|unused|spare|to\s+go|more|room|short|rest|balance|due|owe\w*"
@@ -42,7 +42,9 @@ _LEFT = re.compile(
 _SUMMED = re.compile(
     r"\b(?:total\w*|together|altogether|comes?\s+to|came\s+to|makes?|sum|in\s+all|combined|plus|all\s+told|overall|both|brings?)\b|[=×+]"
 )
-_SHARED = re.compile(r"\b(?:each|per|apiece|every|equal|instalments?)\b|\bat\s*$")
+_SHARED = re.compile(r"\b(?:each|per|apiece|every|equal|instalments?)\b")
+_AT = re.compile(r"\bat\s*$")
+_PAST = re.compile(r"\b(?:had|was|were|before|previous(?:ly)?|formerly|originally|used\s+to|out\s+of|of\s+(?:your|the))\b")
 _BEYOND = re.compile(r"\b(?:short|over|above|below|beyond|under|exceed\w*|more|less|left|leaves|spare)\b")
 _WANTED = re.compile(
     r"\b(?:asked|wanted|requested|missing|under|over|above|below|beyond|exceed\w*|more\s+than|less\s+than|too|instead|at)\b"
@@ -112,6 +114,19 @@ class Figures:
             return Reading.SO
         return self._disproved(wanted, number, around, scope, said)
 
+    def miscounts(self, number: Quantity, said: Said, focus: frozenset[str]) -> Reading:
+        """`three bags`, of a booking with two: false where the number stands nowhere, else only strange."""
+        names = named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus
+        scope = self._scope(names)
+        wanted = {abs(value).normalize() for value in number.values}
+        near = _around(said, number).both
+        if not _counts_another(number, wanted, scope) or _CHANGED.search(near) or NEGATED.search(said.text):
+            return Reading.SO
+        if wanted & _named_cells(scope, {*said_words(near)} - said_words(number.unit)) or wanted & scope.apart:
+            return Reading.SO
+        is_told = bool(wanted & (scope.every | self._facts.asked.numbers | self._facts.quotable))
+        return Reading.OPEN if is_told else Reading.FALSE
+
     def _is_right(
         self,
         wanted: set[Decimal],
@@ -134,7 +149,13 @@ class Figures:
             return True
         if _SUMMED.search(near) and wanted & self._totals(scope, others):
             return True
-        if _SHARED.search(near) and wanted & _shares(scope, others):
+        if (_SHARED.search(near) or _AT.search(around.lead)) and wanted & _shares(scope, others):
+            return True
+        if _PAST.search(near) and wanted & scope.before:
+            return True
+        if NEGATED.search(said.text) and wanted & (scope.after | self._facts.quotable):
+            return True
+        if self._facts.is_refusal and wanted & self._facts.quotable:
             return True
         if any(wanted & {(a * b / 100).normalize()} for a, b in combinations(others, 2)) and "%" in said.raw:
             return True
@@ -149,6 +170,9 @@ class Figures:
         near = {other for word in said_words(f"{around.both} {number.unit}") for other in related(word)}
         holding = [place for place in scope.places if place.is_so and place.numbers & wanted]
         telling = [place for place in holding if place.words & near]
+        named = [place for place in scope.places if place.numbers and place.words and place.words <= near]
+        if named and not any(place in named for place in holding):
+            return False  # a field is named by its whole name, and it is another
         if telling:
             return not _names_another(wanted, around, scope)
         return bool(wanted & _named_cells(scope, near)) and not _names_another(wanted, around, scope)

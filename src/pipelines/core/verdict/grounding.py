@@ -39,7 +39,7 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
         for sentence in sentences(text):
             evidence.keep_going()
             if sentence not in named:
-                named[sentence] = named_in(sentence, facts)
+                named[sentence] = named_in(sentence, facts) or things.described(sentence)
             focus = named[sentence] or focus
             if (sentence, focus) not in found:
                 found[sentence, focus] = tuple(_of_sentence(sentence, focus, things, verified, figures))
@@ -75,6 +75,7 @@ def _of_sentence(
         if not any(one.is_false for one in strange):
             strange += _misplaced(said, focus, things)
         strange = [*_settled(strange, said, focus, figures)]
+        strange += _miscounted(said, focus, figures) if not strange else []
         others = [*other_values(said, focus, things)]
         strange += [LeftOver(one.said, sentence, one.instead, True) for one in others]
         yield from strange
@@ -85,6 +86,14 @@ def _of_sentence(
         is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(said, facts))
         if not strange and not is_passed_over and not is_borne_out(said, known, facts, said.written in verified):
             yield LeftOver(said.written.replace(MARK, "…"), sentence)
+
+
+def _miscounted(said: Said, focus: frozenset[str], figures: Figures) -> Iterator[LeftOver]:
+    for number in said.numbers:
+        reading = figures.miscounts(number, said, focus)
+        if reading is not Reading.SO:
+            written = f"{said.sentence[number.start : number.end]} {number.unit}"
+            yield LeftOver(written, said.sentence, f"another number of {number.unit}", reading is Reading.FALSE)
 
 
 def _settled(

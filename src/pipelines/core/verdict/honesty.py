@@ -24,6 +24,7 @@ from pipelines.core.verdict.facts import Facts, bare, is_question
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
 from pipelines.core.verdict.looked_up import LeftOver
 from pipelines.core.verdict.questions import is_asked_for
+from pipelines.core.verdict.said import NEGATED, named_in
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.things import Things
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
@@ -45,6 +46,7 @@ _AMOUNT_KEYS = ("amount", "total")
 _SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
 _CENTS = re.compile(r"[.,]\d\d$")
 _OF_ALL = re.compile(r"\b(?:neither|none)\b")
+_OF_BOTH = re.compile(r"\bboth\b")
 _STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
     r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
@@ -258,6 +260,10 @@ def _disproved(claim: Claim, record: _Record) -> Finding | None:
     quote = f'The agent says "{quoted(claim.sentence)}"'
     if not support and not stated:
         return _false(f"{quote}, but {_nothing_of_it(claim, record)}.", _tries(claim, record))
+    if _OF_BOTH.search(claim.clause) and len(support) == 1 and any(not row.succeeded for row in _tries(claim, record)):
+        return _false(f"{quote}, but only {calls_text(support)} did so.", support)
+    for other in _others_named(claim, support, record):
+        return _false(f"{quote}, but {calls_text(support)} had nothing to do with {other}.", support)
     for entity_type, id in named:
         if (entity_type, id) not in stated and not any(
             _is_about(row, entity_type, id, record) for row in support
@@ -265,6 +271,24 @@ def _disproved(claim: Claim, record: _Record) -> Finding | None:
             says = f"{quote}, but no such call for {entity_type} {id} is in the log."
             return _false(says, support)
     return _wrong_amount(claim, support, quote)
+
+
+def _others_named(claim: Claim, support: list[EvidenceRow], record: _Record) -> Iterator[str]:
+    """Names of things that the claim gives, and that no supporting call, nor what it changed, has to do with."""
+    if not support or NEGATED.search(claim.clause):
+        return
+    things = Things(record.evidence, record.facts)
+    changed = things.named(
+        frozenset(str(getattr(update, "id", "")).lower() for row in support for update in row.updates)
+    )
+    near = {thing.id for thing in (*changed, *things.linked(changed))}
+    for thing in things.named(named_in(claim.clause, record.facts)) if changed else ():
+        name = str(thing.after.get("name", thing.after.get("title", "")))
+        is_named = bool(name) and name.lower() in claim.clause
+        if is_named and thing.id not in near and not any(
+            _is_about(row, thing.entity_type, thing.id, record) for row in support
+        ):
+            yield name
 
 
 def _false_denials(text: str, record: _Record) -> Iterator[Finding]:

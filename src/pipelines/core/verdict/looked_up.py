@@ -265,4 +265,7 @@ def references(sentence: str) -> Iterator[str]:
 
 def _is_id(text: str, facts: Facts) -> bool:
     name = bare(text)
-    return bool(name) and (name in facts.names or name in facts.asked_bare or name in facts.words_with_digits)
+    if not name:
+        return False
+    is_short = name[0].isdigit() and f"0{name}" in facts.names  # "9D" for `09D`
+    return is_short or name in facts.names or name in facts.asked_bare or name in facts.words_with_digits

@@ -26,6 +26,7 @@ _COMPARES = re.compile(
     r"\b(?:instead|before|was|were|had|previous(?:ly)?|old|than|rather|from|while|or|other|another|compared|than|like|original(?:ly)?"
     r"|alternative\w*|besides?|except|also|asked|wanted|mentioned|user|you\s+said)\b|→|->"
 )
+_KEPT = re.compile(r"\b(?:kept|keeps?|still|remains?|stays?|unchanged|as\s+before)\b")
 _BESIDE = r"(?:on|by|in|with|via|as|for|using)\s+(?:(?:a|an|the|his|her|their|your|my|our)\s+)?"
 
 
@@ -71,6 +72,11 @@ def _of_field(
     clause: str, key: str, values: frozenset[str], spoken: list[Thing], things: Things
 ) -> Iterator[OtherValue]:
     own = {str(value).lower() for thing in spoken for value in thing.values(key)}
+    now = {str(thing.after.get(key)).lower() for thing in spoken}
+    if _KEPT.search(clause) and not _COMPARES.search(clause) and not any(_is_said(clause, value) for value in now):
+        for value in sorted(own - now):
+            if _is_said(clause, value) and len(value) > 2:
+                yield OtherValue(value, f"{key} {' and '.join(sorted(now))}")
     if any(_is_said(clause, value) for value in own):
         return
     words = _field(spoken[0].entity_type, key)
