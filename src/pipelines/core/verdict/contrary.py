@@ -157,12 +157,32 @@ def _not_in_stock(clause: str, thing: _Thing) -> Iterator[str]:
 def _no_such_none(clause: str, thing: _Thing) -> Iterator[str]:
     """`there are no repeats left`, of a prescription with one."""
     for found in _NONE_OF.finditer(clause):
-        said = content_stems(found["what"])
+        said = content_stems(found["what"]) - _LEFT
         for key, value in thing.after.items():
             named = content_stems(" ".join(tokens(key)))
-            is_some = isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-            if said and is_some and said <= named and thing.has_only(key, value):
+            if said and _is_some(value) and said <= named:
+                yield f"{key} of {thing.entity_type} {thing.id} is {_shown(value)}"
+    if _NOTHING_DUE.search(clause) and not _SUPPOSED.search(clause):
+        for key, value in thing.after.items():
+            if _is_some(value) and not isinstance(value, list) and not _DUE.isdisjoint(content_stems(" ".join(tokens(key)))):
                 yield f"{key} of {thing.entity_type} {thing.id} is {value}"
+
+
+def _is_some(value: Json) -> bool:
+    if isinstance(value, list):
+        return bool(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _shown(value: Json) -> str:
+    return ", ".join(map(str, value[:5])) if isinstance(value, list) else str(value)
+
+
+_LEFT = frozenset(map(stem, ("left", "remaining", "outstanding", "open", "more")))
+_DUE = frozenset(map(stem, ("arrears", "due", "owed", "outstanding", "debt")))
+_NOTHING_DUE = re.compile(
+    r"\bnothing\s+(?:\w+\s+){0,2}(?:outstanding|due|owed|owing|open|to\s+pay)\b|\bowe\s+(?:us\s+)?nothing\b|\beverything\s+is\s+paid\b"
+)
 
 
 def _not_before(clause: str, thing: _Thing, evidence: RunEvidence) -> Iterator[str]:

@@ -52,6 +52,12 @@ _WANTED = re.compile(
 _DEED = re.compile(r"\b(?:i|we)(?:'ve|\s+have|\s+had)?\s+(?:also\s+|now\s+|just\s+)?[a-z]+(?:ed|t|d)\b")
 _IN_STEPS = re.compile(rf"\bfrom\s+{MARK}\s+(?:\S+\s+){{0,3}}?to\s+{MARK}|{MARK}\s*(?:→|->)\s*{MARK}")
 _FIELD_OF = re.compile(r"(?:^|\s)(?:of|is|was|are|now|to|at|:|=|for|stands\s+at|remains?|stays?|just|only)\s*\(?$")
+# No plain statement: `about 40`, `if it were 40`, `it may be 40`.
+_GUESSED = re.compile(
+    r"\b(?:if|would|could|may|might|should|must|usually|normally|typically|about|around|roughly|up\s+to|at\s+least|at\s+most|more\s+than"
+    r"|less\s+than|unless|not|no|never|within|expect(?:ed)?|shortly|soon)\b|n't\b|\?"
+)
+_NO_FIELD = frozenset(map(stem, ("id", "date", "day", "time", "number")))
 _YEAR, _MONTHS_OF_YEAR = re.compile(r"\b(?:year|yearly|annual\w*)\b"), 12
 
 
@@ -153,6 +159,8 @@ class Figures:
             return True
         if _PAST.search(near) and wanted & scope.before:
             return True
+        if not _is_small(wanted) and wanted & (scope.after | scope.told) and not _names_another(wanted, around, scope):
+            return True
         if NEGATED.search(said.text) and wanted & (scope.after | self._facts.quotable):
             return True
         if self._facts.is_refusal and wanted & self._facts.quotable:
@@ -188,11 +196,13 @@ class Figures:
     def _disproved(
         self, wanted: set[Decimal], number: Quantity, around: "_Around", scope: _Scope, said: Said
     ) -> Reading:
-        if not said.is_stated and "can now" not in said.text:
-            return Reading.OPEN
-        if wanted & (scope.every | self._facts.asked.numbers | self._facts.quotable):
+        if _GUESSED.search(said.text):
             return Reading.OPEN
         if self._miscounts_a_step(wanted, around, said, scope) or _shares_out_wrongly(wanted, said, scope):
+            return Reading.FALSE
+        if wanted & (scope.every | self._facts.asked.numbers | self._facts.quotable | scope.steps):
+            return Reading.OPEN
+        if _counts_another(number, wanted, scope) or _is_no_year_of(wanted, said, scope):
             return Reading.FALSE
         if wanted & self._facts.everything.numbers and _is_small(wanted):
             return Reading.OPEN
@@ -205,7 +215,9 @@ class Figures:
         shown = _IN_STEPS.search(without_mentions(said.sentence).lower())
         if shown is None or not _CHANGED.search(around.both):
             return False
-        numbers = [value for one in mentions(said.sentence).numbers for value in one.values]
+        numbers = [abs(value).normalize() for one in mentions(said.sentence).numbers for value in one.values]
+        if wanted <= scope.every:
+            return False
         steps = {abs(a - b).normalize() for a, b in combinations(numbers, 2) if {a, b} <= scope.every}
         return bool(steps) and not wanted & steps and not wanted & scope.steps
 
@@ -339,9 +351,17 @@ def _contradicts_a_field(number: Quantity, around: _Around, scope: _Scope) -> bo
         return False
     words = said_words(" ".join(around.lead.split()[-5:]))
     near = {other for word in words for other in related(word)}
-    named = [place for place in scope.places if place.numbers and place.words and place.words <= near]
+    named = [place.words for place in scope.places if place.numbers and place.words and place.is_so]
+    named += [cell.words for cell in scope.cells if cell.words and not cell.words & _NO_FIELD]
     is_money = number.currency is not None or any(value % 1 for value in number.values)
-    return bool(named) and (is_money or not number.unit) and any(place.is_so for place in named)
+    return any(field <= near for field in named) and (is_money or not content_stems(number.unit))
+
+
+def _is_no_year_of(wanted: set[Decimal], said: Said, scope: _Scope) -> bool:
+    """`12.50 less each month, over a year that's 125`."""
+    if not _YEAR.search(said.text) or "month" not in said.sentence.lower() or len(scope.steps) != 1:
+        return False
+    return not wanted & _of_a_year(scope.steps | scope.after)
 
 
 def _shares_out_wrongly(wanted: set[Decimal], said: Said, scope: _Scope) -> bool:

@@ -14,9 +14,9 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.figures import Figures, Reading
 from pipelines.core.verdict.known import Known
-from pipelines.core.verdict.looked_up import LeftOver, strange_mentions, strange_references
+from pipelines.core.verdict.looked_up import LeftOver, strange_addresses, strange_mentions, strange_references
 from pipelines.core.verdict.moves import wrong_moves
-from pipelines.core.verdict.other_values import other_values
+from pipelines.core.verdict.other_values import other_references, other_values
 from pipelines.core.verdict.placed import misplaced, unfitting
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
 from pipelines.core.verdict.speech import LONGEST_SENTENCE, sentences
@@ -62,6 +62,8 @@ def _of_sentence(
         return
     known = facts.about(focus) if focus else facts.everything
     yield from strange_references(sentence, facts)
+    yield from strange_addresses(sentence, facts)
+    yield from other_references(sentence, focus, things)
     yield from (LeftOver(value, sentence) for value in strange_values(sentence, things))
     yield from (LeftOver(id, sentence) for id in unfitting(sentence, statements(sentence), things))
     moves = wrong_moves(sentence, focus, things)

@@ -248,6 +248,17 @@ def strange_references(sentence: str, facts: Facts) -> Iterator[LeftOver]:
             yield LeftOver(token, sentence, instead, is_false)
 
 
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}")
+
+
+def strange_addresses(sentence: str, facts: Facts) -> Iterator[LeftOver]:
+    """E-mail addresses that nobody gave."""
+    for found in _ADDRESS.finditer(sentence.lower()):
+        if bare(found[0]) not in facts.names and bare(found[0]) not in facts.asked_bare:
+            is_false = any("@" in id for record in facts.records for id in record.ids)
+            yield LeftOver(found[0], sentence, "another address", is_false)
+
+
 def _shape(text: str) -> str:
     return re.sub(r"\d", "9", text.lower().lstrip("#"))
 

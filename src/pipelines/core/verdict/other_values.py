@@ -13,8 +13,10 @@ from typing import NamedTuple
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import singular, tokens
+from pipelines.core.verdict.facts import bare
+from pipelines.core.verdict.looked_up import LeftOver, references
 from pipelines.core.verdict.said import NEGATED, Said, named_in, says_is
-from pipelines.core.verdict.things import STATE, Thing, Things, said_words
+from pipelines.core.verdict.things import STATE, Thing, Things, field_words, said_words
 
 LONGEST_VALUE = 60  # characters of a name or state
 _SUPPOSED = re.compile(
@@ -56,6 +58,84 @@ def other_values(said: Said, focus: frozenset[str], things: Things) -> Iterator[
         values = values if is_meant else frozenset(value for value in values if not STATE.fullmatch(value))
         if spoken:
             yield from _of_field(clause, key, values - told, spoken, things)
+            if is_here and key.lower() in _STATUS:
+                yield from _of_outcome(clause, key, spoken, things)
+        if len(named) > 1 and _TOGETHER.search(clause):
+            yield from _of_some_only(clause, key, [thing for thing in named if _has(thing, entity_type, key)])
+
+
+_BEFORE_IT = re.compile(r"(?P<word>[a-z]+)(?:\s+(?:is|was|to|number|no\.?|now|:))*\W{0,2}$")
+
+
+def other_references(sentence: str, focus: frozenset[str], things: Things) -> Iterator[LeftOver]:
+    """`from gate B6`, `seat 05C`: the word before a reference is that of a field which holds another."""
+    low = sentence.lower()
+    if _COMPARES.search(low) or NEGATED.search(low) or "?" in low:
+        return
+    here = things.named(named_in(sentence, things.facts)) or things.named(focus)
+    near = [*here, *things.linked(here)]
+    for token in references(sentence):
+        lead = _BEFORE_IT.search(low[: low.index(token.lower())])
+        word = stem(lead["word"]) if lead is not None else ""
+        held = [
+            str(value).lower()
+            for thing in near
+            for key, value in thing.after.items()
+            if isinstance(value, str) and word in field_words(key) and any(map(str.isdigit, value))
+            if tokens(key)[-1] not in ("id", "ids") and not things.named(frozenset({value.lower()}))
+        ]
+        if things.named(frozenset({token.lower()})):
+            continue
+        if held and not any(bare(token) in (bare(value), bare(value).lstrip("0")) for value in held):
+            yield LeftOver(token, sentence, f"{word} {' and '.join(sorted(set(held))[:3])}", True)
+
+
+_STATUS = ("status", "state", "stage")
+_TOGETHER = re.compile(r"\b(?:both|all|each)\b")
+#: How things end, or get on, in most trades: said of a thing whose state is another, one of these is untrue.
+_OUTCOMES = (
+    *("approved", "rejected", "denied", "accepted", "delivered", "shipped", "dispatched", "paid", "refunded", "repaired"),
+    *("fixed", "completed", "complete", "finished", "closed", "resolved", "released", "cancelled", "canceled", "withdrawn"),
+    *("expired", "returned", "mailed", "sold", "settled", "granted", "declined", "suspended", "activated", "terminated"),
+)
+
+
+def _of_outcome(clause: str, key: str, spoken: list[Thing], things: Things) -> Iterator[OtherValue]:
+    """`CL-2 has been approved`, of a claim with the state `submitted`."""
+    facts = things.facts
+    own = {str(value).lower() for thing in spoken for value in thing.values(key)}
+    if _AHEAD.search(clause) or _COMPARES.search(_without_passive(clause)) or len(spoken) > 1:
+        return
+    told = _told([*spoken, *things.linked(spoken)])
+    for outcome in _OUTCOMES:
+        if not says_is(clause, outcome) or _means_the_same(outcome, own | told):
+            continue
+        lead = clause.partition(outcome)[0]
+        if _TO_BE.search(lead) or not _is_subject(lead, spoken[0]):
+            continue
+        word = stem(outcome)
+        is_told = any(other in facts.done.stems or other in facts.verbs for other in related(word))
+        if not is_told and not facts.deeds.knows(word):
+            yield OtherValue(outcome, f"{key} {spoken[0].after.get(key)}")
+
+
+_TO_BE = re.compile(r"\b(?:to|be|being)\s+(?:\w+\s+)?$|\bto\s+be\b")
+_IT = re.compile(r"(?:^|\b(?:and|so|that|as|since|because|now)\s+)(?:it|it's|that|this|that's)\b")
+
+
+def _is_subject(lead: str, thing: Thing) -> bool:
+    """Whether what stands before a state is the thing: by its id, its kind, or as `it`."""
+    kind = _field(thing.entity_type, thing.entity_type)
+    return thing.id.lower() in lead or _IT.search(lead) is not None or not kind.isdisjoint(said_words(lead))
+
+
+def _of_some_only(clause: str, key: str, named: list[Thing]) -> Iterator[OtherValue]:
+    """`both DL-12 and DL-11 are won`, of which one is."""
+    states = {str(thing.after.get(key)).lower() for thing in named}
+    for state in sorted(states) if len(states) > 1 else ():
+        is_said = STATE.fullmatch(state) is not None and _is_said(clause, state)
+        if is_said and not any(_is_said(clause, other) for other in states - {state}):
+            yield OtherValue(f"all {state}", f"{key} {' and '.join(sorted(states))}")
 
 
 def _has(thing: Thing, entity_type: str, key: str) -> bool:
