@@ -26,6 +26,7 @@ MOST_DEEDS = 3  # other tools that an answer claims to have used
 _SPACED = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]+)?")
 _CLOCK = re.compile(r"(?:\d{4}-\d{2}-\d{2}T)?(\d{2}):(\d{2})")
 _STATE = re.compile(r"[a-z]{3,20}(?:_[a-z]+)*")
+_LIST_MARK = re.compile(r"(?:^|\n)\s*\d{1,2}[.)] ?$")
 _NEGATABLE = re.compile(r"\b(is|are|was|were|has been|have been)\b(?! (?:not|no|never)\b)")
 _NEGATED = re.compile(r"\b(is|are|was|were|has|have|could|can|did|does|do) ?(?:not|n't)\b|\bcannot\b")
 _MONTHS = [
@@ -115,7 +116,7 @@ def _numbers(final: str, told: _Told) -> Iterator[_Place]:
     for one in mentions(final).numbers:
         written = final[one.start : one.end]
         digits = re.search(r"\d[\d.,]*\d|\d", written)
-        if digits is None:
+        if digits is None or _LIST_MARK.search(final[: one.end + 2]):
             continue
         is_money = bool(re.search(r"[.,]\d\d$", digits[0]))
         others = [n for n in dict.fromkeys(told.numbers) if abs(n) not in {abs(float(v)) for v in one.values}]
@@ -129,7 +130,7 @@ def _digits(final: str) -> Iterator[_Place]:
     """A number that is a little off: one digit more or less, or two that changed places."""
     for one in mentions(final).numbers:
         digits = re.search(r"\d[\d.,]*\d|\d", final[one.start : one.end])
-        if digits is None:
+        if digits is None or _LIST_MARK.search(final[: one.end + 2]):
             continue
         start, end, text = one.start + digits.start(), one.start + digits.end(), digits[0]
         first = next(at for at, character in enumerate(text) if character.isdigit())
@@ -201,8 +202,8 @@ def _deeds(final: str, body: dict[str, Any], case: dict[str, Any]) -> Iterator[_
     used = {call["tool"] for call in case["calls"]}
     verbs = {tool.verb for tool in writing_tools(parse_tools_schema(body["tools"])) if tool.tool in used}
     others = [tool for tool in writing_tools(parse_tools_schema(body["tools"])) if tool.verb not in verbs]
-    for tool in others[:MOST_DEEDS]:
-        noun = " ".join(sorted(tool.nouns)) or "it"
+    for tool in [tool for tool in others if tool.nouns][:MOST_DEEDS]:
+        noun = " ".join(sorted(tool.nouns))
         form = sorted(past_forms(tool.verb))[0]
         yield "deed", len(final), len(final), f" I've also {form} the {noun} for you."
         yield "deed", len(final), len(final), f" The {noun} has been {form}, too."

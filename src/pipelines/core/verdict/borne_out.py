@@ -287,6 +287,8 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     has_value = any(one.unit or one.currency or one.values != {Decimal(1)} for one in said.numbers)
     if not words:
         return not (has_value or said.days or said.times)
+    if _DENIES_VALUE.search(clause) and (has_value or said.days or said.times) and not facts.is_refusal:
+        return False  # `is not 630`, of what is 630
     named = named_in(said.raw, facts)
     is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
@@ -299,6 +301,7 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     return _is_quoted(words, facts)
 
 
+_DENIES_VALUE = re.compile(r"\b(?:is|are|was|were)(?:\s+not|n't)\b|'s\s+not\b")
 _OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain"))
 
 

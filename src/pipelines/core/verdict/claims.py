@@ -27,6 +27,8 @@ _SUPPOSES = re.compile(
 )
 
 
+#: Verbs of which a tool may be called, and which elsewhere only tell of a wish.
+_ASKING = word_set("requested asked tried")
 _HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:\w+\s+)?been\b")
 _ID = re.compile(r"\b[a-z]{0,8}[-_#]?\d{2,}\b|#\d")  # "RX-902 has been renewed" needs no noun
 
@@ -131,12 +133,14 @@ def _of_sentence(
 ) -> Iterator[Claim]:
     if sentence.endswith("?") or _SUPPOSES.match(sentence):
         return
+    asking = sorted({form for tool in tools for form in tool.past} & _ASKING)
+    own = re.compile(rf"\b(?:{'|'.join(asking)})\b") if asking else None
     goes_on = False  # "I've cancelled 7001 and refunded 7002": the second clause has the first one's subject
     is_passive = False  # "RX-8801 has been refilled and mailed": so it has in the passive
     for written in clauses(sentence):
         keep_going()
         clause = plain_verbs(written)
-        if not is_asserted(clause):
+        if not is_asserted(own.sub(" ", clause) if own is not None else clause):
             goes_on = is_passive = False
             continue
         carried = sentence.lower() if is_passive else clause

@@ -200,8 +200,12 @@ class Facts:
     @cached_property
     def quotable(self) -> set[Decimal]:
         """Numbers of the rules and of the backend's refusals."""
+        return self.given.numbers | self.refusal_numbers
+
+    @cached_property
+    def refusal_numbers(self) -> set[Decimal]:
+        """Numbers of what the backend said as it refused."""
         known = Known()
-        known.add(self.given)
         for row in self._evidence.calls:
             for text in _texts(row.response) if not row.succeeded else ():
                 known.read(text)

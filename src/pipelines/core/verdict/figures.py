@@ -19,6 +19,7 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.reading.words import tokens
+from pipelines.core.verdict.arithmetic import COMPARED
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.known import numbers_of
 from pipelines.core.verdict.periods import Periods
@@ -53,6 +54,12 @@ _DEED = re.compile(r"\b(?:i|we)(?:'ve|\s+have|\s+had)?\s+(?:also\s+|now\s+|just\
 _IN_STEPS = re.compile(rf"\bfrom\s+{MARK}\s+(?:\S+\s+){{0,3}}?to\s+{MARK}|{MARK}\s*(?:→|->)\s*{MARK}")
 _FIELD_OF = re.compile(r"(?:^|\s)(?:of|is|was|are|now|to|at|:|=|for|stands\s+at|remains?|stays?|just|only)\s*\(?$")
 # No plain statement: `about 40`, `if it were 40`, `it may be 40`.
+_LIMIT = re.compile(
+    r"\b(?:up\s+to|at\s+most|at\s+least|stops?\s+at|limit(?:ed)?\s+(?:of|is|to|at)|maximum\s+(?:of|is)|minimum\s+(?:of|is)|no\s+more\s+than"
+    r"|no\s+fewer\s+than|no\s+less\s+than|capped\s+at|not\s+exceed)\s*$"
+)
+_ENDING = re.compile(r"\b(?:ending(?:\s+in|\s+with)?|ends\s+(?:in|with)|last\s+(?:four|4)(?:\s+digits)?)\s*$")
+LEAST_DIGITS = 4  # of a number that is known by its end
 _GUESSED = re.compile(
     r"\b(?:if|would|could|may|might|should|must|usually|normally|typically|about|around|roughly|up\s+to|at\s+least|at\s+most|more\s+than"
     r"|less\s+than|unless|not|no|never|within|expect(?:ed)?|shortly|soon)\b|n't\b|\?"
@@ -100,6 +107,7 @@ class Figures:
         self._facts = things.facts
         self._periods = Periods(evidence, things)
         self._scopes: dict[frozenset[str], _Scope] = {}
+        self.numbers_said: frozenset[Decimal] = frozenset()  # of all answers
 
     def read(self, number: Quantity, said: Said, focus: frozenset[str]) -> Reading:
         self._evidence.keep_going()
@@ -126,12 +134,35 @@ class Figures:
         scope = self._scope(names)
         wanted = {abs(value).normalize() for value in number.values}
         near = _around(said, number).both
+        if number.unit in COMPARED and scope.steps and not NEGATED.search(said.text):
+            others = _others(said.sentence, number)
+            fits = wanted & (scope.steps | scope.apart | _apart(others) | self._beyond(scope))
+            return Reading.SO if fits or self._periods.is_time(near) else Reading.OPEN
+        if _ENDING.search(_around(said, number).lead):
+            return Reading.SO if self._is_an_end(said.sentence, number) else Reading.OPEN
         if not _counts_another(number, wanted, scope) or _CHANGED.search(near) or NEGATED.search(said.text):
             return Reading.SO
         if wanted & _named_cells(scope, {*said_words(near)} - said_words(number.unit)) or wanted & scope.apart:
             return Reading.SO
         is_told = bool(wanted & (scope.every | self._facts.asked.numbers | self._facts.quotable))
         return Reading.OPEN if is_told else Reading.FALSE
+
+    def is_limit(self, number: Quantity, said: Said) -> Reading:
+        """`at least 60 days`, where the backend said 90: what a refusal gives as a limit is one that was told."""
+        wanted = {abs(value).normalize() for value in number.values}
+        if not _LIMIT.search(_around(said, number).lead) or wanted & self._facts.quotable:
+            return Reading.SO
+        if wanted & (self._facts.everything.numbers | self._facts.asked.numbers):
+            return Reading.SO if wanted & self._scope(frozenset()).after else Reading.OPEN
+        return Reading.FALSE if self._facts.refusal_numbers else Reading.OPEN
+
+    def _is_an_end(self, sentence: str, number: Quantity) -> bool:
+        """`ending in 4471`: of a number that was told, the last digits."""
+        digits = re.sub(r"\D", "", sentence[number.start : number.end])
+        told = {*self._facts.digits.split(), *(str(n) for n in self._facts.everything.fields.get(stem("last4"), ()))}
+        fields = [place for thing in self._everything for place in self._things.places(thing)]
+        told |= {str(place.value) for place in fields if "last" in place.key.lower() or "end" in place.key.lower()}
+        return any(one.endswith(digits) and len(one) >= LEAST_DIGITS for one in told) and len(digits) >= 2
 
     def _is_right(
         self,

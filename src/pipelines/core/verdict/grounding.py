@@ -19,8 +19,8 @@ from pipelines.core.verdict.moves import wrong_moves
 from pipelines.core.verdict.other_values import other_references, other_values
 from pipelines.core.verdict.placed import misplaced, unfitting
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
-from pipelines.core.verdict.speech import LONGEST_SENTENCE, sentences
-from pipelines.core.verdict.sums import Sums, numbers_in
+from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
+from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
 from pipelines.core.verdict.things import Things
 
 MOST_LEFT_OVER = 5
@@ -34,6 +34,7 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
     named: dict[str, frozenset[str]] = {}
     things = Things(evidence, facts)
     figures = Figures(evidence, things)
+    figures.numbers_said = frozenset(value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ]))
     for text in evidence.responses:
         focus = named_in(evidence.user_instruction, facts)
         for sentence in sentences(text):
@@ -66,6 +67,7 @@ def _of_sentence(
     yield from other_references(sentence, focus, things)
     yield from (LeftOver(value, sentence) for value in strange_values(sentence, things))
     yield from (LeftOver(id, sentence) for id in unfitting(sentence, statements(sentence), things))
+    yield from (LeftOver(one, sentence) for one in wrong_sums(sentence, figures.numbers_said))
     moves = wrong_moves(sentence, focus, things)
     yield from (LeftOver(one.written, sentence, one.instead, True) for one in moves)
     for said in statements(sentence):
@@ -78,6 +80,7 @@ def _of_sentence(
             strange += _misplaced(said, focus, things)
         strange = [*_settled(strange, said, focus, figures)]
         strange += _miscounted(said, focus, figures) if not strange else []
+        strange += _of_limits(said, figures) if facts.is_refusal else []
         others = [*other_values(said, focus, things)]
         strange += [LeftOver(one.said, sentence, one.instead, True) for one in others]
         yield from strange
@@ -96,6 +99,14 @@ def _miscounted(said: Said, focus: frozenset[str], figures: Figures) -> Iterator
         if reading is not Reading.SO:
             written = f"{said.sentence[number.start : number.end]} {number.unit}"
             yield LeftOver(written, said.sentence, f"another number of {number.unit}", reading is Reading.FALSE)
+
+
+def _of_limits(said: Said, figures: Figures) -> Iterator[LeftOver]:
+    for number in said.numbers:
+        reading = figures.is_limit(number, said)
+        if reading is not Reading.SO:
+            written = said.sentence[number.start : number.end]
+            yield LeftOver(written, said.sentence, "another limit", reading is Reading.FALSE)
 
 
 def _settled(

@@ -17,6 +17,7 @@ from pipelines.core.verdict.oracles import Oracles, oracles_of
 from pipelines.core.verdict.refusals import (
     Explanation,
     affirms,
+    allows,
     explained,
     leaves_undone,
     refuses,
@@ -152,6 +153,8 @@ def _refusal(evidence: RunEvidence, oracles: Oracles, constraints: list[Finding]
             REFUSAL, "The agent refused, and left the world alone."
         )  # the constraint judges the reason
     how, says, rows, _ = why
+    if how is Explanation.RIGHT and allows(evidence):
+        return left_open(REFUSAL, "It names the reason there was, but also says that it can be done.", rows)
     if how is Explanation.RIGHT:
         return held(REFUSAL, f"The agent refused. {says}", rows)
     if how is Explanation.UNKNOWN:

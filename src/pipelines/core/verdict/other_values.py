@@ -15,7 +15,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.facts import bare
 from pipelines.core.verdict.looked_up import LeftOver, references
-from pipelines.core.verdict.said import NEGATED, Said, named_in, says_is
+from pipelines.core.verdict.said import NEGATED, Said, named_in, names_at, says_is
 from pipelines.core.verdict.things import STATE, Thing, Things, field_words, said_words
 
 LONGEST_VALUE = 60  # characters of a name or state
@@ -40,8 +40,10 @@ class OtherValue(NamedTuple):
 def other_values(said: Said, focus: frozenset[str], things: Things) -> Iterator[OtherValue]:
     """Values that the clause gives, of a field that holds another for all things that it speaks of."""
     clause = said.raw
-    if _SUPPOSED.search(clause) or NEGATED.search(clause):
+    plain = _QUOTED.sub(" ", clause)  # a title may hold any word: "Bread Without Hurry"
+    if _SUPPOSED.search(plain) or NEGATED.search(plain):
         return
+    yield from _misnamed(clause, things)
     named = things.named(named_in(clause, things.facts))
     here = named or things.named(named_in(said.sentence, things.facts)) or things.named(focus)
     near = [*here, *things.linked(here)] if here else []
@@ -90,6 +92,22 @@ def other_references(sentence: str, focus: frozenset[str], things: Things) -> It
             yield LeftOver(token, sentence, f"{word} {' and '.join(sorted(set(held))[:3])}", True)
 
 
+_QUOTED = re.compile(r"\"[^\"]*\"")
+
+
+def _misnamed(clause: str, things: Things) -> Iterator[OtherValue]:
+    """`Sunita Bell (DR-7)`, where DR-7 is somebody else."""
+    named = names_at(clause, things.facts)
+    for (start, one), (at, other) in zip(named, named[1:], strict=False):
+        first, second = things.named(one), things.named(other)
+        if len(first) == 1 == len(second) and first[0].entity_type == second[0].entity_type:
+            between = clause[start:at]
+            name = str(first[0].after.get("name", "")).lower()
+            is_beside = bool(name) and re.fullmatch(rf"{re.escape(name)}\W{{1,3}}", between) is not None
+            if is_beside and first[0].id != second[0].id and first[0].id.lower() != name:
+                yield OtherValue(name, f"name {second[0].after.get('name')}")
+
+
 _STATUS = ("status", "state", "stage")
 _TOGETHER = re.compile(r"\b(?:both|all|each)\b")
 #: How things end, or get on, in most trades: said of a thing whose state is another, one of these is untrue.
@@ -108,7 +126,8 @@ def _of_outcome(clause: str, key: str, spoken: list[Thing], things: Things) -> I
         return
     told = _told([*spoken, *things.linked(spoken)])
     for outcome in _OUTCOMES:
-        if not says_is(clause, outcome) or _means_the_same(outcome, own | told):
+        is_said = says_is(clause, outcome) or re.search(rf"^\S+:\s+{outcome}\W*$", clause) is not None
+        if not is_said or _means_the_same(outcome, own | told):
             continue
         lead = clause.partition(outcome)[0]
         if _TO_BE.search(lead) or not _is_subject(lead, spoken[0]):

@@ -46,6 +46,9 @@ class Periods:
             return False
         return None
 
+    def is_time(self, near: str) -> bool:
+        return re.search(r"\b(?:day|night|week|month|year|hour|minute)s?\b", near) is not None
+
     def _touched(self) -> Iterable[Thing]:
         touched = self._things.facts.touched
         return self._things.named(frozenset(id for id in touched if id))

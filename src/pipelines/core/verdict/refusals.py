@@ -24,7 +24,7 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.said import NEGATED
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, sentences, small_states
+from pipelines.core.verdict.speech import clauses, content_stems, sentences, small_states
 from pipelines.core.verdict.tool_words import ToolWords, words_of, writing_tools
 from pipelines.core.verdict.wording import calls_text, quoted, shortened
 
@@ -125,6 +125,25 @@ def affirms(evidence: RunEvidence) -> bool:
     if any(NEGATED.search(sentence) or _HOLDS_BACK.search(sentence) for sentence in said):
         return False
     return any(_IS_SO.search(sentence) and not sentence.endswith("?") for sentence in said)
+
+
+_ALLOWS = re.compile(
+    r"\b(?:i|we)\s+(?:can|could|was\s+able\s+to|were\s+able\s+to|am\s+able\s+to)\s+(?:now\s+|still\s+)?(?P<verb>[a-z]+)|\b(?:is|are)\s+(?P<so>possible|allowed|permitted)\b"
+)
+_ON_CONDITION = re.compile(r"\b(?:if|once|when|after|until|unless|only|or|before|instead|what|else|provided|as\s+soon)\b|\?")
+
+
+def allows(evidence: RunEvidence) -> bool:
+    """Whether a sentence says, without a condition, that what was asked can be done: `so I could add it`."""
+    asked = words_of(evidence.user_instruction)
+    verbs = {form for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked) for form in tool.doing}
+    verbs |= {"make", "do", "arrange", "register", "obtain"}
+    for sentence in map(str.lower, _said(evidence)):
+        for clause in clauses(sentence):
+            found = _ALLOWS.search(clause) if not NEGATED.search(clause) else None
+            if found is not None and not _ON_CONDITION.search(clause) and (found["so"] or found["verb"] in verbs):
+                return True
+    return False
 
 
 _IS_SO = re.compile(r"\b(?:is|are|was|were|has|have|been|done|yes|will)\b|'re\b|'s\b|'ve\b")
