@@ -167,7 +167,7 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     words -= {stem(word) for word in _VAGUE}
     has_value = bool(said.numbers or said.days or said.times)
     # What reckons is borne out by the number that it is said of, which was looked up before.
-    words -= _RECKONS if has_value else frozenset()
+    words -= _RECKONS | _LEFT_OVER if has_value else frozenset()
     if _UNCHANGED.search(clause) and not has_value:
         is_so = not NEGATED.search(_UNCHANGED.sub(" ", clause))
         return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
@@ -177,26 +177,34 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
         verbs = {verb for verb in verbs if not _is_empty(verb, known, facts)}
     if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
         return False  # `we have it in stock`, of a record with `stock: 0`
-    if not all(_is_so(word, known, facts) for word in _predicates(clause)):
+    is_denied = NEGATED.search(_without_states(clause, facts)) is not None
+    predicates = _predicates(clause) - (_RECKONS | _LEFT_OVER if has_value else frozenset())
+    if not is_denied and not all(_is_so(word, known, facts) for word in predicates):
         return False
     done = {found["verb"] for found in _DONE_TO_IT.finditer(clause)}
-    if any(stem(verb) in facts.tool_nouns and verb not in facts.states for verb in done):
+    if not is_denied and any(stem(verb) in facts.tool_nouns and verb not in facts.states for verb in done):
         return False  # `report_repair` has repaired nothing
     if is_verified:
         return all(known.tells(word) or word in CARRIED_OUT for word in words)
     if _OF_OTHERS.search(clause) and verbs:
         return False
-    if NEGATED.search(clause):
+    if is_denied:
         return _is_true_denial(said, words | verbs, known, facts)
     if _RULES.search(clause):
         is_reckoned = len(said.numbers) > 1 and all(map(known.knows, words | verbs))
         return is_reckoned or _is_quoted(words | verbs, facts, clause)
     if not all(_is_done(found["verb"], said, known, facts) for found in _DONE_TO_IT.finditer(clause)):
         return False
-    if says_present(clause) and any(says_is(clause, state) for state in facts.outdated_states):
+    named = named_in(said.sentence, facts)
+    is_of_touched = not named or bool(named & facts.touched)
+    if is_of_touched and says_present(clause) and any(says_is(clause, state) for state in facts.outdated_states):
         return False  # so it was, before the run changed it
     if AHEAD.search(clause):
         has_mention = bool(said.numbers or said.days)
+        if not words | verbs and not has_value:
+            return True  # `we'll take it from there`
+        if said.days and not verbs and all(not known.dated.isdisjoint(related(word)) for word in words):
+            return True  # `expected to close on …`, of a record with `close_date`
         return _is_quoted(words | verbs, facts, clause) or (
             has_mention and all(map(facts.done.knows, words | verbs))
         )
@@ -212,6 +220,15 @@ _RECKONS = frozenset(
         "triple equal equals unit one ones minus plus split late"
     )
 )
+
+
+#: Said of what is left; such a number is looked up as one (`Figures.miscounts`).
+_LEFT_OVER = frozenset(stem(word) for word in word_set("free available unused outstanding"))
+
+
+def _without_states(clause: str, facts: Facts) -> str:
+    """`failed` may be a state, and denies nothing then."""
+    return re.sub(r"[a-z]+", lambda found: " " if found[0] in facts.states else found[0], clause)
 
 
 def _predicates(clause: str) -> set[str]:
@@ -247,18 +264,26 @@ def _is_done(verb: str, said: Said, known: Known, facts: Facts) -> bool:
     word = stem(verb)
     if word in _NOTHING_DONE or facts.deeds.knows(word) or verb in facts.states:
         return True
+    if word in _ENTERED:
+        named = named_in(said.raw, facts)
+        return bool(named & facts.touched if named else facts.touched)
+    if word in _REFUSED and facts.refused_verbs:
+        return True
     if _is_empty(word, known, facts) and NEGATED.search(said.text):
         return True
     named = said.raw
-    return any(
-        key[:LEAST_ALIKE] == word[:LEAST_ALIKE] and any(value in named for value in values)
-        for key, values in facts.spoken_fields.items()
-        if len(word) >= LEAST_ALIKE
-    ) or bool(said.numbers or said.days) and any(
-        key[:LEAST_ALIKE] == word[:LEAST_ALIKE] for key in known.fields.keys() | known.dated
-    )
+    if any(_is_alike(key, word) and any(v in named for v in vs) for key, vs in facts.spoken_fields.items()):
+        return True
+    return bool(said.numbers or said.days) and any(_is_alike(key, word) for key in known.fields.keys() | known.dated)
 
 
+def _is_alike(field: str, verb: str) -> bool:
+    return field[:LEAST_ALIKE] == verb[:LEAST_ALIKE] if len(verb) >= LEAST_ALIKE else field.startswith(verb)
+
+
+#: Any call that changed something can be told so: it was entered.
+_ENTERED = frozenset(stem(word) for word in word_set("recorded submitted saved registered logged entered lodged filed stored"))
+_REFUSED = frozenset(stem(word) for word in word_set("rejected refused declined denied"))
 LEAST_ALIKE = 4  # letters that a verb and the name of its field share: `declared`, `declared_value`
 
 
@@ -292,6 +317,11 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     named = named_in(said.raw, facts)
     is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
+    states = {word for word in words if not facts.vocabulary.isdisjoint(related(word) | _ANY_OF.get(word, frozenset()))}
+    if len(states) == 1 and not has_value and all(map(known.knows, words - states)):
+        meant = {other for word in states for other in related(word) | _ANY_OF.get(word, frozenset())}
+        if known.states.isdisjoint(meant) and not any(map(facts.done.knows, states)):
+            return True  # `not decided yet`, of what is neither approved nor rejected
     if is_untouched and denied and all(map(known.knows, words - denied)):
         return True
     if denied and denied <= facts.refused_verbs and not named and all(map(known.knows, words - denied)):
@@ -301,6 +331,9 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     return _is_quoted(words, facts)
 
 
+_ENDS = frozenset(stem(word) for word in word_set("approved rejected granted denied accepted"))
+#: What a word stands for that names several states at once.
+_ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}
 _DENIES_VALUE = re.compile(r"\b(?:is|are|was|were)(?:\s+not|n't)\b|'s\s+not\b")
 _OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain"))
 

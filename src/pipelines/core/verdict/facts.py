@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Day
@@ -280,6 +281,16 @@ class Facts:
         return frozenset(bare(word) for word in self._evidence.user_instruction[:LONGEST_TEXT].split()) & {
             bare(id) for _, id in self.seen_entities
         }
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Stems of the states that things of the kinds which were seen can be in."""
+        found: set[str] = set()
+        for kind in {kind for kind, _ in self.seen_entities} if self.records else ():
+            for attributes in islice(self._evidence.world.entities.get(kind, {}).values(), MOST_RECORDS):
+                self._evidence.keep_going()
+                found.update(stem(part) for state in _states(attributes) for part in state.split("_"))
+        return frozenset(found)
 
     @cached_property
     def asked_kinds(self) -> frozenset[str]:

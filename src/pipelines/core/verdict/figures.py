@@ -58,6 +58,11 @@ _LIMIT = re.compile(
     r"\b(?:up\s+to|at\s+most|at\s+least|stops?\s+at|limit(?:ed)?\s+(?:of|is|to|at)|maximum\s+(?:of|is)|minimum\s+(?:of|is)|no\s+more\s+than"
     r"|no\s+fewer\s+than|no\s+less\s+than|capped\s+at|not\s+exceed)\s*$"
 )
+_A_PIECE = re.compile(r"^\W*(?:a|an|per|each)\b")
+_LEFT_OVER = re.compile(r"\b(?:free|available|unused|outstanding|leaves|left|remain\w*)\b")
+_OF_WHAT_IS_LEFT = frozenset(
+    map(stem, ("left", "free", "available", "remaining", "unused", "outstanding", "due", "balance", "stock", "arrears", "copies"))
+)
 _ENDING = re.compile(r"\b(?:ending(?:\s+in|\s+with)?|ends\s+(?:in|with)|last\s+(?:four|4)(?:\s+digits)?)\s*$")
 LEAST_DIGITS = 4  # of a number that is known by its end
 _GUESSED = re.compile(
@@ -91,6 +96,7 @@ class _Scope(NamedTuple):
     before: frozenset[Decimal]
     steps: frozenset[Decimal]  # by how much fields changed
     apart: frozenset[Decimal]  # between two numbers of one thing after the run, or of one field of two things
+    changed: frozenset[Decimal]  # what fields that changed are now
     told: frozenset[Decimal]  # of calls about it that succeeded
     places: tuple[Place, ...]
     cells: tuple[_Cell, ...]
@@ -138,6 +144,12 @@ class Figures:
             others = _others(said.sentence, number)
             fits = wanted & (scope.steps | scope.apart | _apart(others) | self._beyond(scope))
             return Reading.SO if fits or self._periods.is_time(near) else Reading.OPEN
+        if _LEFT_OVER.search(near) and not NEGATED.search(said.text) and not _PAST.search(near):
+            others = _others(said.sentence, number)
+            fits = scope.apart | self._of_what_is_left(scope) | _apart(others) | self._counts | scope.changed
+            is_given = wanted & self._facts.amounts_given and self._tells_deed(_around(said, number).lead)
+            if not wanted & fits and not is_given:
+                return Reading.OPEN
         if _ENDING.search(_around(said, number).lead):
             return Reading.SO if self._is_an_end(said.sentence, number) else Reading.OPEN
         if not _counts_another(number, wanted, scope) or _CHANGED.search(near) or NEGATED.search(said.text):
@@ -146,6 +158,20 @@ class Figures:
             return Reading.SO
         is_told = bool(wanted & (scope.every | self._facts.asked.numbers | self._facts.quotable))
         return Reading.OPEN if is_told else Reading.FALSE
+
+    def _of_what_is_left(self, scope: _Scope) -> frozenset[Decimal]:
+        """Numbers of fields for what is left, and of calls."""
+        own = {n for place in scope.places if place.is_so and place.words & _OF_WHAT_IS_LEFT for n in place.numbers}
+        return frozenset(own) | {cell.number for cell in scope.cells if cell.words & _OF_WHAT_IS_LEFT}
+
+    @cached_property
+    def _counts(self) -> frozenset[Decimal]:
+        """How many things lists have, all together or of one state."""
+        found = {Decimal(len(things)) for things in self._facts.lists}
+        for things in self._facts.lists:
+            words = {word for thing in things for word in thing}
+            found |= {Decimal(sum(word in thing for thing in things)) for word in [*words][:MOST_OPERANDS]}
+        return frozenset(found)
 
     def is_limit(self, number: Quantity, said: Said) -> Reading:
         """`at least 60 days`, where the backend said 90: what a refusal gives as a limit is one that was told."""
@@ -174,9 +200,15 @@ class Figures:
         said: Said,
     ) -> bool:
         near = around.both
+        if wanted & self._facts.amounts_given and self._tells_deed(around.lead):
+            return True
+        if number.unit == "times" and any(b and (a / b).normalize() in wanted for a in others for b in others):
+            return True
         if self._is_of_a_named_field(wanted, number, around, scope):
             return True
         if _CHANGED.search(near) and wanted & (scope.steps | _apart(others)):
+            return True
+        if number.unit in COMPARED and wanted & frozenset(_between(self._everything)):
             return True
         if _counts_another(number, wanted, scope):
             return False
@@ -202,6 +234,12 @@ class Figures:
             return True
         return self._is_what_was_wanted(wanted, around, said)
 
+    def _tells_deed(self, lead: str) -> bool:
+        """Whether the words before a number tell what a call did that it was given to."""
+        done = {row.tool for row in self._evidence.writes if row.succeeded}
+        names = {stem(word) for tool in done for word in tokens(tool)}
+        return any(not related(word).isdisjoint(names) for word in content_stems(lead))
+
     def _is_of_a_named_field(
         self, wanted: set[Decimal], number: Quantity, around: "_Around", scope: _Scope
     ) -> bool:
@@ -210,6 +248,8 @@ class Figures:
         holding = [place for place in scope.places if place.is_so and place.numbers & wanted]
         telling = [place for place in holding if place.words & near]
         named = [place for place in scope.places if place.numbers and place.words and place.words <= near]
+        if telling and _A_PIECE.search(around.following):
+            return True  # `$12 a seat`, of `per_seat`
         if named and not any(place in named for place in holding):
             return False  # a field is named by its whole name, and it is another
         if telling:
@@ -270,12 +310,12 @@ class Figures:
         ids = {thing.id.lower() for thing in near} | names
         after = _few(number for place in places if place.is_so for number in place.numbers)
         before = _few(number for place in places if place.was for number in place.numbers)
-        stale = before - after  # what a reply said before the run changed it
+        stale = {*_stale(near)}  # what a reply said before the run changed it
         cells = [
             cell
             for cell in self._cells
             if cell.row.succeeded
-            and cell.number not in stale
+            and (cell.words, cell.number) not in stale
             and (not ids or not self._facts.seen_entities or _is_about(cell.row, ids))
         ]
         return _Scope(
@@ -283,6 +323,7 @@ class Figures:
             before=before,
             steps=frozenset(_steps(near)),
             apart=frozenset(_within(near)) | frozenset(_between(near)) | _pairs_of_replies(cells),
+            changed=_few(n for place in places if place.is_so and not place.was for n in place.numbers),
             told=_few(cell.number for cell in cells),
             places=tuple(places),
             cells=tuple(cells),
@@ -450,6 +491,14 @@ def _steps(things: Iterable[Thing]) -> Iterator[Decimal]:
             was = thing.before.get(key)
             if _is_number(was) and _is_number(now) and was != now:
                 yield abs(Decimal(str(now)) - Decimal(str(was))).normalize()
+
+
+def _stale(things: Iterable[Thing]) -> Iterator[tuple[frozenset[str], Decimal]]:
+    """Numbers that the run changed, as they were, by the words of their field."""
+    for thing in things:
+        for key, was in thing.before.items():
+            if _is_number(was) and thing.after.get(key, was) != was:
+                yield from ((frozenset(map(stem, tokens(key))), number) for number in numbers_of(was))
 
 
 def _within(things: Iterable[Thing]) -> Iterator[Decimal]:

@@ -6,6 +6,7 @@ A statement is borne out by the records of the things it speaks of, not by anyth
 
 import re
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from pipelines.core.english.mentions import MARK, without_mentions
 from pipelines.core.verdict.belonging import strange_for_all, strange_partners, strange_states, strange_values
@@ -26,22 +27,30 @@ from pipelines.core.verdict.things import Things
 MOST_LEFT_OVER = 5
 
 
+class _Focus(NamedTuple):
+    """What is spoken of: by its name, or else by words that describe it."""
+
+    named: frozenset[str]
+    described: frozenset[str]
+
+
 def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = ()) -> list[LeftOver]:
     """What remains of the answers when all that can be looked up is taken away; `verified` are clauses that
     were borne out elsewhere, of which only the rest is looked at."""
-    found: dict[tuple[str, frozenset[str]], tuple[LeftOver, ...]] = {}  # what is repeated is read once
+    found: dict[tuple[str, _Focus], tuple[LeftOver, ...]] = {}  # what is repeated is read once
     verified = {without_mentions(clause) for clause in verified}
-    named: dict[str, frozenset[str]] = {}
+    named: dict[str, _Focus] = {}
     things = Things(evidence, facts)
     figures = Figures(evidence, things)
     figures.numbers_said = frozenset(value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ]))
     for text in evidence.responses:
-        focus = named_in(evidence.user_instruction, facts)
+        focus = _Focus(*(2 * (named_in(evidence.user_instruction, facts),)))
         for sentence in sentences(text):
             evidence.keep_going()
             if sentence not in named:
-                named[sentence] = named_in(sentence, facts) or things.described(sentence)
-            focus = named[sentence] or focus
+                named[sentence] = _Focus(named_in(sentence, facts), things.described(sentence))
+            own = named[sentence]
+            focus = _Focus(own.named or focus.named, own.named or own.described or focus.described)
             if (sentence, focus) not in found:
                 found[sentence, focus] = tuple(_of_sentence(sentence, focus, things, verified, figures))
     sums = Sums(evidence.responses, facts.everything.numbers)
@@ -50,9 +59,10 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
 
 
 def _of_sentence(
-    sentence: str, focus: frozenset[str], things: Things, verified: Collection[str], figures: Figures
+    sentence: str, spoken_of: _Focus, things: Things, verified: Collection[str], figures: Figures
 ) -> Iterator[LeftOver]:
     facts = things.facts
+    focus = spoken_of.described
     if QUESTION.search(sentence):
         return
     if is_foreign(sentence):
@@ -61,7 +71,7 @@ def _of_sentence(
     if len(sentence) > LONGEST_SENTENCE:
         yield LeftOver(sentence[:LONGEST_SENTENCE], sentence)
         return
-    known = facts.about(focus) if focus else facts.everything
+    known = facts.about(spoken_of.named) if spoken_of.named else facts.everything
     yield from strange_references(sentence, facts)
     yield from strange_addresses(sentence, facts)
     yield from other_references(sentence, focus, things)

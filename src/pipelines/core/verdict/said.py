@@ -16,7 +16,7 @@ from pipelines.core.verdict.speech import LONGEST_SENTENCE, clauses
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
 QUESTION = re.compile(r"\?[\"')\]]*$")
 NEGATED = re.compile(
-    r"\b(?:not|never|no(?!\s*[:,;!])|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing|nobody)\b|n't\b"
+    r"\b(?:not|never|no(?!\s*[:,;!]|\.\s*#?\w*[-\d])|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing|nobody)\b|n't\b"
 )
 AHEAD = re.compile(r"\b(?:will|shall|going\s+to|shortly|soon|tomorrow|within|expect(?:ed)?|upcoming)\b|'ll\b")
 _HEDGED = re.compile(

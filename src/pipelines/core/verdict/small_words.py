@@ -62,6 +62,6 @@ NEUTRAL = frozenset(
         "alternative instruction instructed attempt wish wished anticipated anticipate mention meant mean cause "
         "symptom overview breakdown glance note indeed namely whoever whichever consider considered situation "
         "circumstance moment meanwhile exactly roughly approximately so-called respective stated state "
-        "going gone through via way whole everyone anyone lack fewer exact"
+        "nicely kindly warmly going gone through via way whole everyone anyone lack fewer exact"
     )
 )
