@@ -58,6 +58,12 @@ _LIMIT = re.compile(
     r"\b(?:up\s+to|at\s+most|at\s+least|stops?\s+at|limit(?:ed)?\s+(?:of|is|to|at)|maximum\s+(?:of|is)|minimum\s+(?:of|is)|no\s+more\s+than"
     r"|no\s+fewer\s+than|no\s+less\s+than|capped\s+at|not\s+exceed)\s*$"
 )
+_OF_THEM = re.compile(r"^\W*of\s+(?:them|these|those|which|it)\b")
+_SETS_APART = re.compile(r"\b(?:instead|on\s+top|from|less|off|plus|than|short|new\s+total|adds?|net|altogether|in\s+total|come\s+to)\b|[+×→]")
+_PARTICIPLE = re.compile(r"\b[a-z]{3,20}ed\b|\b(?:sent|paid|put|made|set|sold|given|taken)\b")
+_OF_A_PIECE = frozenset(
+    map(stem, ("per", "rate", "price", "daily", "monthly", "fee", "cost", "day", "unit", "each", "charge", "copay", "rent", "month", "instalment"))
+)
 _A_PIECE = re.compile(r"^\W*(?:a|an|per|each)\b")
 _LEFT_OVER = re.compile(r"\b(?:free|available|unused|outstanding|leaves|left|remain\w*)\b")
 _OF_WHAT_IS_LEFT = frozenset(
@@ -152,12 +158,53 @@ class Figures:
                 return Reading.OPEN
         if _ENDING.search(_around(said, number).lead):
             return Reading.SO if self._is_an_end(said.sentence, number) else Reading.OPEN
+        if self._is_doubtful(number, wanted, said, scope):
+            return Reading.OPEN
         if not _counts_another(number, wanted, scope) or _CHANGED.search(near) or NEGATED.search(said.text):
             return Reading.SO
         if wanted & _named_cells(scope, {*said_words(near)} - said_words(number.unit)) or wanted & scope.apart:
             return Reading.SO
         is_told = bool(wanted & (scope.every | self._facts.asked.numbers | self._facts.quotable))
         return Reading.OPEN if is_told else Reading.FALSE
+
+    def _is_doubtful(self, number: Quantity, wanted: set[Decimal], said: Said, scope: _Scope) -> bool:
+        """A number that was told, in a place where another must stand."""
+        around = _around(said, number)
+        others = _others(said.sentence, number)
+        if _is_small(wanted) and not number.currency and not any(value % 1 for value in wanted):
+            return bool(wanted & others) and _OF_THEM.search(around.following) is not None
+        if wanted & others and _SETS_APART.search(said.sentence.lower()):
+            return True  # `41.40 off, new total 41.40`
+        if _YEAR.search(around.lead) and scope.steps and "month" in said.sentence.lower():
+            return not wanted & _of_a_year(scope.steps | scope.after | others)
+        if _A_PIECE.search(around.following) and not NEGATED.search(said.text):
+            pieces = {n for place in scope.places if place.words & _OF_A_PIECE for n in place.numbers}
+            pieces |= {cell.number for cell in scope.cells if cell.words & _OF_A_PIECE}
+            return not wanted & (pieces | self._facts.quotable | _shares(scope, others) | self._facts.asked.numbers)
+        return self._is_no_amount_of(wanted, around, said)
+
+    def _is_no_amount_of(self, wanted: set[Decimal], around: "_Around", said: Said) -> bool:
+        """`£590 recorded`, where another amount was given to the call that did it."""
+        low = said.sentence.lower()
+        if NEGATED.search(low) or _PAST.search(low) or _SETS_APART.search(low) or self._facts.is_refusal:
+            return False
+        rows = [row for row in self._evidence.writes if row.succeeded]
+        told = [row for row in rows if self._is_told_by(row, said.text)]
+        given = {cell.number for cell in self._cells for row in told if cell.row is row and cell.is_money and cell.is_argument}
+        if not told or not given:
+            return False
+        last = around.lead.split()[-1:]
+        if last and any(stem(last[0]) in {stem(word) for word in tokens(row.tool)} for row in told):
+            return not wanted & given  # right behind the verb: what it was done with
+        allowed = {cell.number for cell in self._cells for row in told if cell.row is row}
+        names = {other for word in said_words(around.both) for other in related(word)}
+        is_named = any(place.numbers & wanted and place.words & names for place in self._scope(frozenset()).places)
+        return not is_named and not wanted & allowed
+
+    def _is_told_by(self, row: EvidenceRow, clause: str) -> bool:
+        names = {stem(word) for word in tokens(row.tool)}
+        done = {stem(found[0]) for found in _PARTICIPLE.finditer(clause)}
+        return any(not related(word).isdisjoint(names) for word in done)
 
     def _of_what_is_left(self, scope: _Scope) -> frozenset[Decimal]:
         """Numbers of fields for what is left, and of calls."""
