@@ -69,7 +69,7 @@ _NOTHING_DONE = frozenset(
     stem(word)
     for word in word_set(
         "done completed finished sorted listed shown included mentioned needed required noted checked looked "
-        "marked flagged classed counted excluded named called titled tagged left tied set meant based"
+        "marked flagged classed counted excluded named called titled tagged left tied set meant based handled"
     )
 )
 _VAGUE = word_set(
@@ -125,8 +125,10 @@ _FIRST_PERSON = re.compile(
 def explains(said: Said, facts: Facts) -> bool:
     """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
     One that denies how things are does not explain by that: it is looked up."""
-    if _FIRST_PERSON.search(said.text) or (NEGATED.search(said.text) and not _DECLINED.search(said.text)):
+    if _FIRST_PERSON.search(said.text):
         return False
+    if NEGATED.search(said.text) and not _DECLINED.search(said.text):
+        return telling_words(said.text) <= facts.asked.stems and not _verbs(said.text)
     words = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
         not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words
@@ -144,8 +146,11 @@ def is_excused(clause: str) -> bool:
 
 def telling_words(clause: str) -> set[str]:
     """The stems of a clause that say something."""
-    words = {word for word in content_stems(clause) - NEUTRAL if not any(map(str.isdigit, word))}
+    words = {word for word in content_stems(_ID.sub(" ", clause)) - NEUTRAL if not any(map(str.isdigit, word))}
     return words - _verbs(clause)
+
+
+_ID = re.compile(r"\b[a-z]{1,8}[-_#]\w*\d[\w-]*")  # whether an id is one is looked up by itself
 
 
 def _verbs(clause: str) -> set[str]:
@@ -217,7 +222,7 @@ _RECKONS = frozenset(
     for word in word_set(
         "pay pays save saves saved saving difference week weeks month months monthly year years yearly day days hour hours "
         "minute minutes kilowatt spare cheaper dearer overdue outstanding minimum maximum quarter half double doubled "
-        "triple equal equals unit one ones minus plus split late"
+        "triple equal equals unit one ones minus plus split late charge price cost rate"
     )
 )
 

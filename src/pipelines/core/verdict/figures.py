@@ -58,6 +58,8 @@ _LIMIT = re.compile(
     r"\b(?:up\s+to|at\s+most|at\s+least|stops?\s+at|limit(?:ed)?\s+(?:of|is|to|at)|maximum\s+(?:of|is)|minimum\s+(?:of|is)|no\s+more\s+than"
     r"|no\s+fewer\s+than|no\s+less\s+than|capped\s+at|not\s+exceed)\s*$"
 )
+_PRODUCT = re.compile(rf"{MARK}\s*[×*x]\s*{MARK}\s*=\s*{MARK}")
+_THERE_ARE = re.compile(r"\b(?:there\s+are|there\s+were|i\s+(?:found|see|saw)|you\s+have)\s*(?:now\s+)?$")
 _OF_THEM = re.compile(r"^\W*of\s+(?:them|these|those|which|it)\b")
 _SETS_APART = re.compile(r"\b(?:instead|on\s+top|from|less|off|plus|than|short|new\s+total|adds?|net|altogether|in\s+total|come\s+to)\b|[+×→]")
 _PARTICIPLE = re.compile(r"\b[a-z]{3,20}ed\b|\b(?:sent|paid|put|made|set|sold|given|taken)\b")
@@ -126,7 +128,7 @@ class Figures:
         wanted = {abs(value).normalize() for value in number.values}
         around = _around(said, number)
         names = named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus
-        if self._is_part_of_a_text(said.sentence, number):
+        if self._is_part_of_a_text(said.sentence, number) or self._is_shown(said.sentence, wanted):
             return Reading.SO
         if number.unit in ("%", "percent"):
             return Reading.OPEN
@@ -279,7 +281,7 @@ class Figures:
             return True
         if wanted & _of_a_year(scope.steps | others) and _YEAR.search(said.sentence.lower()):
             return True
-        return self._is_what_was_wanted(wanted, around, said)
+        return self._is_what_was_wanted(wanted, number, around, said)
 
     def _tells_deed(self, lead: str) -> bool:
         """Whether the words before a number tell what a call did that it was given to."""
@@ -303,9 +305,16 @@ class Figures:
             return not _names_another(wanted, around, scope)
         return bool(wanted & _named_cells(scope, near)) and not _names_another(wanted, around, scope)
 
-    def _is_what_was_wanted(self, wanted: set[Decimal], around: "_Around", said: Said) -> bool:
+    def _is_what_was_wanted(
+        self, wanted: set[Decimal], number: Quantity, around: "_Around", said: Said
+    ) -> bool:
         """What the user asked for, where it is not said to have been done: `eighty was under the minimum`."""
-        if not wanted & self._facts.asked.numbers or not _WANTED.search(around.both):
+        if not wanted & self._facts.asked.numbers:
+            return False
+        unit = stem(number.unit) if content_stems(number.unit) else ""
+        if unit and wanted & self._facts.asked.fields.get(unit, set()) and not _DEED.search(said.text):
+            return True  # `six months`, as the user said
+        if not _WANTED.search(around.both):
             return False
         if _DEED.search(said.text) or self._facts.verbs & content_stems(said.text):
             return False
@@ -322,9 +331,18 @@ class Figures:
             return Reading.OPEN
         if _counts_another(number, wanted, scope) or _is_no_year_of(wanted, said, scope):
             return Reading.FALSE
+        if self._outnumbers(wanted, number, around):
+            return Reading.FALSE
         if wanted & self._facts.everything.numbers and _is_small(wanted):
             return Reading.OPEN
         return Reading.FALSE if _contradicts_a_field(number, around, scope) else Reading.OPEN
+
+    def _outnumbers(self, wanted: set[Decimal], number: Quantity, around: "_Around") -> bool:
+        """`there are three repairs`, of the only list that was told, with two."""
+        lists = [things for things in self._facts.lists if things]
+        if not _THERE_ARE.search(around.lead) or len(lists) != 1 or not content_stems(number.unit):
+            return False
+        return all(value % 1 == 0 and value > len(lists[0]) for value in wanted) and not number.currency
 
     def _miscounts_a_step(
         self, wanted: set[Decimal], around: "_Around", said: Said, scope: _Scope
@@ -349,6 +367,11 @@ class Figures:
         return self._scopes[names]
 
     @cached_property
+    def _ids(self) -> frozenset[str]:
+        """Of all entities that were seen; a reply that names none of them is about none."""
+        return frozenset(id.lower() for _, id in self._facts.seen_entities)
+
+    @cached_property
     def _everything(self) -> list[Thing]:
         return self._things.named(frozenset(id.lower() for _, id in self._facts.seen_entities))
 
@@ -363,7 +386,7 @@ class Figures:
             for cell in self._cells
             if cell.row.succeeded
             and (cell.words, cell.number) not in stale
-            and (not ids or not self._facts.seen_entities or _is_about(cell.row, ids))
+            and (not ids or _is_about(cell.row, ids) or not _is_about(cell.row, self._ids))
         ]
         return _Scope(
             after=after,
@@ -406,6 +429,21 @@ class Figures:
         counts = {cell.number for cell in scope.cells if not cell.is_money} | {n for n in others if n % 1 == 0}
         found |= _times(few, {n for n in counts if 1 < n <= LARGEST_PART})
         return {value.normalize() for value in found | self._facts.everything.column_sums} - {Decimal()}
+
+    def _is_shown(self, sentence: str, wanted: set[Decimal]) -> bool:
+        """`3 × 38.00 = 114.00`: right, and two of the three were told or asked."""
+        marked = without_mentions(sentence)
+        shown = _PRODUCT.search(marked)
+        if shown is None:
+            return False
+        at = marked.count(MARK, 0, shown.start())
+        read = mentions(sentence)
+        three = sorted([*read.days, *read.times, *read.numbers])[at : at + 3]
+        values = [abs(next(iter(one.values))).normalize() for one in three if isinstance(one, Quantity)]
+        if len(values) != 3 or (values[0] * values[1]).normalize() != values[2] or not wanted & {*values}:
+            return False
+        told = self._facts.everything.numbers | self._facts.asked.numbers | self._facts.quotable
+        return sum(value in told for value in values) > 1
 
     def _is_part_of_a_text(self, sentence: str, number: Quantity) -> bool:
         """`Mill Road 22`, `Acetone 5 L`: the number and a word beside it stand so in a text that was told."""

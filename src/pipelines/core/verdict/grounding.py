@@ -146,7 +146,7 @@ def _misplaced(said: Said, focus: frozenset[str], things: Things) -> list[LeftOv
             said.sentence,
             one.instead,
             # What a call was given may be told by any word for it: "charged now", of a record with `paid`.
-            one.is_false and said.is_stated and not given & {*numbers_in(one.written)},
+            one.is_false and _is_stated(said) and not given & {*numbers_in(one.written)},
         )
         for one in found
     ]
@@ -154,6 +154,14 @@ def _misplaced(said: Said, focus: frozenset[str], things: Things) -> list[LeftOv
     states = [*strange_states(said, bound, things), *strange_for_all(said, things)]
     left += [LeftOver(word, said.sentence) for word in dict.fromkeys(states)]
     return left + [LeftOver(id, said.sentence) for id in strange_partners(said, things)]
+
+
+_SHOULD = re.compile(r"\bshould\s+(?=(?:be|arrive|come|land|start|end|leave|reach)\b)")
+
+
+def _is_stated(said: Said) -> bool:
+    """`should arrive at 19:40` gives the time as plainly as `arrives`."""
+    return said._replace(text=_SHOULD.sub(" ", said.text)).is_stated
 
 
 def _mixes_things(said: Said, facts: Facts) -> bool:

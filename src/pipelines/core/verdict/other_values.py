@@ -66,13 +66,14 @@ def other_values(said: Said, focus: frozenset[str], things: Things) -> Iterator[
             yield from _of_some_only(clause, key, [thing for thing in named if _has(thing, entity_type, key)])
 
 
+_FROM = re.compile(r"\bfrom\b(?!.*\bto\b)")
 _BEFORE_IT = re.compile(r"(?P<word>[a-z]+)(?:\s+(?:is|was|to|number|no\.?|now|:))*\W{0,2}$")
 
 
 def other_references(sentence: str, focus: frozenset[str], things: Things) -> Iterator[LeftOver]:
     """`from gate B6`, `seat 05C`: the word before a reference is that of a field which holds another."""
     low = sentence.lower()
-    if _COMPARES.search(low) or NEGATED.search(low) or "?" in low:
+    if _COMPARES.search(_FROM.sub(" ", low)) or NEGATED.search(low) or "?" in low:
         return
     here = things.named(named_in(sentence, things.facts)) or things.named(focus)
     near = [*here, *things.linked(here)]
@@ -133,7 +134,7 @@ def _of_outcome(clause: str, key: str, spoken: list[Thing], things: Things) -> I
         if _TO_BE.search(lead) or not _is_subject(lead, spoken[0]):
             continue
         word = stem(outcome)
-        is_told = any(other in facts.done.stems or other in facts.verbs for other in related(word))
+        is_told = any(other in facts.done.stems for other in related(word))
         if not is_told and not facts.deeds.knows(word):
             yield OtherValue(outcome, f"{key} {spoken[0].after.get(key)}")
 

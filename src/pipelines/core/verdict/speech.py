@@ -30,6 +30,7 @@ _CLAUSE_END = re.compile(
     r"|\s+(?:but|however|although|though|whereas|while)\s+"
     r"|:\s+(?=(?:it|it's|i|i've|you|you're|we|the|your|there|this|that|he|she|they|no|nothing)\b)"
     r"|\s+because\s+"
+    r"|\s+(?=if\s+(?:it|you|the|your|that|this|they|we|i)\b)"
     r"|\s+since\s+(?=(?:it|it's|i|you|you're|we|the|your|there|this|that|another|someone|he|she|they)\b)"
     r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will|no|nothing"
     r"|you|you're|you'll|there|there's|this)\b)"
