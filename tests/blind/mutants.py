@@ -58,7 +58,12 @@ def mutants(body: dict[str, Any], case: dict[str, Any]) -> Iterator[Mutant]:
     final: str = case["final"]
     told = _told(body, case)
     places = [*_numbers(final, told), *_digits(final), *_days(final, told), *_times(final, told)]
-    places += [*_words(final, told), *_negations(final), *_verbs(final, body, case), *_deeds(final, body, case)]
+    places += [
+        *_words(final, told),
+        *_negations(final),
+        *_verbs(final, body, case),
+        *_deeds(final, body, case),
+    ]
     for kind, start, end, other in dict.fromkeys(places):
         changed = f"{final[start:end]} -> {other}"
         yield Mutant(kind, body["trade"], case["id"], changed, final[:start] + other + final[end:])
@@ -213,7 +218,10 @@ def _pairs(final: str, told: _Told) -> Iterator[tuple[str, str]]:
     """Two things of one kind that the answer names."""
     said = [id for id in dict.fromkeys(told.ids) if id in final]
     said += [
-        name for names in told.names.values() for name in dict.fromkeys(names) if name in final and " " in name
+        name
+        for names in told.names.values()
+        for name in dict.fromkeys(names)
+        if name in final and " " in name
     ]
     for at, one in enumerate(dict.fromkeys(said)):
         for other in list(dict.fromkeys(said))[at + 1 :]:
@@ -263,9 +271,10 @@ def main(arguments: list[str]) -> None:
     for kind in [*sorted({one.mutant.kind for one in every}), ""]:
         outcomes = [one.outcome for one in every if not kind or one.mutant.kind == kind]
         passed, failed = outcomes.count("PASS"), outcomes.count("FAIL")
+        every_one = max(1, len(outcomes))
         print(
-            f"{kind or 'all':<9} {len(outcomes):>5} mutants; PASS {passed:>3} ({passed / max(1, len(outcomes)):.1%}), "
-            f"FAIL {failed:>4} ({failed / max(1, len(outcomes)):.1%})"
+            f"{kind or 'all':<9} {len(outcomes):>5} mutants; PASS {passed:>3} ({passed / every_one:.1%}), "
+            f"FAIL {failed:>4} ({failed / every_one:.1%})"
         )
     if "-v" in arguments:
         for mutant, outcome in every:

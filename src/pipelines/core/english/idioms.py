@@ -1,7 +1,7 @@
 """Turns of phrase that say in several words what one verb or adjective says: `called off` is `cancelled`.
 
-Only whole phrases are replaced, in text in lower case, and each by a word that the phrase always can mean where
-a business speaks of its records. What is shown to anybody is the text as it was written.
+Only whole phrases are replaced, in text in lower case, each by a word that the phrase can always mean where a
+business speaks of its records. What is shown to anybody is the text as it was written.
 """
 
 import re
@@ -162,7 +162,9 @@ _PHRASES = {
     "in line": "in the queue",
 }
 _FOUND = re.compile(
-    r"\b(?:" + "|".join(sorted(map(re.escape, _PHRASES), key=len, reverse=True)).replace(r"\ ", r"\s") + r")\b"
+    r"\b(?:"
+    + "|".join(sorted(map(re.escape, _PHRASES), key=len, reverse=True)).replace(r"\ ", r"\s")
+    + r")\b"
 )
 _SPACE = re.compile(r"\s")
 

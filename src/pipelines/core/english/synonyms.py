@@ -141,6 +141,7 @@ _THINGS = (
     "due owe outstanding payable arrear debt unpaid",
     "balance outstanding due",
     "free available unused spare open vacant",
+    "left remain",
     "room space place seat spot slot",
     "spot slot place seat",
     "minimum least min",

@@ -52,6 +52,7 @@ _ADVICE = re.compile(
 _UNKNOWING = re.compile(
     r"\b(?:i|we)\s+(?:\w+ly\s+)?(?:(?:can't|cannot|can\s+not|couldn't|could\s+not)\s+(?:tell|say|see|find|know|promise)"
     r"|(?:don't|do\s+not)\s+(?:know|have|see)|(?:see|have|found|find)\s+no)\b|^whether\b"
+    r"|\bnot\s+able\s+to\s+(?:say|tell|see)\b|\b(?:isn't|is\s+not|wasn't|was\s+not)\s+(?:stated|given|known|shown|listed|mentioned)\b"
 )
 # What somebody is free or bound to do is a rule, and must stand in one.
 _RULES = re.compile(
@@ -146,7 +147,9 @@ def is_excused(clause: str) -> bool:
 
 def telling_words(clause: str) -> set[str]:
     """The stems of a clause that say something."""
-    words = {word for word in content_stems(_ID.sub(" ", clause)) - NEUTRAL if not any(map(str.isdigit, word))}
+    words = {
+        word for word in content_stems(_ID.sub(" ", clause)) - NEUTRAL if not any(map(str.isdigit, word))
+    }
     return words - _verbs(clause)
 
 
@@ -178,8 +181,10 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
         return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
-        words = {word for word in words if not _is_empty(word, known, facts)}
-        verbs = {verb for verb in verbs if not _is_empty(verb, known, facts)}
+        full = {word for word in words | verbs if not _is_empty(word, known, facts)}
+        if full < words | verbs and NEGATED.search(clause) and all(map(known.tells, full)):
+            return True  # `there's no refund of the 378.00`, of a record with `refund: 0`
+        words, verbs = words & full, verbs & full
     if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
         return False  # `we have it in stock`, of a record with `stock: 0`
     is_denied = NEGATED.search(_without_states(clause, facts)) is not None
@@ -187,7 +192,10 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     if not is_denied and not all(_is_so(word, known, facts) for word in predicates):
         return False
     done = {found["verb"] for found in _DONE_TO_IT.finditer(clause)}
-    if not is_denied and any(stem(verb) in facts.tool_nouns and verb not in facts.states for verb in done):
+    if not is_denied and any(
+        stem(verb) in facts.tool_nouns and verb not in facts.states and stem(verb) not in known.fields
+        for verb in done
+    ):
         return False  # `report_repair` has repaired nothing
     if is_verified:
         return all(known.tells(word) or word in CARRIED_OUT for word in words)
@@ -202,7 +210,11 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
         return False
     named = named_in(said.sentence, facts)
     is_of_touched = not named or bool(named & facts.touched)
-    if is_of_touched and says_present(clause) and any(says_is(clause, state) for state in facts.outdated_states):
+    if (
+        is_of_touched
+        and says_present(clause)
+        and any(says_is(clause, state) for state in facts.outdated_states)
+    ):
         return False  # so it was, before the run changed it
     if AHEAD.search(clause):
         has_mention = bool(said.numbers or said.days)
@@ -220,8 +232,10 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
 _RECKONS = frozenset(
     stem(word)
     for word in word_set(
-        "pay pays save saves saved saving difference week weeks month months monthly year years yearly day days hour hours "
-        "minute minutes kilowatt spare cheaper dearer overdue outstanding minimum maximum quarter half double doubled "
+        "pay pays save saves saved saving difference week weeks month months monthly year years yearly "
+        "day days hour hours "
+        "minute minutes kilowatt spare cheaper dearer overdue outstanding minimum maximum quarter half "
+        "double doubled "
         "triple equal equals unit one ones minus plus split late charge price cost rate"
     )
 )
@@ -239,7 +253,7 @@ def _without_states(clause: str, facts: Facts) -> str:
 def _predicates(clause: str) -> set[str]:
     """What a thing is said to be: `is ready`."""
     said = {found["word"] for found in _PREDICATE.finditer(clause)}
-    return {word for each in said for word in content_stems(each)} - NEUTRAL
+    return {word for each in said for word in content_stems(each)} - NEUTRAL - _NOTHING_DONE
 
 
 def _is_so(word: str, known: Known, facts: Facts) -> bool:
@@ -255,7 +269,9 @@ def _is_so(word: str, known: Known, facts: Facts) -> bool:
 _NONE_LEFT = frozenset(stem(word) for word in word_set("unavailable full exhausted"))
 _OF_WHAT_IS_LEFT = frozenset(
     stem(word)
-    for word in word_set("stock available free left remaining seats copies packs quantity room vacancies refills spots")
+    for word in word_set(
+        "stock available free left remaining seats copies packs quantity room vacancies refills spots"
+    )
 )
 
 
@@ -264,8 +280,8 @@ def _is_empty(word: str, known: Known, facts: Facts) -> bool:
 
 
 def _is_done(verb: str, said: Said, known: Known, facts: Facts) -> bool:
-    """A deed of the run or of a record; or what a field is called whose value the clause gives: `prescribed by
-    Dr. Sandoval`, of a record with `prescriber`."""
+    """A deed of the run or of a record; or what a field is called whose value the clause gives: `prescribed
+    by Dr. Sandoval`, of a record with `prescriber`."""
     word = stem(verb)
     if word in _NOTHING_DONE or facts.deeds.knows(word) or verb in facts.states:
         return True
@@ -276,10 +292,12 @@ def _is_done(verb: str, said: Said, known: Known, facts: Facts) -> bool:
         return True
     if _is_empty(word, known, facts) and NEGATED.search(said.text):
         return True
-    named = said.raw
-    if any(_is_alike(key, word) and any(v in named for v in vs) for key, vs in facts.spoken_fields.items()):
+    text = said.raw
+    if any(_is_alike(key, word) and any(v in text for v in vs) for key, vs in facts.spoken_fields.items()):
         return True
-    return bool(said.numbers or said.days) and any(_is_alike(key, word) for key in known.fields.keys() | known.dated)
+    return bool(said.numbers or said.days) and any(
+        _is_alike(key, word) for key in known.fields.keys() | known.dated
+    )
 
 
 def _is_alike(field: str, verb: str) -> bool:
@@ -287,7 +305,9 @@ def _is_alike(field: str, verb: str) -> bool:
 
 
 #: Any call that changed something can be told so: it was entered.
-_ENTERED = frozenset(stem(word) for word in word_set("recorded submitted saved registered logged entered lodged filed stored"))
+_ENTERED = frozenset(
+    stem(word) for word in word_set("recorded submitted saved registered logged entered lodged filed stored")
+)
 _REFUSED = frozenset(stem(word) for word in word_set("rejected refused declined denied"))
 LEAST_ALIKE = 4  # letters that a verb and the name of its field share: `declared`, `declared_value`
 
@@ -318,11 +338,15 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     if not words:
         return not (has_value or said.days or said.times)
     if _DENIES_VALUE.search(clause) and (has_value or said.days or said.times) and not facts.is_refusal:
-        return False  # `is not 630`, of what is 630
+        return _is_quoted(words, facts, clause)  # `is not 630`, of what is 630, is no rule
     named = named_in(said.raw, facts)
     is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
-    states = {word for word in words if not facts.vocabulary.isdisjoint(related(word) | _ANY_OF.get(word, frozenset()))}
+    states = {
+        word
+        for word in words
+        if not facts.vocabulary.isdisjoint(related(word) | _ANY_OF.get(word, frozenset()))
+    }
     if len(states) == 1 and not has_value and all(map(known.knows, words - states)):
         meant = {other for word in states for other in related(word) | _ANY_OF.get(word, frozenset())}
         if known.states.isdisjoint(meant) and not any(map(facts.done.knows, states)):

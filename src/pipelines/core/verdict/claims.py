@@ -77,10 +77,9 @@ _WORDS_ONLY = word_set(
 )
 
 
-_LET = re.compile(r"\blet\b")
 # Somebody else than the user was spoken to.
 _INFORMED = re.compile(
-    rf"{_I}(?:let\s+(?!you\b|me\b)(?:\S+\s+){{1,5}}know\b|told\s+(?!you\b)|spoken?\s+(?:to|with)\s+(?!you\b)"
+    rf"(?:{_I}|\band\s+(?:also\s+)?)(?:let\s+(?!you\b|me\b)(?:\S+\s+){{1,5}}know\b|told\s+(?!you\b)|spoken?\s+(?:to|with)\s+(?!you\b)"
     r"|contacted\s+(?!you\b)|informed\s+(?!you\b)|reached\s+out\s+to\s+(?!you\b)|checked\s+with\s+(?!you\b)"
     r"|(?:called|phoned|rung|rang|notified|alerted|messaged)\s+(?:the|our|your|an?|dr|mr|ms|mrs)\b"
     r"|asked\s+(?:the|our|your|an?|dr|mr|ms|mrs)\b\.?\s+(?:\S+\s+){1,3}to\b)"
@@ -96,8 +95,33 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
             for found in _DEED.finditer(clause) if is_asserted(clause) else ():
                 if found["verb"] not in _WORDS_ONLY:
                     yield found["verb"], sentence
-            for _ in _INFORMED.finditer(clause) if is_asserted(_LET.sub(" ", clause)) else ():
-                yield "informed", sentence
+            for found in _INFORMED.finditer(clause):
+                rest = clause[: found.start()] + " " + clause[found.end() :]
+                if is_asserted(_LET_KNOW.sub(" ", rest)):
+                    yield "informed", sentence
+
+
+_LET_KNOW = re.compile(r"\blet\b")
+
+
+#: What one sets up beside the thing that was asked.
+_SIDE_THING = re.compile(
+    rf"{_I}(?:set|put|left|created|opened|added|made|raised|logged|issued|attached|scheduled|arranged|given\s+you)\s+(?:up\s+)?"
+    r"(?:an?|the|your)\s+(?:\S+\s+){0,2}?(?P<thing>reminder|case|ticket|voucher|alert|notification|call-?back|label|coupon|discount)\b"
+)
+
+
+def side_things(text: str) -> Iterator[tuple[str, str]]:
+    """(noun, sentence) of what a text says its author set up: a reminder, a voucher."""
+    for sentence in dict.fromkeys(sentences(text)):
+        if sentence.endswith("?") or _SUPPOSES.match(sentence):
+            continue
+        for clause in clauses(sentence):
+            for found in _SIDE_THING.finditer(clause) if is_asserted(_CASE.sub(" ", clause)) else ():
+                yield found["thing"], sentence
+
+
+_CASE = re.compile(r"\bcases?\b")
 
 
 def denials(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:

@@ -25,7 +25,9 @@ _SUPPOSED = re.compile(
     r"|\b(?:an?|any)\s+\w+\s+(?:that|which|who)\b|n't\b|\?"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
-_IN_STOCK = re.compile(r"\b(?:have|has|'ve)\s+(?:\S+\s+){0,3}?in\s+stock\b|\b(?:is|are|'s)\s+(?:\w+\s+)?(?:available|in\s+stock|on\s+(?:the\s+)?shelf)\b")
+_IN_STOCK = re.compile(
+    r"\b(?:have|has|'ve)\s+(?:\S+\s+){0,3}?in\s+stock\b|\b(?:is|are|'s)\s+(?:\w+\s+)?(?:available|in\s+stock|on\s+(?:the\s+)?shelf)\b"
+)
 _OUT_OF_STOCK = re.compile(
     r"\b(?:sold\s+out|out\s+of\s+stock|not\s+(?:\w+\s+)?available|unavailable|not\s+in\s+stock|none\s+left)\b"
 )
@@ -162,12 +164,18 @@ def _no_such_none(clause: str, thing: _Thing) -> Iterator[str]:
         first = content_stems(found["what"].split()[0]) - _LEFT
         for key, value in thing.after.items():
             named = content_stems(" ".join(tokens(key)))
-            is_it = any(said and all(not related(word).isdisjoint(named) for word in said) for said in (every, first))
+            is_it = any(
+                said and all(not related(word).isdisjoint(named) for word in said) for said in (every, first)
+            )
             if is_it and _is_some(value) and (len(named) == 1 or every <= named):
                 yield f"{key} of {thing.entity_type} {thing.id} is {_shown(value)}"
     if _NOTHING_DUE.search(clause) and not _SUPPOSED.search(clause):
         for key, value in thing.after.items():
-            if _is_some(value) and not isinstance(value, list) and not _DUE.isdisjoint(content_stems(" ".join(tokens(key)))):
+            if (
+                _is_some(value)
+                and not isinstance(value, list)
+                and not _DUE.isdisjoint(content_stems(" ".join(tokens(key))))
+            ):
                 yield f"{key} of {thing.entity_type} {thing.id} is {value}"
 
 

@@ -166,7 +166,10 @@ class Facts:
             word for row in self._evidence.calls for word in content_stems(" ".join(tokens(row.tool)))
         )
         return tuple(
-            Saying(content_stems(text[:LONGEST_TEXT]) | tools, _DENIES.search(text[:LONGEST_TEXT].lower()) is not None)
+            Saying(
+                content_stems(text[:LONGEST_TEXT]) | tools,
+                _DENIES.search(text[:LONGEST_TEXT].lower()) is not None,
+            )
             for text in texts
         )
 
@@ -350,7 +353,7 @@ class Facts:
         before = Ledger(self._evidence.world)
         held = {
             number
-            for kind, id in self.seen_entities
+            for kind, id in (self.seen_entities if self.records else ())
             if id.lower() in self.touched
             for value in (before.get(kind, id) or {}).values()
             if isinstance(value, (int, float)) and not isinstance(value, bool)

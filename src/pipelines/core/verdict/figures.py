@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from enum import Enum, auto
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.mentions import MARK, mentions, without_mentions
@@ -45,14 +45,18 @@ _SUMMED = re.compile(
 )
 _SHARED = re.compile(r"\b(?:each|per|apiece|every|equal|instalments?)\b")
 _AT = re.compile(r"\bat\s*$")
-_PAST = re.compile(r"\b(?:had|was|were|before|previous(?:ly)?|formerly|originally|used\s+to|out\s+of|of\s+(?:your|the))\b")
+_PAST = re.compile(
+    r"\b(?:had|was|were|before|previous(?:ly)?|formerly|originally|used\s+to|out\s+of|of\s+(?:your|the))\b"
+)
 _BEYOND = re.compile(r"\b(?:short|over|above|below|beyond|under|exceed\w*|more|less|left|leaves|spare)\b")
 _WANTED = re.compile(
     r"\b(?:asked|wanted|requested|missing|under|over|above|below|beyond|exceed\w*|more\s+than|less\s+than|too|instead|at)\b"
 )
 _DEED = re.compile(r"\b(?:i|we)(?:'ve|\s+have|\s+had)?\s+(?:also\s+|now\s+|just\s+)?[a-z]+(?:ed|t|d)\b")
 _IN_STEPS = re.compile(rf"\bfrom\s+{MARK}\s+(?:\S+\s+){{0,3}}?to\s+{MARK}|{MARK}\s*(?:→|->)\s*{MARK}")
-_FIELD_OF = re.compile(r"(?:^|\s)(?:of|is|was|are|now|to|at|:|=|for|stands\s+at|remains?|stays?|just|only)\s*\(?$")
+_FIELD_OF = re.compile(
+    r"(?:(?:^|\s)(?:of|is|was|are|now|to|at|for|stands\s+at|remains?|stays?|just|only)|[:=])\s*\(?$"
+)
 # No plain statement: `about 40`, `if it were 40`, `it may be 40`.
 _LIMIT = re.compile(
     r"\b(?:up\s+to|at\s+most|at\s+least|stops?\s+at|limit(?:ed)?\s+(?:of|is|to|at)|maximum\s+(?:of|is)|minimum\s+(?:of|is)|no\s+more\s+than"
@@ -60,16 +64,53 @@ _LIMIT = re.compile(
 )
 _PRODUCT = re.compile(rf"{MARK}\s*[×*x]\s*{MARK}\s*=\s*{MARK}")
 _THERE_ARE = re.compile(r"\b(?:there\s+are|there\s+were|i\s+(?:found|see|saw)|you\s+have)\s*(?:now\s+)?$")
+_THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+(?:cost|costs)\s*(?:you\s*)?$")
 _OF_THEM = re.compile(r"^\W*of\s+(?:them|these|those|which|it)\b")
-_SETS_APART = re.compile(r"\b(?:instead|on\s+top|from|less|off|plus|than|short|new\s+total|adds?|net|altogether|in\s+total|come\s+to)\b|[+×→]")
+_SETS_APART = re.compile(
+    r"\b(?:instead|on\s+top|from|less|off|plus|than|short|new\s+total|adds?|net|altogether|in\s+total|come\s+to)\b|[+×→]"
+)
 _PARTICIPLE = re.compile(r"\b[a-z]{3,20}ed\b|\b(?:sent|paid|put|made|set|sold|given|taken)\b")
 _OF_A_PIECE = frozenset(
-    map(stem, ("per", "rate", "price", "daily", "monthly", "fee", "cost", "day", "unit", "each", "charge", "copay", "rent", "month", "instalment"))
+    map(
+        stem,
+        (
+            "per",
+            "rate",
+            "price",
+            "daily",
+            "monthly",
+            "fee",
+            "cost",
+            "day",
+            "unit",
+            "each",
+            "charge",
+            "copay",
+            "rent",
+            "month",
+            "instalment",
+        ),
+    )
 )
 _A_PIECE = re.compile(r"^\W*(?:a|an|per|each)\b")
 _LEFT_OVER = re.compile(r"\b(?:free|available|unused|outstanding|leaves|left|remain\w*)\b")
 _OF_WHAT_IS_LEFT = frozenset(
-    map(stem, ("left", "free", "available", "remaining", "unused", "outstanding", "due", "balance", "stock", "arrears", "copies"))
+    map(
+        stem,
+        (
+            "left",
+            "free",
+            "available",
+            "remaining",
+            "unused",
+            "outstanding",
+            "due",
+            "balance",
+            "stock",
+            "arrears",
+            "copies",
+        ),
+    )
 )
 _ENDING = re.compile(r"\b(?:ending(?:\s+in|\s+with)?|ends\s+(?:in|with)|last\s+(?:four|4)(?:\s+digits)?)\s*$")
 LEAST_DIGITS = 4  # of a number that is known by its end
@@ -150,8 +191,8 @@ class Figures:
         near = _around(said, number).both
         if number.unit in COMPARED and scope.steps and not NEGATED.search(said.text):
             others = _others(said.sentence, number)
-            fits = wanted & (scope.steps | scope.apart | _apart(others) | self._beyond(scope))
-            return Reading.SO if fits or self._periods.is_time(near) else Reading.OPEN
+            right = wanted & (scope.steps | scope.apart | _apart(others) | self._beyond(scope))
+            return Reading.SO if right or self._periods.is_time(near) else Reading.OPEN
         if _LEFT_OVER.search(near) and not NEGATED.search(said.text) and not _PAST.search(near):
             others = _others(said.sentence, number)
             fits = scope.apart | self._of_what_is_left(scope) | _apart(others) | self._counts | scope.changed
@@ -164,7 +205,10 @@ class Figures:
             return Reading.OPEN
         if not _counts_another(number, wanted, scope) or _CHANGED.search(near) or NEGATED.search(said.text):
             return Reading.SO
-        if wanted & _named_cells(scope, {*said_words(near)} - said_words(number.unit)) or wanted & scope.apart:
+        if (
+            wanted & _named_cells(scope, {*said_words(near)} - said_words(number.unit))
+            or wanted & scope.apart
+        ):
             return Reading.SO
         is_told = bool(wanted & (scope.every | self._facts.asked.numbers | self._facts.quotable))
         return Reading.OPEN if is_told else Reading.FALSE
@@ -182,7 +226,16 @@ class Figures:
         if _A_PIECE.search(around.following) and not NEGATED.search(said.text):
             pieces = {n for place in scope.places if place.words & _OF_A_PIECE for n in place.numbers}
             pieces |= {cell.number for cell in scope.cells if cell.words & _OF_A_PIECE}
-            return not wanted & (pieces | self._facts.quotable | _shares(scope, others) | self._facts.asked.numbers)
+            return not wanted & (
+                pieces | self._facts.quotable | _shares(scope, others) | self._facts.asked.numbers
+            )
+        if _THAT_COST.search(around.lead):
+            cells = {
+                cell.number
+                for cell in self._cells
+                if cell.row in self._evidence.writes and cell.row.succeeded
+            }
+            return bool(cells) and not wanted & (cells | scope.steps | scope.changed | _apart(others))
         return self._is_no_amount_of(wanted, around, said)
 
     def _is_no_amount_of(self, wanted: set[Decimal], around: "_Around", said: Said) -> bool:
@@ -192,7 +245,12 @@ class Figures:
             return False
         rows = [row for row in self._evidence.writes if row.succeeded]
         told = [row for row in rows if self._is_told_by(row, said.text)]
-        given = {cell.number for cell in self._cells for row in told if cell.row is row and cell.is_money and cell.is_argument}
+        given = {
+            cell.number
+            for cell in self._cells
+            for row in told
+            if cell.row is row and cell.is_money and cell.is_argument
+        }
         if not told or not given:
             return False
         last = around.lead.split()[-1:]
@@ -200,7 +258,9 @@ class Figures:
             return not wanted & given  # right behind the verb: what it was done with
         allowed = {cell.number for cell in self._cells for row in told if cell.row is row}
         names = {other for word in said_words(around.both) for other in related(word)}
-        is_named = any(place.numbers & wanted and place.words & names for place in self._scope(frozenset()).places)
+        is_named = any(
+            place.numbers & wanted and place.words & names for place in self._scope(frozenset()).places
+        )
         return not is_named and not wanted & allowed
 
     def _is_told_by(self, row: EvidenceRow, clause: str) -> bool:
@@ -210,7 +270,12 @@ class Figures:
 
     def _of_what_is_left(self, scope: _Scope) -> frozenset[Decimal]:
         """Numbers of fields for what is left, and of calls."""
-        own = {n for place in scope.places if place.is_so and place.words & _OF_WHAT_IS_LEFT for n in place.numbers}
+        own = {
+            n
+            for place in scope.places
+            if place.is_so and place.words & _OF_WHAT_IS_LEFT
+            for n in place.numbers
+        }
         return frozenset(own) | {cell.number for cell in scope.cells if cell.words & _OF_WHAT_IS_LEFT}
 
     @cached_property
@@ -223,7 +288,7 @@ class Figures:
         return frozenset(found)
 
     def is_limit(self, number: Quantity, said: Said) -> Reading:
-        """`at least 60 days`, where the backend said 90: what a refusal gives as a limit is one that was told."""
+        """`at least 60 days`, where the backend said 90: a limit that a refusal gives is one that was told."""
         wanted = {abs(value).normalize() for value in number.values}
         if not _LIMIT.search(_around(said, number).lead) or wanted & self._facts.quotable:
             return Reading.SO
@@ -234,9 +299,14 @@ class Figures:
     def _is_an_end(self, sentence: str, number: Quantity) -> bool:
         """`ending in 4471`: of a number that was told, the last digits."""
         digits = re.sub(r"\D", "", sentence[number.start : number.end])
-        told = {*self._facts.digits.split(), *(str(n) for n in self._facts.everything.fields.get(stem("last4"), ()))}
+        told = {
+            *self._facts.digits.split(),
+            *(str(n) for n in self._facts.everything.fields.get(stem("last4"), ())),
+        }
         fields = [place for thing in self._everything for place in self._things.places(thing)]
-        told |= {str(place.value) for place in fields if "last" in place.key.lower() or "end" in place.key.lower()}
+        told |= {
+            str(place.value) for place in fields if "last" in place.key.lower() or "end" in place.key.lower()
+        }
         return any(one.endswith(digits) and len(one) >= LEAST_DIGITS for one in told) and len(digits) >= 2
 
     def _is_right(
@@ -251,7 +321,9 @@ class Figures:
         near = around.both
         if wanted & self._facts.amounts_given and self._tells_deed(around.lead):
             return True
-        if number.unit == "times" and any(b and (a / b).normalize() in wanted for a in others for b in others):
+        if number.unit == "times" and any(
+            b and (a / b).normalize() in wanted for a in others for b in others
+        ):
             return True
         if self._is_of_a_named_field(wanted, number, around, scope):
             return True
@@ -271,7 +343,11 @@ class Figures:
             return True
         if _PAST.search(near) and wanted & scope.before:
             return True
-        if not _is_small(wanted) and wanted & (scope.after | scope.told) and not _names_another(wanted, around, scope):
+        if (
+            not _is_small(wanted)
+            and wanted & (scope.after | scope.told)
+            and not _names_another(wanted, around, scope)
+        ):
             return True
         if NEGATED.search(said.text) and wanted & (scope.after | self._facts.quotable):
             return True
@@ -344,9 +420,7 @@ class Figures:
             return False
         return all(value % 1 == 0 and value > len(lists[0]) for value in wanted) and not number.currency
 
-    def _miscounts_a_step(
-        self, wanted: set[Decimal], around: "_Around", said: Said, scope: _Scope
-    ) -> bool:
+    def _miscounts_a_step(self, wanted: set[Decimal], around: "_Around", said: Said, scope: _Scope) -> bool:
         """`went from 2 to 5, so I added four`."""
         shown = _IN_STEPS.search(without_mentions(said.sentence).lower())
         if shown is None or not _CHANGED.search(around.both):
@@ -422,11 +496,15 @@ class Figures:
     def _totals(self, scope: _Scope, others: frozenset[Decimal]) -> set[Decimal]:
         """Two or three numbers of what is spoken of; so many of a price; the numbers of a list."""
         money = {cell.number for cell in scope.cells if cell.is_money}
-        few = sorted((money | {n for place in scope.places if place.is_so and place.is_money for n in place.numbers})
-                     - {Decimal()})[-MOST_PARTS:]
+        few = sorted(
+            (money | {n for place in scope.places if place.is_so and place.is_money for n in place.numbers})
+            - {Decimal()}
+        )[-MOST_PARTS:]
         found = {a + b for a, b in combinations(few, 2)} | {a + b for a, b in combinations(others, 2)}
         found |= {sum(others, Decimal())} if len(others) > 1 else set()
-        counts = {cell.number for cell in scope.cells if not cell.is_money} | {n for n in others if n % 1 == 0}
+        counts = {cell.number for cell in scope.cells if not cell.is_money} | {
+            n for n in others if n % 1 == 0
+        }
         found |= _times(few, {n for n in counts if 1 < n <= LARGEST_PART})
         return {value.normalize() for value in found | self._facts.everything.column_sums} - {Decimal()}
 
@@ -464,7 +542,7 @@ class Figures:
             words = re.findall(r"[\w']+", text)
             found |= {
                 pair
-                for pair in zip(words, words[1:], strict=False)
+                for pair in pairwise(words)
                 if any(part.isdigit() for part in pair) and not all(part.isdigit() for part in pair)
             }
         return frozenset(found)
@@ -641,4 +719,3 @@ def _keyed(value: Json) -> Iterator[tuple[frozenset[str], Json]]:
             pending.extend((words, below) for below in node)
         elif _is_number(node):
             yield words, node
-

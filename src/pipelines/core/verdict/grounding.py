@@ -42,7 +42,9 @@ def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = (
     named: dict[str, _Focus] = {}
     things = Things(evidence, facts)
     figures = Figures(evidence, things)
-    figures.numbers_said = frozenset(value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ]))
+    figures.numbers_said = frozenset(
+        value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ])
+    )
     for text in evidence.responses:
         focus = _Focus(*(2 * (named_in(evidence.user_instruction, facts),)))
         for sentence in sentences(text):
@@ -99,7 +101,11 @@ def _of_sentence(
             continue
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(said, facts))
-        if not strange and not is_passed_over and not is_borne_out(said, known, facts, said.written in verified):
+        if (
+            not strange
+            and not is_passed_over
+            and not is_borne_out(said, known, facts, said.written in verified)
+        ):
             yield LeftOver(said.written.replace(MARK, "…"), sentence)
 
 
@@ -108,7 +114,9 @@ def _miscounted(said: Said, focus: frozenset[str], figures: Figures) -> Iterator
         reading = figures.miscounts(number, said, focus)
         if reading is not Reading.SO:
             written = f"{said.sentence[number.start : number.end]} {number.unit}"
-            yield LeftOver(written, said.sentence, f"another number of {number.unit}", reading is Reading.FALSE)
+            yield LeftOver(
+                written, said.sentence, f"another number of {number.unit}", reading is Reading.FALSE
+            )
 
 
 def _of_limits(said: Said, figures: Figures) -> Iterator[LeftOver]:
@@ -128,8 +136,8 @@ def _settled(
         written = said.sentence[number.start : number.end]
         numbers[written] = numbers[f"{written} {number.unit}"] = number
     for one in strange:
-        number = numbers.get(one.phrase)
-        reading = figures.read(number, said, focus) if number is not None else Reading.OPEN
+        meant = numbers.get(one.phrase)
+        reading = figures.read(meant, said, focus) if meant is not None else Reading.OPEN
         if reading is Reading.FALSE and not one.is_false:
             yield one._replace(instead=one.instead or "another number", is_false=True)
         elif one.is_false or reading is not Reading.SO:

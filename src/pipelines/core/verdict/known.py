@@ -218,7 +218,12 @@ class Known:
 
 
 def is_nothing(value: Json) -> bool:
-    return value is None or value is False or value in (0, "", [], {}) or (isinstance(value, str) and value in _NOTHING)
+    return (
+        value is None
+        or value is False
+        or value in (0, "", [], {})
+        or (isinstance(value, str) and value in _NOTHING)
+    )
 
 
 _NOTHING = frozenset({"none", "None", "null", "n/a", "-"})  # as some backends spell it

@@ -1,4 +1,4 @@
-"""What changed from what to what, against what the run changed: `from 28 April to 21 April`, `team → business`.
+"""What is said to have changed, against what did: `from 28 April to 21 April`, `team → business`.
 
 Only told as a change, in a sentence that speaks of one; `from 4 to 7 December` may be a stay.
 """
@@ -6,6 +6,7 @@ Only told as a change, in a sentence that speaks of one; `from 4 to 7 December` 
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Day, Timed
@@ -23,7 +24,10 @@ _TELLS_CHANGE = re.compile(
 _FROM = re.compile(r"\bfrom\s+(?:[\w']+[\s,]+){0,3}$", re.IGNORECASE)
 _TO = re.compile(r"\bto\s+(?:\W*[\w']+[\s,]+){0,3}\W*$", re.IGNORECASE)
 _ARROW = re.compile(r"^[^.;]{0,20}(?:→|->)[^.;]{0,12}$")
-_INSTEAD = re.compile(r"\b(?:instead\s+of|rather\s+than|down\s+from|up\s+from|\(?was|previously|before)\s+(?:[\w']+\s+){0,3}$", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"\b(?:instead\s+of|rather\s+than|down\s+from|up\s+from|\(?was|previously|before)\s+(?:[\w']+\s+){0,3}$",
+    re.IGNORECASE,
+)
 LONGEST_BETWEEN = 60
 
 
@@ -46,8 +50,9 @@ def wrong_moves(sentence: str, focus: frozenset[str], things: Things) -> Iterato
     ]
     pairs = [pair for thing in changed for pair in _changes(thing)]
     read = mentions(sentence)
-    for kind in (read.days, read.times, read.numbers):
-        for one, other in zip(kind, kind[1:], strict=False):
+    kinds: tuple[tuple[_Mention, ...], ...] = (read.days, read.times, read.numbers)
+    for kind in kinds:
+        for one, other in pairwise(kind):
             yield from _of_pair(sentence, one, other, pairs)
     yield from _of_texts(low, pairs)
 
@@ -114,12 +119,15 @@ def _of_texts(low: str, pairs: list[_Change]) -> Iterator[WrongMove]:
         was, now = pair.was.value, pair.now.value
         if not isinstance(was, str) or not isinstance(now, str) or not 2 < len(was) < LONGEST_BETWEEN:
             continue
-        start = rf"\bfrom\s+(?:the\s+|version\s+)?{_spelled(was)}\s+(?:plan\s+|version\s+|class\s+)?(?:up\s+|down\s+)?to\s+(?:the\s+)?"
+        start = rf"\bfrom\s+(?:the\s+|version\s+)?{_spelled(was)}\s+(?:plan\s+|version\s+|class\s+)?"
+        start += r"(?:up\s+|down\s+)?to\s+(?:the\s+)?"
         found = re.search(start + r"(?P<end>[\w.-]+(?:\s[\w.-]+){0,3})", low)
-        if found is not None and not re.match(_spelled(now), found["end"]):
-            if any(character.isdigit() for character in found["end"].split()[0]):
-                yield WrongMove(found["end"].split()[0].rstrip("."), f"{pair.now.key} {now}")
-        if re.search(rf"\bfrom\s+(?:the\s+)?{_spelled(now)}\s+(?:\w+\s+)?to\s+(?:the\s+)?{_spelled(was)}\b", low):
+        end = found["end"].split()[0].rstrip(".") if found is not None else ""
+        if found is not None and any(map(str.isdigit, end)) and not re.match(_spelled(now), found["end"]):
+            yield WrongMove(end, f"{pair.now.key} {now}")
+        if re.search(
+            rf"\bfrom\s+(?:the\s+)?{_spelled(now)}\s+(?:\w+\s+)?to\s+(?:the\s+)?{_spelled(was)}\b", low
+        ):
             yield WrongMove(f"from {now} to {was}", f"{pair.now.key} {was} → {now}")
 
 

@@ -8,6 +8,7 @@ read here. One that the records of the thing tell in any other place contradicts
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.stems import stem
@@ -55,7 +56,7 @@ def other_values(said: Said, focus: frozenset[str], things: Things) -> Iterator[
         if not spoken:
             every = things.of_type(entity_type)
             spoken = every if len(every) == 1 and _has(every[0], entity_type, key) else []
-        # Of a thing that is only near to what is spoken of, a state is said where the thing or its field is named.
+        # Of a thing only near to what is spoken of, a state is said where the thing or its field is named.
         is_meant = is_here or not _field(entity_type, key).isdisjoint(said_words(clause))
         values = values if is_meant else frozenset(value for value in values if not STATE.fullmatch(value))
         if spoken:
@@ -99,7 +100,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"")
 def _misnamed(clause: str, things: Things) -> Iterator[OtherValue]:
     """`Sunita Bell (DR-7)`, where DR-7 is somebody else."""
     named = names_at(clause, things.facts)
-    for (start, one), (at, other) in zip(named, named[1:], strict=False):
+    for (start, one), (at, other) in pairwise(named):
         first, second = things.named(one), things.named(other)
         if len(first) == 1 == len(second) and first[0].entity_type == second[0].entity_type:
             between = clause[start:at]
@@ -113,9 +114,42 @@ _STATUS = ("status", "state", "stage")
 _TOGETHER = re.compile(r"\b(?:both|all|each)\b")
 #: How things end, or get on, in most trades: said of a thing whose state is another, one of these is untrue.
 _OUTCOMES = (
-    *("approved", "rejected", "denied", "accepted", "delivered", "shipped", "dispatched", "paid", "refunded", "repaired"),
-    *("fixed", "completed", "complete", "finished", "closed", "resolved", "released", "cancelled", "canceled", "withdrawn"),
-    *("expired", "returned", "mailed", "sold", "settled", "granted", "declined", "suspended", "activated", "terminated"),
+    *(
+        "approved",
+        "rejected",
+        "denied",
+        "accepted",
+        "delivered",
+        "shipped",
+        "dispatched",
+        "paid",
+        "refunded",
+        "repaired",
+    ),
+    *(
+        "fixed",
+        "completed",
+        "complete",
+        "finished",
+        "closed",
+        "resolved",
+        "released",
+        "cancelled",
+        "canceled",
+        "withdrawn",
+    ),
+    *(
+        "expired",
+        "returned",
+        "mailed",
+        "sold",
+        "settled",
+        "granted",
+        "declined",
+        "suspended",
+        "activated",
+        "terminated",
+    ),
 )
 
 
@@ -173,7 +207,11 @@ def _of_field(
 ) -> Iterator[OtherValue]:
     own = {str(value).lower() for thing in spoken for value in thing.values(key)}
     now = {str(thing.after.get(key)).lower() for thing in spoken}
-    if _KEPT.search(clause) and not _COMPARES.search(clause) and not any(_is_said(clause, value) for value in now):
+    if (
+        _KEPT.search(clause)
+        and not _COMPARES.search(clause)
+        and not any(_is_said(clause, value) for value in now)
+    ):
         for value in sorted(own - now):
             if _is_said(clause, value) and len(value) > 2:
                 yield OtherValue(value, f"{key} {' and '.join(sorted(now))}")
@@ -181,7 +219,10 @@ def _of_field(
         return
     words = _field(spoken[0].entity_type, key)
     for value in sorted(values - own):
-        if any(things.facts.tells(thing.id, value) for thing in spoken) or _means_the_same(value, own):
+        is_reference = tokens(key)[-1] == "id"  # what a refused call was given is told beside the thing, too
+        if not is_reference and any(things.facts.tells(thing.id, value) for thing in spoken):
+            continue
+        if not is_reference and _means_the_same(value, own):
             continue
         if _gives(clause, value, words):
             shown = " and ".join(sorted({str(thing.after.get(key)) for thing in spoken}))

@@ -17,7 +17,9 @@ _DAYS_OF = {"day": 1, "night": 1, "week": 7}
 _MOVED = re.compile(
     r"\b(?:later|earlier|extra|longer|shorter|extended|extends?|postponed|moved|shifted|renewed|prolonged|put\s+back|further)\b"
 )
-_FROM_TODAY = re.compile(r"\b(?:overdue|late|ago|from\s+(?:now|today)|away|left|to\s+go|until|since|in|for|old|of)\b")
+_FROM_TODAY = re.compile(
+    r"\b(?:overdue|late|ago|from\s+(?:now|today)|away|left|to\s+go|until|since|in|for|old|of)\b"
+)
 _FURTHER = re.compile(r"\b(?:more|extra|additional|another|further)\b")
 
 
@@ -86,4 +88,3 @@ def _of(values: Iterable[object]) -> list[date]:
 
 def _date(day: Day) -> date | None:
     return date(day.year, day.month, day.day) if day.year else None
-

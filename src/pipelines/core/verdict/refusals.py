@@ -130,7 +130,9 @@ def affirms(evidence: RunEvidence) -> bool:
 _ALLOWS = re.compile(
     r"\b(?:i|we)\s+(?:can|could|was\s+able\s+to|were\s+able\s+to|am\s+able\s+to)\s+(?:now\s+|still\s+)?(?P<verb>[a-z]+)|\b(?:is|are)\s+(?P<so>possible|allowed|permitted)\b"
 )
-_ON_CONDITION = re.compile(r"\b(?:if|once|when|after|until|unless|only|or|before|instead|what|else|provided|as\s+soon)\b|\?")
+_ON_CONDITION = re.compile(
+    r"\b(?:if|once|when|after|until|unless|only|or|before|instead|what|else|provided|as\s+soon)\b|\?"
+)
 
 
 def allows(evidence: RunEvidence) -> bool:
@@ -141,7 +143,11 @@ def allows(evidence: RunEvidence) -> bool:
     for sentence in map(str.lower, _said(evidence)):
         for clause in clauses(sentence):
             found = _ALLOWS.search(clause) if not NEGATED.search(clause) else None
-            if found is not None and not _ON_CONDITION.search(clause) and (found["so"] or found["verb"] in verbs):
+            if (
+                found is not None
+                and not _ON_CONDITION.search(clause)
+                and (found["so"] or found["verb"] in verbs)
+            ):
                 return True
     return False
 
@@ -249,16 +255,19 @@ def _have_in_common(one: "_Told", reason: "_Told") -> bool:
     return bool(numbers) or any(day.agrees_with(other) for day in reason.days for other in one.days)
 
 
-_ONLY_THEN = re.compile(r"\b(?:once|only|until|before|unless|must|needs?|requires?|has\s+to|have\s+to|after|not)\b")
+_ONLY_THEN = re.compile(
+    r"\b(?:once|only|until|before|unless|must|needs?|requires?|has\s+to|have\s+to|after|not)\b"
+)
 
 
 def _by_a_rule(evidence: RunEvidence) -> str | None:
-    """The rule about what was asked that the answer names together with the state which it turns on: the thing
-    that was asked about is in a state which the rule bars, or not in the one that it demands."""
+    """The rule about what was asked that the answer names together with the state it turns on: the thing that was asked about is in a state which the rule bars, or not in the one that it demands."""
     asked = words_of(evidence.user_instruction)
     tools = [tool for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked)]
     answer = [plain_verbs(sentence.lower()) for sentence in _said(evidence)]
-    stems = frozenset(word for sentence in answer for word in content_stems(sentence) | small_states(sentence))
+    stems = frozenset(
+        word for sentence in answer for word in content_stems(sentence) | small_states(sentence)
+    )
     states, vocabulary = _states_read(evidence)
     for rule in sentences(evidence.behavior_instructions or ""):
         if not any(_is_about(rule, tool) for tool in tools):
@@ -267,8 +276,10 @@ def _by_a_rule(evidence: RunEvidence) -> str | None:
         if telling & states:
             return rule
         demanded = telling & (vocabulary - states)
-        if demanded and _ONLY_THEN.search(rule.lower()) and any(
-            content_stems(sentence) & demanded and _ONLY_THEN.search(sentence) for sentence in answer
+        if (
+            demanded
+            and _ONLY_THEN.search(rule.lower())
+            and any(content_stems(sentence) & demanded and _ONLY_THEN.search(sentence) for sentence in answer)
         ):
             return rule
     return None
@@ -286,7 +297,9 @@ def _states_read(evidence: RunEvidence) -> tuple[frozenset[str], frozenset[str]]
     for records in evidence.world.entities.values():
         named = given & records.keys()
         for id, record in islice(records.items(), STATES_SEEN) if named else ():
-            texts = [value for value in record.values() if isinstance(value, str) and len(value) <= LONGEST_STATE]
+            texts = [
+                value for value in record.values() if isinstance(value, str) and len(value) <= LONGEST_STATE
+            ]
             found = {word for text in texts for word in content_stems(text) | small_states(text)}
             every |= found
             own |= found if id in named else set()
@@ -473,9 +486,16 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
             shared |= same
             strange |= {word for word in one.stems if word[0] != "~" and known.isdisjoint(related(word))}
     strange -= _DAYS
+    if _BOUNDS.search(reason.text.lower()):
+        strange -= {stem("limit")}
     if not shared or strange & _OTHER_REASONS:
         return False
     return len(strange) <= _MOST_STRANGE.get(len(shared), len(strange))
+
+
+_BOUNDS = re.compile(
+    r"\b(?:above|over|more\s+than|at\s+most|at\s+least|exceed\w*|maximum|minimum|up\s+to|under|below|between)\b"
+)
 
 
 def _another_beside(evidence: RunEvidence, known: frozenset[str]) -> bool:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 
+from pipelines.core.english.dates import Dated, Timed
 from pipelines.core.english.mentions import MARK, mentions, without_mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.verdict.speech import sentences
@@ -63,7 +64,9 @@ _SHOWN = re.compile(rf"{MARK}\s*(?P<sign>[×*+])\s*{MARK}")
 def wrong_sums(sentence: str, said: Collection[Decimal]) -> Iterator[str]:
     """`(6 × 8.00)`, where 48 stands nowhere in the answer: what is reckoned comes to something else."""
     marked = without_mentions(sentence)
-    numbers = [one for one in sorted([*mentions(sentence).days, *mentions(sentence).times, *mentions(sentence).numbers])]
+    read = mentions(sentence)
+    every: list[Dated | Timed | Quantity] = [*read.days, *read.times, *read.numbers]
+    numbers = sorted(every, key=lambda one: one.start)
     for found in _SHOWN.finditer(marked):
         at = marked.count(MARK, 0, found.start())
         pair = numbers[at : at + 2]

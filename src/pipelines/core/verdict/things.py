@@ -116,7 +116,9 @@ class Things:
         """The names and states of each field of a kind of thing that was seen, in lower case."""
         found: dict[tuple[str, str], set[str]] = {}
         for entity_type in {kind: None for kind, _ in self.facts.seen_entities if self.facts.records}:
-            for _, attributes in islice(self._evidence.world.entities.get(entity_type, {}).items(), MOST_ENTITIES):
+            for _, attributes in islice(
+                self._evidence.world.entities.get(entity_type, {}).items(), MOST_ENTITIES
+            ):
                 self._evidence.keep_going()
                 for key, value in attributes.items():
                     if isinstance(value, str) and 2 < len(value) <= MOST_CHARACTERS and not dates(value):
