@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 LONGEST = 30  # characters of one number in digits: no amount, count or id number is longer
+MOST_SPOKEN = 1_000  # "one hundred twenty-nine ninety" is 129.90; of thousands nobody says so
 MOST_WORDS = 16  # words of one number: "nine hundred ninety-nine thousand nine hundred ninety-nine" has ten
 
 _UNITS = (
@@ -224,7 +225,7 @@ def _is_spoken_price(text: str, before: Quantity, one: Quantity) -> bool:
         in_words
         and is_next
         and not before.currency
-        and max(before.values) < 100
+        and max(before.values) < MOST_SPOKEN
         and 10 <= max(one.values) < 100
     )
 
@@ -238,13 +239,16 @@ def _with_cents(text: str, found: list[Quantity]) -> list[Quantity]:
             continue
         if before is not None and _is_spoken_price(text, before, one):
             values = frozenset(
-                each for a in before.values for b in one.values for each in (a + b / 100, a * 100 + b)
+                each
+                for a in before.values
+                for b in one.values
+                for each in ((a + b / 100, a * 100 + b) if a < 100 else (a + b / 100,))
             )
             whole[-1] = Quantity(before.start, one.end, values, one.currency, one.unit)
             continue
-        if before is not None and before.currency and one.unit in _CENTS:
+        if before is not None and one.unit in _CENTS and (before.currency or before.unit in ("", "and")):
             between = text[before.end : one.start].strip().lower()
-            if between in ("", "and", ","):
+            if between in ("and", *(("", ",") if before.currency else ())):
                 values = frozenset(a + b / 100 for a in before.values for b in one.values)
                 cents = _following(text, one.end)
                 end = cents.end() if cents is not None else one.end

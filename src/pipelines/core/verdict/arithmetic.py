@@ -18,6 +18,7 @@ from pipelines.core.verdict.known import LARGEST_COUNT, MOST_COMPARED, Known
 from pipelines.core.verdict.speech import content_stems
 
 _PERIODS = {"day": 1, "night": 1, "week": 7}
+_LONGER_OR_SHORTER = frozenset(map(stem, ("minute", "hour", "month", "year")))
 COMPARED = word_set("more less extra fewer cheaper dearer additional difference higher lower")
 _MORE_OF = re.compile(r"\bmore\s+(?P<what>days?|nights?|weeks?)\b")
 #: `went from 2 to 5, so I added three`: what is added or saved is what lies between the two.
@@ -62,6 +63,9 @@ def is_told(
     if unit in _PERIODS:
         told = known.fields.get(unit, set()) | (rules.fields.get(unit, set()) if rules is not None else set())
         return bool(wanted & told) or known.has_period(wanted, _PERIODS[unit])
+    if unit in _LONGER_OR_SHORTER:
+        told = known.fields.get(unit, set()) | (rules.fields.get(unit, set()) if rules is not None else set())
+        return bool(wanted & told) or bool(unit == stem("minute") and wanted & known.spans)
     if not number.currency and not is_exact and _is_small(wanted):
         return _is_counted(number, wanted, clause, known, rules)
     if wanted & (known.money if number.currency or is_exact else known.numbers):

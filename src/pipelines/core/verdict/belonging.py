@@ -9,7 +9,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
 from pipelines.core.verdict.facts import bare
 from pipelines.core.verdict.looked_up import references
-from pipelines.core.verdict.said import NEGATED, Said, named_in, names_at
+from pipelines.core.verdict.said import NEGATED, Said, named_in, names_at, says_is
 from pipelines.core.verdict.things import STATE, Thing, Things
 
 #: What cannot be, or is not any more, says nothing of how a thing is now.
@@ -34,8 +34,9 @@ def strange_states(said: Said, bound: list[Thing], things: Things) -> Iterator[s
         for value in _states(state)
         for part in (value, *value.split("_"))
     }
-    if NEGATED.search(said.text):
-        yield from (state for state in dict.fromkeys(_states(thing.after)) if _says(said.text, state))
+    denied = [state for state in dict.fromkeys(_states(thing.after)) if _says(said.text, state)]
+    if NEGATED.search(_without(said.text, denied)):
+        yield from denied
         return
     done = things.facts.verbs
     for key, value in thing.after.items():
@@ -46,8 +47,15 @@ def strange_states(said: Said, bound: list[Thing], things: Things) -> Iterator[s
             )
     near = own.union(*(_states(other.after) for other in things.linked([thing])))
     for state in sorted(things.states - near):
-        if _says(said.text, state) and not _is_said_otherwise(state, near, things):
+        if says_is(said.text, state) and not _is_said_otherwise(state, near, things):
             yield state
+
+
+def _without(clause: str, states: list[str]) -> str:
+    """`failed` may be a state, and denies nothing then."""
+    for state in states:
+        clause = re.sub(rf"\b{re.escape(state)}\b", " ", clause)
+    return clause
 
 
 def _says(clause: str, state: str) -> bool:

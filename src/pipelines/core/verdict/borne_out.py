@@ -52,14 +52,15 @@ _ADVICE = re.compile(
 _UNKNOWING = re.compile(
     r"\b(?:i|we)\s+(?:\w+ly\s+)?(?:(?:can't|cannot|can\s+not|couldn't|could\s+not)\s+(?:tell|say|see|find|know|promise)"
     r"|(?:don't|do\s+not)\s+(?:know|have|see)|(?:see|have|found|find)\s+no)\b|^whether\b"
+    r"|\bnot\s+able\s+to\s+(?:say|tell|see)\b|\b(?:isn't|is\s+not|wasn't|was\s+not)\s+(?:stated|given|known|shown|listed|mentioned)\b"
 )
 # What somebody is free or bound to do is a rule, and must stand in one.
 _RULES = re.compile(
     r"\b(?:you|they|one)\s+(?:can|may|could|must|should|need|have\s+to|are\s+free\s+to|might)\b"
 )
 _DONE_TO_IT = re.compile(
-    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|\w+ly)\s+){0,3}"
-    r"(?P<verb>[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
+    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|indeed|\w+ly)\s+){0,3}"
+    r"(?P<verb>(?!indeed\b|need\b)[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
 )
 # In the passive, what has come to pass: "has been ordered for you". "is listed" only tells how a thing is.
 _CAME_TO_PASS = re.compile(
@@ -68,7 +69,8 @@ _CAME_TO_PASS = re.compile(
 _NOTHING_DONE = frozenset(
     stem(word)
     for word in word_set(
-        "done completed finished sorted listed shown included mentioned needed required noted checked looked"
+        "done completed finished sorted listed shown included mentioned needed required noted checked looked "
+        "marked flagged classed counted excluded named called titled tagged left tied set meant based handled"
     )
 )
 _VAGUE = word_set(
@@ -96,6 +98,7 @@ _OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
 # What one says of a thing that will not be done. `is not attended` says how it is, and is looked up.
 _DECLINED = re.compile(
     r"\b(?:cannot|can\s+not|can\s+no\s+longer|could\s+not|may\s+not|must\s+not|will\s+not|not\s+(?:able|possible|allowed|permitted|eligible)"
+    r"|(?:is|are|was|were)n't\s+(?:able|possible|allowed|permitted|eligible|an\s+option|included|covered)"
     r"|(?:im)possible|unable|no\s+(?:longer\s+)?(?:possible|way|luck)|won't|(?:ca|could|wo|must)n't|didn't\s+work)\b"
 )
 _PREDICATE = re.compile(
@@ -114,11 +117,19 @@ CARRIED_OUT = frozenset(
 )
 
 
+#: A deed of the agent's own is never only an explanation.
+_FIRST_PERSON = re.compile(
+    r"^(?:and\s+|also\s+|but\s+)*(?:i|we)(?:'ve|\s+have)\s+(?:also\s+|now\s+|just\s+|already\s+)?(?!not\b|tried\b|had\b|looked\b|checked\b|to\b)[a-z]+"
+)
+
+
 def explains(said: Said, facts: Facts) -> bool:
     """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
     One that denies how things are does not explain by that: it is looked up."""
-    if NEGATED.search(said.text) and not _DECLINED.search(said.text):
+    if _FIRST_PERSON.search(said.text):
         return False
+    if NEGATED.search(said.text) and not _DECLINED.search(said.text):
+        return telling_words(said.text) <= facts.asked.stems and not _verbs(said.text)
     words = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
         not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words
@@ -136,8 +147,13 @@ def is_excused(clause: str) -> bool:
 
 def telling_words(clause: str) -> set[str]:
     """The stems of a clause that say something."""
-    words = {word for word in content_stems(clause) - NEUTRAL if not any(map(str.isdigit, word))}
+    words = {
+        word for word in content_stems(_ID.sub(" ", clause)) - NEUTRAL if not any(map(str.isdigit, word))
+    }
     return words - _verbs(clause)
+
+
+_ID = re.compile(r"\b[a-z]{1,8}[-_#]\w*\d[\w-]*")  # whether an id is one is looked up by itself
 
 
 def _verbs(clause: str) -> set[str]:
@@ -153,57 +169,157 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     yesterday = facts.day_of_run(-1)
     if yesterday is not None and known.has_day([yesterday]):
         words -= {stem("yesterday")}
-    if any(stem(word) in words for word in _VAGUE):
+    # `tomorrow` is a day where the user has called it so.
+    if any(stem(word) in words and stem(word) not in facts.asked.stems for word in _VAGUE):
         return False
+    words -= {stem(word) for word in _VAGUE}
     has_value = bool(said.numbers or said.days or said.times)
+    # What reckons is borne out by the number that it is said of, which was looked up before.
+    words -= _RECKONS | _LEFT_OVER if has_value else frozenset()
     if _UNCHANGED.search(clause) and not has_value:
         is_so = not NEGATED.search(_UNCHANGED.sub(" ", clause))
         return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
-        words = {word for word in words if not any(map(known.is_empty, related(word)))}
+        full = {word for word in words | verbs if not _is_empty(word, known, facts)}
+        if full < words | verbs and NEGATED.search(clause) and all(map(known.tells, full)):
+            return True  # `there's no refund of the 378.00`, of a record with `refund: 0`
+        words, verbs = words & full, verbs & full
     if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
         return False  # `we have it in stock`, of a record with `stock: 0`
-    if not all(_is_so(word, known, facts) for word in _predicates(clause)):
+    is_denied = NEGATED.search(_without_states(clause, facts)) is not None
+    predicates = _predicates(clause) - (_RECKONS | _LEFT_OVER if has_value else frozenset())
+    if not is_denied and not all(_is_so(word, known, facts) for word in predicates):
         return False
     done = {found["verb"] for found in _DONE_TO_IT.finditer(clause)}
-    if any(stem(verb) in facts.tool_nouns and verb not in facts.states for verb in done):
+    if not is_denied and any(
+        stem(verb) in facts.tool_nouns and verb not in facts.states and stem(verb) not in known.fields
+        for verb in done
+    ):
         return False  # `report_repair` has repaired nothing
     if is_verified:
         return all(known.tells(word) or word in CARRIED_OUT for word in words)
     if _OF_OTHERS.search(clause) and verbs:
         return False
-    if NEGATED.search(clause):
+    if is_denied:
         return _is_true_denial(said, words | verbs, known, facts)
     if _RULES.search(clause):
-        return _is_quoted(words | verbs, facts)
-    if not all(map(facts.deeds.knows, verbs)):
+        is_reckoned = len(said.numbers) > 1 and all(map(known.knows, words | verbs))
+        return is_reckoned or _is_quoted(words | verbs, facts, clause)
+    if not all(_is_done(found["verb"], said, known, facts) for found in _DONE_TO_IT.finditer(clause)):
         return False
-    if says_present(clause) and any(says_is(clause, state) for state in facts.outdated_states):
+    named = named_in(said.sentence, facts)
+    is_of_touched = not named or bool(named & facts.touched)
+    if (
+        is_of_touched
+        and says_present(clause)
+        and any(says_is(clause, state) for state in facts.outdated_states)
+    ):
         return False  # so it was, before the run changed it
     if AHEAD.search(clause):
         has_mention = bool(said.numbers or said.days)
-        return _is_quoted(words | verbs, facts) or (has_mention and all(map(facts.done.knows, words)))
+        if not words | verbs and not has_value:
+            return True  # `we'll take it from there`
+        if said.days and not verbs and all(not known.dated.isdisjoint(related(word)) for word in words):
+            return True  # `expected to close on …`, of a record with `close_date`
+        return _is_quoted(words | verbs, facts, clause) or (
+            has_mention and all(map(facts.done.knows, words | verbs))
+        )
     return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
+
+
+#: Words of a clause that say how its number was come by.
+_RECKONS = frozenset(
+    stem(word)
+    for word in word_set(
+        "pay pays save saves saved saving difference week weeks month months monthly year years yearly "
+        "day days hour hours "
+        "minute minutes kilowatt spare cheaper dearer overdue outstanding minimum maximum quarter half "
+        "double doubled "
+        "triple equal equals unit one ones minus plus split late charge price cost rate"
+    )
+)
+
+
+#: Said of what is left; such a number is looked up as one (`Figures.miscounts`).
+_LEFT_OVER = frozenset(stem(word) for word in word_set("free available unused outstanding"))
+
+
+def _without_states(clause: str, facts: Facts) -> str:
+    """`failed` may be a state, and denies nothing then."""
+    return re.sub(r"[a-z]+", lambda found: " " if found[0] in facts.states else found[0], clause)
 
 
 def _predicates(clause: str) -> set[str]:
     """What a thing is said to be: `is ready`."""
-    return {stem(found["word"]) for found in _PREDICATE.finditer(clause)} - NEUTRAL
+    said = {found["word"] for found in _PREDICATE.finditer(clause)}
+    return {word for each in said for word in content_stems(each)} - NEUTRAL - _NOTHING_DONE
 
 
 def _is_so(word: str, known: Known, facts: Facts) -> bool:
-    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not."""
-    if not known.stems.isdisjoint({word}) and known.states.isdisjoint(related(word)):
-        return facts.deeds.knows(word)
-    return True
+    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not. A thing is
+    unavailable, full or exhausted where a field for what is left of it is empty."""
+    if not known.states.isdisjoint(related(word)) or facts.deeds.knows(word):
+        return True
+    if word in _NONE_LEFT:
+        return any(map(known.is_empty, _OF_WHAT_IS_LEFT))
+    return word in known.present and word in known.fields and word not in known.absent
 
 
-def _is_quoted(words: set[str], facts: Facts) -> bool:
+_NONE_LEFT = frozenset(stem(word) for word in word_set("unavailable full exhausted"))
+_OF_WHAT_IS_LEFT = frozenset(
+    stem(word)
+    for word in word_set(
+        "stock available free left remaining seats copies packs quantity room vacancies refills spots"
+    )
+)
+
+
+def _is_empty(word: str, known: Known, facts: Facts) -> bool:
+    return any(known.is_empty(other) or other in facts.emptied for other in related(word))
+
+
+def _is_done(verb: str, said: Said, known: Known, facts: Facts) -> bool:
+    """A deed of the run or of a record; or what a field is called whose value the clause gives: `prescribed
+    by Dr. Sandoval`, of a record with `prescriber`."""
+    word = stem(verb)
+    if word in _NOTHING_DONE or facts.deeds.knows(word) or verb in facts.states:
+        return True
+    if word in _ENTERED:
+        named = named_in(said.raw, facts)
+        return bool(named & facts.touched if named else facts.touched)
+    if word in _REFUSED and facts.refused_verbs:
+        return True
+    if _is_empty(word, known, facts) and NEGATED.search(said.text):
+        return True
+    text = said.raw
+    if any(_is_alike(key, word) and any(v in text for v in vs) for key, vs in facts.spoken_fields.items()):
+        return True
+    return bool(said.numbers or said.days) and any(
+        _is_alike(key, word) for key in known.fields.keys() | known.dated
+    )
+
+
+def _is_alike(field: str, verb: str) -> bool:
+    return field[:LEAST_ALIKE] == verb[:LEAST_ALIKE] if len(verb) >= LEAST_ALIKE else field.startswith(verb)
+
+
+#: Any call that changed something can be told so: it was entered.
+_ENTERED = frozenset(
+    stem(word) for word in word_set("recorded submitted saved registered logged entered lodged filed stored")
+)
+_REFUSED = frozenset(stem(word) for word in word_set("rejected refused declined denied"))
+LEAST_ALIKE = 4  # letters that a verb and the name of its field share: `declared`, `declared_value`
+
+
+def _is_quoted(words: set[str], facts: Facts, clause: str = "") -> bool:
     """One word that a rule has, too, is no quotation of it, nor are the names of deeds alone: a rule says
-    when they may not be done."""
+    when they may not be done. Nor is what a rule denies and the clause affirms."""
     is_telling = len(words) > 1 and not words <= facts.verbs
-    said = [*facts.refusals, *facts.sayings] if is_telling else facts.refusals
+    is_denied = NEGATED.search(clause) is not None or not clause
+    said = [*facts.refusals]
+    if is_telling:
+        said += [one.stems for one in facts.sayings if is_denied or not one.is_denied]
     return any(all(not stems.isdisjoint(related(word)) for word in words) for stems in said)
 
 
@@ -221,9 +337,20 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     has_value = any(one.unit or one.currency or one.values != {Decimal(1)} for one in said.numbers)
     if not words:
         return not (has_value or said.days or said.times)
+    if _DENIES_VALUE.search(clause) and (has_value or said.days or said.times) and not facts.is_refusal:
+        return _is_quoted(words, facts, clause)  # `is not 630`, of what is 630, is no rule
     named = named_in(said.raw, facts)
     is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
+    states = {
+        word
+        for word in words
+        if not facts.vocabulary.isdisjoint(related(word) | _ANY_OF.get(word, frozenset()))
+    }
+    if len(states) == 1 and not has_value and all(map(known.knows, words - states)):
+        meant = {other for word in states for other in related(word) | _ANY_OF.get(word, frozenset())}
+        if known.states.isdisjoint(meant) and not any(map(facts.done.knows, states)):
+            return True  # `not decided yet`, of what is neither approved nor rejected
     if is_untouched and denied and all(map(known.knows, words - denied)):
         return True
     if denied and denied <= facts.refused_verbs and not named and all(map(known.knows, words - denied)):
@@ -233,6 +360,10 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     return _is_quoted(words, facts)
 
 
+_ENDS = frozenset(stem(word) for word in word_set("approved rejected granted denied accepted"))
+#: What a word stands for that names several states at once.
+_ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}
+_DENIES_VALUE = re.compile(r"\b(?:is|are|was|were)(?:\s+not|n't)\b|'s\s+not\b")
 _OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain"))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.simulation.reading.words import singular, word_set
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords
@@ -26,6 +27,9 @@ _SUPPOSES = re.compile(
 )
 
 
+#: Verbs of which a tool may be called, and which elsewhere only tell of a wish.
+_ASKING = word_set("requested asked tried")
+_HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:\w+\s+)?been\b")
 _ID = re.compile(r"\b[a-z]{0,8}[-_#]?\d{2,}\b|#\d")  # "RX-902 has been renewed" needs no noun
 
 
@@ -73,11 +77,12 @@ _WORDS_ONLY = word_set(
 )
 
 
-_LET = re.compile(r"\blet\b")
 # Somebody else than the user was spoken to.
 _INFORMED = re.compile(
-    rf"{_I}(?:let\s+(?!you\b|me\b)(?:\S+\s+){{1,5}}know\b|told\s+(?!you\b)|spoken?\s+(?:to|with)\s+(?!you\b)"
-    r"|contacted\s+(?!you\b)|informed\s+(?!you\b)|reached\s+out\s+to\s+(?!you\b)|checked\s+with\s+(?!you\b))"
+    rf"(?:{_I}|\band\s+(?:also\s+)?)(?:let\s+(?!you\b|me\b)(?:\S+\s+){{1,5}}know\b|told\s+(?!you\b)|spoken?\s+(?:to|with)\s+(?!you\b)"
+    r"|contacted\s+(?!you\b)|informed\s+(?!you\b)|reached\s+out\s+to\s+(?!you\b)|checked\s+with\s+(?!you\b)"
+    r"|(?:called|phoned|rung|rang|notified|alerted|messaged)\s+(?:the|our|your|an?|dr|mr|ms|mrs)\b"
+    r"|asked\s+(?:the|our|your|an?|dr|mr|ms|mrs)\b\.?\s+(?:\S+\s+){1,3}to\b)"
 )
 
 
@@ -90,8 +95,33 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
             for found in _DEED.finditer(clause) if is_asserted(clause) else ():
                 if found["verb"] not in _WORDS_ONLY:
                     yield found["verb"], sentence
-            for _ in _INFORMED.finditer(clause) if is_asserted(_LET.sub(" ", clause)) else ():
-                yield "informed", sentence
+            for found in _INFORMED.finditer(clause):
+                rest = clause[: found.start()] + " " + clause[found.end() :]
+                if is_asserted(_LET_KNOW.sub(" ", rest)):
+                    yield "informed", sentence
+
+
+_LET_KNOW = re.compile(r"\blet\b")
+
+
+#: What one sets up beside the thing that was asked.
+_SIDE_THING = re.compile(
+    rf"{_I}(?:set|put|left|created|opened|added|made|raised|logged|issued|attached|scheduled|arranged|given\s+you)\s+(?:up\s+)?"
+    r"(?:an?|the|your)\s+(?:\S+\s+){0,2}?(?P<thing>reminder|case|ticket|voucher|alert|notification|call-?back|label|coupon|discount)\b"
+)
+
+
+def side_things(text: str) -> Iterator[tuple[str, str]]:
+    """(noun, sentence) of what a text says its author set up: a reminder, a voucher."""
+    for sentence in dict.fromkeys(sentences(text)):
+        if sentence.endswith("?") or _SUPPOSES.match(sentence):
+            continue
+        for clause in clauses(sentence):
+            for found in _SIDE_THING.finditer(clause) if is_asserted(_CASE.sub(" ", clause)) else ():
+                yield found["thing"], sentence
+
+
+_CASE = re.compile(r"\bcases?\b")
 
 
 def denials(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:
@@ -127,17 +157,23 @@ def _of_sentence(
 ) -> Iterator[Claim]:
     if sentence.endswith("?") or _SUPPOSES.match(sentence):
         return
+    asking = sorted({form for tool in tools for form in tool.past} & _ASKING)
+    own = re.compile(rf"\b(?:{'|'.join(asking)})\b") if asking else None
     goes_on = False  # "I've cancelled 7001 and refunded 7002": the second clause has the first one's subject
-    for clause in clauses(sentence):
+    is_passive = False  # "RX-8801 has been refilled and mailed": so it has in the passive
+    for written in clauses(sentence):
         keep_going()
-        if not is_asserted(clause):
-            goes_on = False
+        clause = plain_verbs(written)
+        if not is_asserted(own.sub(" ", clause) if own is not None else clause):
+            goes_on = is_passive = False
             continue
-        words = {singular(word) for word in re.findall(r"[a-z]+", clause)}
-        claimed = [tool for tool in tools if _says_done(tool, clause, words, goes_on)]
+        carried = sentence.lower() if is_passive else clause
+        words = {singular(word) for word in re.findall(r"[a-z]+", carried)}
+        claimed = [tool for tool in tools if _says_done(tool, clause, words, goes_on or is_passive)]
         for verbs in dict.fromkeys(tool.verbs for tool in claimed):
-            yield Claim(clause, sentence, tuple(tool for tool in claimed if tool.verbs == verbs))
+            yield Claim(written, sentence, tuple(tool for tool in claimed if tool.verbs == verbs))
         goes_on = goes_on or re.match(r"(?:i|we)\b", clause) is not None
+        is_passive = is_passive or _HAS_BEEN.search(clause) is not None
 
 
 def _says_done(tool: ToolWords, clause: str, words: set[str], goes_on: bool) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.reading.words import tokens
@@ -24,7 +25,9 @@ _SUPPOSED = re.compile(
     r"|\b(?:an?|any)\s+\w+\s+(?:that|which|who)\b|n't\b|\?"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
-_IN_STOCK = re.compile(r"\b(?:is|are|'s)\s+(?:\w+\s+)?(?:available|in\s+stock|on\s+(?:the\s+)?shelf)\b")
+_IN_STOCK = re.compile(
+    r"\b(?:have|has|'ve)\s+(?:\S+\s+){0,3}?in\s+stock\b|\b(?:is|are|'s)\s+(?:\w+\s+)?(?:available|in\s+stock|on\s+(?:the\s+)?shelf)\b"
+)
 _OUT_OF_STOCK = re.compile(
     r"\b(?:sold\s+out|out\s+of\s+stock|not\s+(?:\w+\s+)?available|unavailable|not\s+in\s+stock|none\s+left)\b"
 )
@@ -157,12 +160,40 @@ def _not_in_stock(clause: str, thing: _Thing) -> Iterator[str]:
 def _no_such_none(clause: str, thing: _Thing) -> Iterator[str]:
     """`there are no repeats left`, of a prescription with one."""
     for found in _NONE_OF.finditer(clause):
-        said = content_stems(found["what"])
+        every = content_stems(found["what"]) - _LEFT
+        first = content_stems(found["what"].split()[0]) - _LEFT
         for key, value in thing.after.items():
             named = content_stems(" ".join(tokens(key)))
-            is_some = isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-            if said and is_some and said <= named and thing.has_only(key, value):
+            is_it = any(
+                said and all(not related(word).isdisjoint(named) for word in said) for said in (every, first)
+            )
+            if is_it and _is_some(value) and (len(named) == 1 or every <= named):
+                yield f"{key} of {thing.entity_type} {thing.id} is {_shown(value)}"
+    if _NOTHING_DUE.search(clause) and not _SUPPOSED.search(clause):
+        for key, value in thing.after.items():
+            if (
+                _is_some(value)
+                and not isinstance(value, list)
+                and not _DUE.isdisjoint(content_stems(" ".join(tokens(key))))
+            ):
                 yield f"{key} of {thing.entity_type} {thing.id} is {value}"
+
+
+def _is_some(value: Json) -> bool:
+    if isinstance(value, list):
+        return bool(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _shown(value: Json) -> str:
+    return ", ".join(map(str, value[:5])) if isinstance(value, list) else str(value)
+
+
+_LEFT = frozenset(map(stem, ("left", "remaining", "outstanding", "open", "more")))
+_DUE = frozenset(map(stem, ("arrears", "due", "owed", "outstanding", "debt")))
+_NOTHING_DUE = re.compile(
+    r"\bnothing\s+(?:\w+\s+){0,2}(?:outstanding|due|owed|owing|open|to\s+pay)\b|\bowe\s+(?:us\s+)?nothing\b|\beverything\s+is\s+paid\b"
+)
 
 
 def _not_before(clause: str, thing: _Thing, evidence: RunEvidence) -> Iterator[str]:

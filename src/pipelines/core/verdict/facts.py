@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
 
 from pipelines.core.english.dates import Day
 from pipelines.core.english.stems import stem
@@ -18,7 +20,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, numbers_of
+from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, is_nothing, numbers_of
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import writing_tools
 
@@ -33,6 +35,16 @@ class Record:
     values: tuple[Json, ...]
     ids: frozenset[str]  # short texts and numbers in it, in lower case: by these it is named
     links: frozenset[str]  # those of them that are ids of this or another thing
+
+
+class Saying(NamedTuple):
+    """A sentence of the rules or of the backend."""
+
+    stems: frozenset[str]
+    is_denied: bool
+
+
+_DENIES = re.compile(r"\b(?:not|never|no|cannot|without|unless|only|refused|rejected|neither|nor)\b|n't\b")
 
 
 class Facts:
@@ -144,7 +156,7 @@ class Facts:
         return frozenset(bare(word) for text in self._turns for word in text[:LONGEST_TEXT].split())
 
     @cached_property
-    def sayings(self) -> tuple[frozenset[str], ...]:
+    def sayings(self) -> tuple["Saying", ...]:
         """Each sentence of the rules and of the backend: denials and promises may be quoted from them."""
         texts = [*sentences(self._evidence.behavior_instructions or "")]
         texts += [text for tool in self._evidence.tools for text in sentences(tool.description)]
@@ -153,7 +165,35 @@ class Facts:
         tools = frozenset(
             word for row in self._evidence.calls for word in content_stems(" ".join(tokens(row.tool)))
         )
-        return tuple(content_stems(text[:LONGEST_TEXT]) | tools for text in texts)
+        return tuple(
+            Saying(
+                content_stems(text[:LONGEST_TEXT]) | tools,
+                _DENIES.search(text[:LONGEST_TEXT].lower()) is not None,
+            )
+            for text in texts
+        )
+
+    @cached_property
+    def emptied(self) -> frozenset[str]:
+        """Words of fields that the run left empty, and of no other that something is in."""
+        empty: set[str] = set()
+        full: set[str] = set()
+        for kind, id in self.seen_entities if self.records else ():
+            if id.lower() in self.touched:
+                for key, value in (self._evidence.after.get(kind, id) or {}).items():
+                    (empty if is_nothing(value) else full).update(content_stems(" ".join(tokens(key))))
+        return frozenset(empty - full)
+
+    @cached_property
+    def spoken_fields(self) -> dict[str, frozenset[str]]:
+        """Names and other short texts of the records, by each word of their field's name."""
+        found: dict[str, set[str]] = {}
+        for record in self.records:
+            for key, value in _keyed(list(record.values)):
+                if len(value) > 2 and not value.isdigit():
+                    for word in tokens(key):
+                        found.setdefault(stem(word), set()).update((value.lower(), value.lower().split()[-1]))
+        return {word: frozenset(values) for word, values in found.items()}
 
     @cached_property
     def refusals(self) -> tuple[frozenset[str], ...]:
@@ -164,8 +204,12 @@ class Facts:
     @cached_property
     def quotable(self) -> set[Decimal]:
         """Numbers of the rules and of the backend's refusals."""
+        return self.given.numbers | self.refusal_numbers
+
+    @cached_property
+    def refusal_numbers(self) -> set[Decimal]:
+        """Numbers of what the backend said as it refused."""
         known = Known()
-        known.add(self.given)
         for row in self._evidence.calls:
             for text in _texts(row.response) if not row.succeeded else ():
                 known.read(text)
@@ -242,6 +286,24 @@ class Facts:
         }
 
     @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Stems of the states that things of the kinds which were seen can be in."""
+        found: set[str] = set()
+        for kind in {kind for kind, _ in self.seen_entities} if self.records else ():
+            for attributes in islice(self._evidence.world.entities.get(kind, {}).values(), MOST_RECORDS):
+                self._evidence.keep_going()
+                found.update(stem(part) for state in _states(attributes) for part in state.split("_"))
+        return frozenset(found)
+
+    @cached_property
+    def asked_kinds(self) -> frozenset[str]:
+        """Words for kinds of things and for fields: they describe none of them."""
+        found = {word for kind in self._evidence.after.entity_types() for word in tokens(kind)}
+        for record in self.records[:MOST_READ_ALONE]:
+            found |= {word for key, _ in _keyed(list(record.values)) for word in tokens(key)}
+        return frozenset(found)
+
+    @cached_property
     def verbs(self) -> frozenset[str]:
         """Stems for what the declared tools do, and for doing at all."""
         own = {stem(form) for tool in writing_tools(self._evidence.tools) for form in tool.past | tool.doing}
@@ -291,7 +353,7 @@ class Facts:
         before = Ledger(self._evidence.world)
         held = {
             number
-            for kind, id in self.seen_entities
+            for kind, id in (self.seen_entities if self.records else ())
             if id.lower() in self.touched
             for value in (before.get(kind, id) or {}).values()
             if isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -17,13 +17,14 @@ from pipelines.core.json_text import Json, dumps
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.borne_out import deeds_of_no_call, facts_of
-from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds
+from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds, side_things
 from pipelines.core.verdict.contrary import contradictions
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare, is_question
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
 from pipelines.core.verdict.looked_up import LeftOver
 from pipelines.core.verdict.questions import is_asked_for
+from pipelines.core.verdict.said import NEGATED, named_in
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.things import Things
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
@@ -45,6 +46,9 @@ _AMOUNT_KEYS = ("amount", "total")
 _SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
 _CENTS = re.compile(r"[.,]\d\d$")
 _OF_ALL = re.compile(r"\b(?:neither|none)\b")
+_HALF = re.compile(r"\bhalf\s+of\b")
+_IN_FULL = re.compile(r"\b(?:in\s+full|fully|entirely|completely)\b")
+_OF_BOTH = re.compile(r"\bboth\b")
 _STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
     r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
@@ -258,6 +262,20 @@ def _disproved(claim: Claim, record: _Record) -> Finding | None:
     quote = f'The agent says "{quoted(claim.sentence)}"'
     if not support and not stated:
         return _false(f"{quote}, but {_nothing_of_it(claim, record)}.", _tries(claim, record))
+    if (
+        _OF_BOTH.search(claim.clause)
+        and len(support) == 1
+        and any(not row.succeeded for row in _tries(claim, record))
+    ):
+        return _false(f"{quote}, but only {calls_text(support)} did so.", support)
+    portions = record.facts.portions
+    is_half_for_whole = (
+        _HALF.search(claim.clause) and stem("full") in portions and stem("half") not in portions
+    )
+    if is_half_for_whole or (_IN_FULL.search(claim.clause) and portions and stem("full") not in portions):
+        return _false(f"{quote}, but the amount that was written is another part of it.", support)
+    for other in _others_named(claim, support, record):
+        return _false(f"{quote}, but {calls_text(support)} had nothing to do with {other}.", support)
     for entity_type, id in named:
         if (entity_type, id) not in stated and not any(
             _is_about(row, entity_type, id, record) for row in support
@@ -265,6 +283,26 @@ def _disproved(claim: Claim, record: _Record) -> Finding | None:
             says = f"{quote}, but no such call for {entity_type} {id} is in the log."
             return _false(says, support)
     return _wrong_amount(claim, support, quote)
+
+
+def _others_named(claim: Claim, support: list[EvidenceRow], record: _Record) -> Iterator[str]:
+    """Names of things in the claim that neither a supporting call nor what it changed has to do with."""
+    if not support or NEGATED.search(claim.clause):
+        return
+    things = Things(record.evidence, record.facts)
+    changed = things.named(
+        frozenset(str(getattr(update, "id", "")).lower() for row in support for update in row.updates)
+    )
+    near = {thing.id for thing in (*changed, *things.linked(changed))}
+    for thing in things.named(named_in(claim.clause, record.facts)) if changed else ():
+        name = str(thing.after.get("name", thing.after.get("title", "")))
+        is_named = bool(name) and name.lower() in claim.clause
+        if (
+            is_named
+            and thing.id not in near
+            and not any(_is_about(row, thing.entity_type, thing.id, record) for row in support)
+        ):
+            yield name
 
 
 def _false_denials(text: str, record: _Record) -> Iterator[Finding]:
@@ -391,6 +429,9 @@ def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
     for verb, sentence in other_deeds(text):
         if not known.knows(stem(verb)) and not any(verb in tool.past for tool in record.tools):
             yield _false(f'The agent says "{quoted(sentence)}", but no call {verb} anything.', [])
+    for noun, sentence in side_things(text):
+        if not record.facts.done.knows(stem(noun)):
+            yield _false(f'The agent says "{quoted(sentence)}", but no call made a {noun}.', [])
     for verb, sentence in deeds_of_no_call(text, record.facts):
         says = f'The agent says "{quoted(sentence)}", but no call or reply speaks of anything {verb}.'
         yield _false(says, [])

@@ -47,6 +47,7 @@ class Known:
     present: set[str] = field(default_factory=set)  # words of fields in which something is
     states: set[str] = field(default_factory=set)  # words of values, and of fields that are true
     heard: set[str] = field(default_factory=set)  # words that only the user said
+    dated: set[str] = field(default_factory=set)  # words of fields that hold a day
 
     def learn(self, value: Json) -> None:
         """Numbers, days and words of a value and of all that it holds, the names of its fields too."""
@@ -67,6 +68,7 @@ class Known:
                 pending.extend((named, below) for below in node)
             elif isinstance(node, str):
                 self.read(node)
+                self.dated.update(named if len(node) <= LONGEST_ID and dates(node) else ())
             elif isinstance(node, (int, float)) and not isinstance(node, bool):
                 self._count(named, numbers_of(node))
                 if isinstance(node, float) or abs(node) > LARGEST_COUNT or named & _AMOUNTS:
@@ -181,9 +183,7 @@ class Known:
         found |= {abs(a - b) for a, b in combinations(few, 2)}
         found |= {a * b for a, b in permutations(few, 2) if a <= LARGEST_COUNT}
         found |= {a + b + c for a, b, c in combinations(few[-MOST_ADDED:], 3)}
-        found |= {round(a / b, 2) for a, b in permutations(few, 2) if b} | {a / 2 for a in few}
-        minutes = sorted(self.times)[:MOST_COMPARED]
-        found |= {Decimal(abs(a - b)) for a, b in combinations(minutes, 2)}
+        found |= {round(a / b, 2) for a, b in permutations(few, 2) if b} | {a / 2 for a in few} | self.spans
         return {number.normalize() for number in found}
 
     # Days
@@ -193,6 +193,12 @@ class Known:
         """How many days lie between two that are told with their year."""
         known = sorted({date(day.year, day.month, day.day) for day in self.days if day.year})[:MOST_COMPARED]
         return {abs((a - b).days) for a, b in combinations(known, 2)}
+
+    @cached_property
+    def spans(self) -> set[Decimal]:
+        """How many minutes lie between two times of day that are told."""
+        few = sorted(self.times)[:MOST_COMPARED]
+        return {Decimal(abs(a - b)) for a, b in combinations(few, 2)}
 
     @cached_property
     def years(self) -> set[int]:
@@ -212,7 +218,15 @@ class Known:
 
 
 def is_nothing(value: Json) -> bool:
-    return value is None or value is False or value in (0, "", [], {})
+    return (
+        value is None
+        or value is False
+        or value in (0, "", [], {})
+        or (isinstance(value, str) and value in _NOTHING)
+    )
+
+
+_NOTHING = frozenset({"none", "None", "null", "n/a", "-"})  # as some backends spell it
 
 
 def numbers_of(value: Json) -> set[Decimal]:

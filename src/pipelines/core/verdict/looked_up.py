@@ -36,6 +36,7 @@ _TOTALLED = re.compile(
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _ARROW = ("→", "->")
 LONGEST_LEAD = 4  # words before a number that say what it is
+_WILL = re.compile(r"\b(?:will|shall)\b|'ll\b")
 _CENTS = re.compile(r"[.,]\d\d$")
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 
@@ -61,7 +62,8 @@ def strange_mentions(said: Said, known: Known, facts: Facts) -> Iterator[LeftOve
             is_false = not everything.has_day(day.days) and not facts.asked.has_day(day.days)
             written = sentence[day.start : day.end]
             instead = "another day" if known.days else ""
-            yield _strange(said, written, instead, is_false and bool(known.days) and _is_written_out(written))
+            is_false = is_false and bool(known.days) and _is_written_out(written)
+            yield _strange(said, written, instead, is_false, is_due=_names_a_day(said, known))
     for time in said.times:
         if not time.minutes & (known.times | asked.times):
             is_false = not time.minutes & (everything.times | facts.asked.times) and bool(known.times)
@@ -135,8 +137,14 @@ def _is_part_of_a_name(sentence: str, number: Quantity, facts: Facts) -> bool:
     return bool(before) and bare(before[0] + sentence[number.start : number.end]) in facts.names
 
 
-def _strange(said: Said, phrase: str, instead: str, is_false: bool) -> LeftOver:
-    is_false = is_false and said.is_stated
+def _names_a_day(said: Said, known: Known) -> bool:
+    """`will end on …`, of a record with `ends`: what is to come is told as plainly as what is."""
+    return any(not known.dated.isdisjoint(related(word)) for word in content_stems(said.text))
+
+
+def _strange(said: Said, phrase: str, instead: str, is_false: bool, is_due: bool = False) -> LeftOver:
+    text = said._replace(text=_WILL.sub(" ", said.text)) if is_due else said
+    is_false = is_false and text.is_stated
     return LeftOver(phrase, said.sentence, instead if is_false else "", is_false)
 
 
@@ -248,6 +256,17 @@ def strange_references(sentence: str, facts: Facts) -> Iterator[LeftOver]:
             yield LeftOver(token, sentence, instead, is_false)
 
 
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}")
+
+
+def strange_addresses(sentence: str, facts: Facts) -> Iterator[LeftOver]:
+    """E-mail addresses that nobody gave."""
+    for found in _ADDRESS.finditer(sentence.lower()):
+        if bare(found[0]) not in facts.names and bare(found[0]) not in facts.asked_bare:
+            is_false = any("@" in id for record in facts.records for id in record.ids)
+            yield LeftOver(found[0], sentence, "another address", is_false)
+
+
 def _shape(text: str) -> str:
     return re.sub(r"\d", "9", text.lower().lstrip("#"))
 
@@ -265,4 +284,7 @@ def references(sentence: str) -> Iterator[str]:
 
 def _is_id(text: str, facts: Facts) -> bool:
     name = bare(text)
-    return bool(name) and (name in facts.names or name in facts.asked_bare or name in facts.words_with_digits)
+    if not name:
+        return False
+    is_short = name[0].isdigit() and f"0{name}" in facts.names  # "9D" for `09D`
+    return is_short or name in facts.names or name in facts.asked_bare or name in facts.words_with_digits

@@ -59,7 +59,7 @@ def misplaced(said: Said, focus: frozenset[str], things: Things) -> Iterator[Mis
         if found is None and not _COMPARES.search(said.text):
             found = _of_another(one, written, bound, things)
         if found is not None:
-            is_named_here = bool(names_at(said.raw, things.facts)) or found.is_own
+            is_named_here = bool(names_at(said.sentence, things.facts)) or found.is_own or len(bound) == 1
             yield Misplaced(written, found.instead, found.is_plain and is_named_here and len(bound) == 1)
 
 

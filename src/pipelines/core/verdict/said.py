@@ -6,6 +6,7 @@ from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Timed
+from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.mentions import MARK, mentions, without_mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.simulation.reading.words import word_set
@@ -15,7 +16,7 @@ from pipelines.core.verdict.speech import LONGEST_SENTENCE, clauses
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
 QUESTION = re.compile(r"\?[\"')\]]*$")
 NEGATED = re.compile(
-    r"\b(?:not|never|no(?!\s*[:,;!])|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing|nobody)\b|n't\b"
+    r"\b(?:not|never|no(?!\s*[:,;!]|\.\s*#?\w*[-\d])|nor|neither|cannot|without|unable|fail(?:s|ed)?|none|nothing|nobody)\b|n't\b"
 )
 AHEAD = re.compile(r"\b(?:will|shall|going\s+to|shortly|soon|tomorrow|within|expect(?:ed)?|upcoming)\b|'ll\b")
 _HEDGED = re.compile(
@@ -36,12 +37,13 @@ _ENGLISH = word_set(
 class Said(NamedTuple):
     """One clause of a sentence, with what stands behind its marks."""
 
-    text: str  # in lower case, with MARK for each mention
+    text: str  # in lower case, with MARK for each mention, in plain verbs
     sentence: str
     days: tuple[Dated, ...] = ()
     times: tuple[Timed, ...] = ()
     numbers: tuple[Quantity, ...] = ()
     leads: tuple[tuple[int, str], ...] = ()  # where each mention stands, and the words that lead up to it
+    written: str = ""  # the clause as it stands in the sentence, with MARK for each mention
 
     @property
     def raw(self) -> str:
@@ -68,8 +70,9 @@ def statements(sentence: str) -> list[Said]:
     every: list[Dated | Timed | Quantity] = [*read.days, *read.times, *read.numbers]
     in_order = iter(sorted(every, key=lambda one: one.start))
     found = []
-    for clause in clauses(without_mentions(sentence)):
-        own = [*islice(in_order, clause.count(MARK))]
+    for written in clauses(without_mentions(sentence)):
+        own = [*islice(in_order, written.count(MARK))]
+        clause = plain_verbs(written)
         found.append(
             Said(
                 clause,
@@ -78,6 +81,7 @@ def statements(sentence: str) -> list[Said]:
                 tuple(one for one in own if isinstance(one, Timed)),
                 tuple(one for one in own if isinstance(one, Quantity)),
                 tuple((one.start, lead) for one, lead in zip(own, clause.split(MARK), strict=False)),
+                written,
             )
         )
     return found

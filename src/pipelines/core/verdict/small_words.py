@@ -49,6 +49,25 @@ NEUTRAL = frozenset(
         "morning noon night second moment soon long way ways bring much amounting amount amounts "
         "total totals totalling totaling comes coming came sum equals ending marked mark "
         "expects expect stays stayed remain remaining lies lie falls fall reads read shows show knock "
-        "drops drop goes go pick picked touch touched untouched leave leaves sorry afraid annoyed"
+        "drops drop goes go pick picked touch touched untouched leave leaves sorry afraid annoyed "
+        # wishes and remarks of one who is pleased, sorry or in a hurry
+        "congrats congratulation fingers crossed fun luckily timing success successful shout "
+        "hooray bravo yay "
+        "pity shame oof phew sweet cool brilliant fantastic superb excellent splendid marvellous grand neat "
+        "taste grateful thankful obliged apologise apologize apology regret sympathy loss tough "
+        "rough nuisance "
+        "hassle bother mess headache stress stressful upset upsetting disappointing disappointed "
+        "trust honest "
+        "honestly frankly basically essentially effectively sharp spot-on bear hang hold tight cheer winter "
+        "summer weather weekend baby kid family pleasant comfortable gentle heads-up fyi btw ps sake "
+        # words that order what is said
+        "next recent recently afterwards afterward subsequently first second third step choice "
+        "option fallback "
+        "alternative instruction instructed attempt wish wished anticipated anticipate mention "
+        "meant mean cause "
+        "symptom overview breakdown glance note indeed namely whoever whichever consider "
+        "considered situation "
+        "circumstance moment meanwhile exactly roughly approximately so-called respective stated state "
+        "nicely kindly warmly going gone through via way whole everyone anyone lack fewer exact"
     )
 )

@@ -29,11 +29,15 @@ _CLAUSE_END = re.compile(
     r"|\s*,\s+(?:(?:and|but|so|then|however|although|though|while|yet)\s+)?"
     r"|\s+(?:but|however|although|though|whereas|while)\s+"
     r"|:\s+(?=(?:it|it's|i|i've|you|you're|we|the|your|there|this|that|he|she|they|no|nothing)\b)"
+    r"|\s+and\s+(?=[a-z]{1,8}[-_]\w{1,12}\s+(?:is|was|has|were|are|remains|stays)\b)"
     r"|\s+because\s+"
+    r"|\s+(?=if\s+(?:it|you|the|your|that|this|they|we|i)\b)"
     r"|\s+since\s+(?=(?:it|it's|i|you|you're|we|the|your|there|this|that|another|someone|he|she|they)\b)"
-    r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will)\b)"
+    r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will|no|nothing"
+    r"|you|you're|you'll|there|there's|this)\b)"
 )
 _WORD_CHARACTER = re.compile(r"\w")
+_CONTRACTED = re.compile(r"n't$|'[a-z]+$")  # "they're", "hadn't", "Omar's"
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")  # "anna@post.example" gives no example
 _COURTESY = re.compile(r"\b(?:as (?:you )?(?:requested|asked|wanted)|(?:per|at|following) your request)\b")
 # Words by which a clause does not plainly say that something was done: denials, conditions, wishes, rules.
@@ -94,7 +98,7 @@ def content_stems(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning, numbers included."""
     plainer = text.translate(_QUOTES).replace("_", " ").lower()
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
-    bare = (word.removesuffix("'s") for word in found if word not in _STOP)
+    bare = (_CONTRACTED.sub("", word) for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
 
 

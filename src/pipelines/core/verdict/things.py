@@ -19,6 +19,9 @@ from pipelines.core.verdict.known import LARGEST_COUNT, LONGEST_ID, numbers_of
 MOST_STATES = 12  # values of one field of states; one with more holds names
 MOST_ENTITIES = 2_000  # of one type, of which the states are read
 STATE = re.compile(r"[a-z]{3,20}(?:[_-][a-z]{2,20}){0,2}")
+LEAST_TELLING = 4  # letters of a word that describes a thing
+MOST_CHARACTERS = 60  # of a name
+MOST_TEXTS = 200  # values of one field that are looked for; one with more holds free text
 MOST_PLACES = 400  # of one thing; nobody speaks of more of it
 #: Words of a field's name that do not tell it from another.
 _GENERIC = frozenset(
@@ -107,6 +110,44 @@ class Things:
     @cached_property
     def states(self) -> frozenset[str]:
         return frozenset(state for states in self.vocabulary.values() for state in states)
+
+    @cached_property
+    def texts(self) -> dict[tuple[str, str], frozenset[str]]:
+        """The names and states of each field of a kind of thing that was seen, in lower case."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for entity_type in {kind: None for kind, _ in self.facts.seen_entities if self.facts.records}:
+            for _, attributes in islice(
+                self._evidence.world.entities.get(entity_type, {}).items(), MOST_ENTITIES
+            ):
+                self._evidence.keep_going()
+                for key, value in attributes.items():
+                    if isinstance(value, str) and 2 < len(value) <= MOST_CHARACTERS and not dates(value):
+                        found.setdefault((entity_type, key), set()).add(value.lower())
+        return {place: frozenset(values) for place, values in found.items() if len(values) <= MOST_TEXTS}
+
+    def described(self, sentence: str) -> frozenset[str]:
+        """The things that a sentence means by words which some of those seen of their kind have, and others
+        have not: `the yoga class`, of two."""
+        every = (self._by_word.get(word, frozenset()) for word in _WORD.findall(sentence.lower()))
+        return frozenset(id for ids in every for id in ids)
+
+    @cached_property
+    def _by_word(self) -> dict[str, frozenset[str]]:
+        """Words of names that some things have, and others of their kind that were seen have not."""
+        found: dict[str, set[tuple[str, str]]] = {}
+        of_kind: dict[str, int] = {}
+        for kind, id in self.facts.seen_entities if self.facts.records else ():
+            of_kind[kind] = of_kind.get(kind, 0) + 1
+            for value in (self._before.get(kind, id) or self._evidence.after.get(kind, id) or {}).values():
+                if isinstance(value, str) and len(value) <= MOST_CHARACTERS:
+                    for word in _WORD.findall(value.lower()):
+                        if len(word) >= LEAST_TELLING and word not in self.facts.asked_kinds:
+                            found.setdefault(word, set()).add((kind, id))
+        return {
+            word: frozenset(id.lower() for _, id in things)
+            for word, things in found.items()
+            if all(of_kind[kind] > len(things) for kind, _ in things)
+        }
 
     def named(self, names: frozenset[str]) -> list[Thing]:
         """Those that go by one of these names."""
