@@ -43,6 +43,7 @@ class SeedSession:
     world_hash: str | None  # of the frozen world
     world_content: str | None  # the same by what it says, whatever the order of its keys
     dataset_id: int | None
+    budget_id: int | None  # what it may spend on models, where one is its author
     created_at: str
     updated_at: str
 
@@ -79,17 +80,18 @@ def add_session(
     rng_seed: int,
     world_now: str,
     now: str,
+    budget_id: int | None = None,
 ) -> int:
     """With its buckets; the caller adds its first revision in the same transaction."""
     session_id = insert(
         connection,
         "INSERT INTO seed_sessions (org_id, agent_id, agent_version, name, status, author, size,"
-        " instructions, behavior, axes, rng_seed, world_now, are_buckets_chosen, revision, created_at,"
-        " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " instructions, behavior, axes, rng_seed, world_now, are_buckets_chosen, revision, budget_id,"
+        " created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(org_id, request.agent_id, agent_version, request.name, WORLD_REVIEW, request.author),
             *(request.size, request.instructions, request.behavior, dumps([*request.axes]).decode()),
-            *(rng_seed, world_now, int(request.are_buckets_chosen), 1, now, now),
+            *(rng_seed, world_now, int(request.are_buckets_chosen), 1, budget_id, now, now),
         ),
     )
     insert_many(
@@ -206,6 +208,7 @@ def _session(row: Row) -> SeedSession:
         world_hash=row["world_hash"],
         world_content=row["world_content"],
         dataset_id=row["dataset_id"],
+        budget_id=row["budget_id"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

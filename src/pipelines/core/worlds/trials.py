@@ -77,7 +77,7 @@ def tried(ground: Ground, candidate: Candidate, now: str) -> Trial | None:
     if answer.source != Source.ODYSSEY:
         return None
     if answer.is_refused:
-        return _refused(ground, candidate, answer)
+        return refused_trial(ground, candidate, answer)
     if not answer.succeeded:
         return None
     if candidate.variant == "unknown":
@@ -109,7 +109,8 @@ def _rules(ground: Ground, tool: str) -> Iterator[Rule]:
     return (one for one in ground.rules if one.covers(tool))
 
 
-def _refused(ground: Ground, candidate: Candidate, answer: Answer) -> Trial | None:
+def refused_trial(ground: Ground, candidate: Candidate, answer: Answer) -> Trial | None:
+    """A call that the backend refused, told apart by why; None where that says nothing."""
     for rule in _rules(ground, candidate.tool):
         said = getattr(rule.body, "answer", None)
         if isinstance(said, r.Failure) and said.status == answer.status and said.error == answer.error:
