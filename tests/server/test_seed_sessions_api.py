@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from desk import Org, answered, every_item, refused
+from pipelines.engine.prune_sessions import prune_sessions
 from pipelines.storage.connection import Connection
+from pipelines.storage.texts import text_size
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]
@@ -518,3 +521,30 @@ async def test_a_ledger_schema_that_is_hard_to_fill_gets_a_world(org):
         assert {each["type"] for each in world["types"]} == {e["type"] for e in schema["entities"]}, what
         pasted = await org.client.put(f"{SESSIONS}/{session['id']}/world", json={"state": world["state"]})
         answered(pasted, 200)
+
+
+async def test_abandoned_sessions_are_removed_with_their_worlds_after_their_time(org, house):
+    """What others refer to stays, and so does what is younger."""
+    database = house.platform.database
+    agent = await org.agent()
+    finalized = await with_rows(org, agent_id=agent["id"])
+    answered(await org.client.post(f"{SESSIONS}/{finalized['id']}/finalize"), 201)
+    shared, own = [await opened(org, agent_id=agent["id"], rng_seed=seed) for seed in (7, 8)]
+    kept = await opened(org, agent_id=agent["id"], rng_seed=9)
+    hashes = [(await world_of(org, each))["world_hash"] for each in (shared, own, kept)]
+    for each in (shared, own):
+        answered(await org.client.post(f"{SESSIONS}/{each['id']}/abandon"))
+    now = datetime.fromisoformat(house.platform.now())
+    assert await prune_sessions(database, days=0, now=now + timedelta(days=99)) == []
+    assert await prune_sessions(database, days=30, now=now + timedelta(days=29)) == []
+    removed = await prune_sessions(database, days=30, now=now + timedelta(days=31))
+    assert [each.id for each in removed] == [shared["id"], own["id"]]
+    assert all(each.characters > 100 for each in removed)
+    refused(await org.client.get(f"{SESSIONS}/{own['id']}"), 404, "not_found")
+    await prune_sessions(database, days=30, now=now + timedelta(days=33))
+
+    def stored(connection: Connection) -> list[bool]:
+        return [text_size(connection, name) > 0 for name in hashes]
+
+    assert await database.read(stored) == [True, False, True]
+    assert answered(await org.client.get(f"{SESSIONS}/{kept['id']}/world"))["state"]

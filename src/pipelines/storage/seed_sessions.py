@@ -6,6 +6,7 @@ transaction ends, so that nodes take turns.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.seed_session import (
@@ -18,7 +19,9 @@ from pipelines.core.seed_session import (
 )
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.texts import let_go_of_texts, text_size
 
+MOST_PRUNED = 100  # abandoned sessions that are looked at in one go
 #: What may still change.
 OPEN = (WORLD_REVIEW, ROWS_GENERATING, ROWS_REVIEW)
 
@@ -184,6 +187,41 @@ def abandon_session(connection: Connection, *, session_id: int, now: str) -> boo
         (ABANDONED, now, session_id, *OPEN),
     )
     return done.rowcount == 1
+
+
+class AbandonedSession(NamedTuple):
+    id: int
+    name: str
+    characters: int  # of its worlds
+
+
+def abandoned_sessions(connection: Connection, *, before: str) -> list[AbandonedSession]:
+    """Those that nothing was done with since."""
+    rows = connection.execute(
+        "SELECT id, name FROM seed_sessions WHERE status = ? AND updated_at < ? ORDER BY id LIMIT ?",
+        (ABANDONED, before, MOST_PRUNED),
+    ).fetchall()
+    return [
+        AbandonedSession(
+            row[0], row[1], sum(text_size(connection, name) for name in _worlds(connection, row[0]))
+        )
+        for row in rows
+    ]
+
+
+def remove_session(connection: Connection, session_id: int, *, now: str) -> None:
+    """With all of it. Its worlds go once nobody else is found to refer to them."""
+    let_go_of_texts(connection, _worlds(connection, session_id), now=now)
+    for table in ("seed_rows", "seed_buckets", "world_revisions"):
+        connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+    connection.execute("DELETE FROM seed_sessions WHERE id = ?", (session_id,))
+
+
+def _worlds(connection: Connection, session_id: int) -> list[str]:
+    rows = connection.execute(
+        "SELECT DISTINCT world_hash FROM world_revisions WHERE session_id = ?", (session_id,)
+    )
+    return [row[0] for row in rows]
 
 
 def _session(row: Row) -> SeedSession:
