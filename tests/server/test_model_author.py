@@ -10,108 +10,29 @@ import pytest
 
 from asked_models import data_of, let_answer, outside_of
 from desk import House, Org, answered, every_item, open_house, refused
+from library_author import (
+    CHANGE,
+    FOUND,
+    GOOD,
+    LOOKUP,
+    NOON,
+    REFUSED,
+    RENEW,
+    RULE,
+    SCHEMA,
+    TOOLS,
+    TROUBLE,
+    WORLD,
+    Row,
+    row,
+    tool,
+)
 from pipelines.core.model_question import Failure, ModelQuestion, Purpose
 from pipelines.models.scripted import Scripted, ScriptedModel
 from pipelines.storage.connection import Connection
 
 pytestmark = pytest.mark.anyio
-Row = dict[str, Any]
 SESSIONS = "/api/seed-sessions"
-NOON = "2026-05-01T12:00:00Z"
-RULE = "renew_loan only succeeds when the loan's status is open."
-SCHEMA = {
-    "entities": [
-        {
-            "type": "loan",
-            "id_field": "loan_id",
-            "fields": [
-                {"name": "loan_id", "type": "string"},
-                {"name": "member_id", "type": "string"},
-                {"name": "title", "type": "string"},
-                {"name": "status", "type": "string", "enum": ["open", "renewed", "returned", "lost"]},
-            ],
-        },
-        {
-            "type": "member",
-            "id_field": "member_id",
-            "fields": [{"name": "member_id", "type": "string"}, {"name": "name", "type": "string"}],
-        },
-    ]
-}
-
-
-def tool(name: str, description: str, *arguments: str) -> Row:
-    properties = {each: {"type": "string"} for each in arguments}
-    schema = {"type": "object", "properties": properties, "required": list(arguments)}
-    return {"name": name, "description": description, "input_schema": schema}
-
-
-TOOLS = [
-    tool("get_loan", "Get a loan by its id.", "loan_id"),
-    tool("list_loans", "List the loans of a member.", "member_id"),
-    tool("renew_loan", "Renew a loan. Its status will be changed to 'renewed'.", "loan_id"),
-    tool("return_loan", "Return a loan. Its status will be changed to 'returned'.", "loan_id"),
-]
-STATES = ("open", "open", "renewed", "returned", "lost", "open")
-WORLD = {
-    "loan": {
-        f"L-{at}": {
-            "loan_id": f"L-{at}",
-            "member_id": f"M-{at % 3 + 1}",
-            "title": f"Book {at}",
-            "status": state,
-        }
-        for at, state in enumerate(STATES, 1)
-    },
-    "member": {
-        f"M-{at}": {"member_id": f"M-{at}", "name": name}
-        for at, name in enumerate(("Ada", "Bo", "Cy", "Di", "Ed", "Flo"), 1)
-    },
-}
-
-
-def row(text: str, *calls: tuple[str, Row], **more: Any) -> Row:
-    listed = [{"tool": name, "arguments": arguments} for name, arguments in calls]
-    return {
-        "user_instruction": text,
-        "expected_outcome": "completion",
-        "reference_calls": listed,
-        "failure_rules": [],
-        "expected_state": None,
-    } | more
-
-
-RENEW = row(
-    "Could I keep L-1 a little longer?",
-    ("renew_loan", {"loan_id": "L-1"}),
-    expected_state={"loan.L-1.status": "renewed"},
-)
-REFUSED = row(
-    "Please extend L-5 for me, I cannot find it right now.",
-    ("renew_loan", {"loan_id": "L-5"}),
-    expected_outcome="refusal",
-)
-LOOKUP = row("What is the title of loan L-2?", ("get_loan", {"loan_id": "L-2"}))
-TROUBLE = row(
-    "I am bringing L-6 back today.",
-    ("return_loan", {"loan_id": "L-6"}),
-    ("return_loan", {"loan_id": "L-6"}),
-    failure_rules=[
-        {
-            "trigger": "after_n_calls",
-            "tool": "return_loan",
-            "n": 1,
-            "duration": 1,
-            "error": {"code": 503, "message": "Down."},
-        }
-    ],
-)
-FOUND = row(
-    "Member M-3 here: which books do I have, and please give back the one called Book 2.",
-    ("list_loans", {"member_id": "M-3"}),
-    ("return_loan", {"loan_id": "L-2"}),
-)
-GOOD = (RENEW, REFUSED, LOOKUP, TROUBLE, FOUND)
 
 
 def is_world(question: ModelQuestion) -> bool:
@@ -246,20 +167,11 @@ async def test_a_tool_that_is_not_there_is_rejected_and_an_answer_of_nothing_els
 
 
 async def test_what_no_embedded_sentence_says_is_asked_of_the_model_and_all_else_stays(house: House, org):
-    change = {
-        "changes": [
-            {"op": "update", "entity_type": "loan", "id": "L-1", "set": {"title": "Ulysses"}, "unset": []},
-            {"op": "add", "entity_type": "member", "id": "M-7", "attrs": {"member_id": "M-7", "name": "Gil"}},
-            {"op": "remove", "entity_type": "member", "id": "M-6"},
-        ],
-        "said": "L-1 is Ulysses now, and Gil took Flo's place.",
-        "cannot": None,
-    }
-    model = author(house, answers(change=change))
+    model = author(house, answers(change=CHANGE))
     session = await opened(org)
     path = f"{SESSIONS}/{session['id']}/world"
     made = answered(await org.client.post(f"{path}/refine", json={"prompt": "somebody reads Joyce instead"}))
-    assert made["said"] == change["said"]
+    assert made["said"] == CHANGE["said"]
     assert {name: made["changes"][name] for name in ("added", "changed", "removed")} == {
         "added": 1,
         "changed": 1,
@@ -476,6 +388,14 @@ async def test_a_model_that_only_drafts_what_cannot_be_proved_is_not_asked_for_e
     assert (bucket["kept"], bucket["rejected"]) == (0, 16)
     assert bucket["problem"] == "0 of 2 rows: a model was asked for 16 drafts; no more are asked for"
     assert len(model.asked) == 5
+
+
+async def test_no_more_rows_are_kept_than_are_wanted(house: House, org):
+    author(house, answers(GOOD))
+    session = await with_rows(org, buckets=[{"name": "loans", "rows": 2}])
+    assert [each["user_instruction"] for each in await rows_of(org, session, status="any")] == [
+        each["user_instruction"] for each in GOOD[:2]
+    ]
 
 
 async def test_a_row_is_replaced_by_another_that_the_model_drafts(house: House, org):

@@ -110,6 +110,7 @@ class ModelAuthor:
             "now": brief.now,
             "drafted": bucket.drafted,
             "drafts": drafts,
+            "wanted": wanted.rows,
             "earlier_texts": [*wanted.earlier_texts],
         }
         job = Job("rows_written", arguments, ROWS_S, MOST_RESULT, MEMORY)

@@ -88,9 +88,10 @@ def rows_written(
     now: str,
     drafted: int,
     drafts: list[JsonObject],
+    wanted: int,
     earlier_texts: list[str],
 ) -> Iterator[bytes]:
-    """Drafts of a model, from number `drafted` + 1 on, each proved or rejected."""
+    """Drafts of a model, from number `drafted` + 1 on, each proved or rejected, until `wanted` are proved."""
     from pipelines.core.worlds.by_model.read_draft import proved_draft
     from pipelines.core.worlds.ground import ground_of
     from pipelines.core.worlds.shapes import ProvedRow
@@ -98,12 +99,16 @@ def rows_written(
     toolset, state = toolset_of(agent), state_of(data)
     ground = ground_of(toolset, state)
     texts = list(earlier_texts)
+    proved = 0
     for number, draft in enumerate(drafts, drafted + 1):
         row = proved_draft(draft, ground, bucket=bucket, now=now, earlier_texts=texts)
         told = told_row(row, toolset, now)
         yield dumps(told | {"draft": number})
         if isinstance(row, ProvedRow) and told["status"] == "kept":
             texts.append(row.draft.user_instruction)
+            proved += 1
+        if proved == wanted:
+            return
 
 
 AUTHORING_JOBS = (world_told, world_written, rows_told, rows_written)
