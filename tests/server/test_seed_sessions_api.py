@@ -548,3 +548,56 @@ async def test_abandoned_sessions_are_removed_with_their_worlds_after_their_time
 
     assert await database.read(stored) == [True, False, True]
     assert answered(await org.client.get(f"{SESSIONS}/{kept['id']}/world"))["state"]
+
+
+async def test_rows_have_no_state_of_their_own_and_tasks_have_the_one_world(org):
+    session = await with_rows(org)
+    rows = await rows_of(org, session)
+    assert rows
+    assert all("initial_state" not in row for row in rows)
+    assert all(row["user_instruction"] and row["expected_outcome"] for row in rows)
+    assert any(row["failure_rules"] for row in rows)
+    done = answered(await org.client.post(f"{SESSIONS}/{session['id']}/finalize"), 201)
+    frozen = (await world_of(org, session))["state"]
+    for task in await every_item(org.client, f"/api/datasets/{done['dataset_id']}/tasks"):
+        seed = answered(await org.client.get(f"/api/tasks/{task['id']}"))["odyssey_seed"]
+        assert seed["initial_state"] == frozen
+        assert "behavior_instructions" not in seed, "blank where nobody wrote any"
+
+
+async def test_rows_by_hand_keep_their_own_states_beside_a_generated_dataset(org):
+    agent = await org.agent()
+    session = await with_rows(org, agent_id=agent["id"])
+    answered(await org.client.post(f"{SESSIONS}/{session['id']}/finalize"), 201)
+    states = [{"order": {str(at): {"status": "paid"}}} for at in range(2)]
+    by_hand = await org.dataset(*({"user": "Refund it.", "state": each} for each in states))
+    for task_id, state in zip(by_hand["task_ids"], states, strict=True):
+        seed = answered(await org.client.get(f"/api/tasks/{task_id}"))["odyssey_seed"]
+        assert seed["initial_state"] == state
+
+
+async def test_another_world_is_another_session(org):
+    agent = await org.agent()
+    first = await with_rows(org, agent_id=agent["id"])
+    answered(await org.client.post(f"{SESSIONS}/{first['id']}/finalize"), 201)
+    for path in ("world/regenerate", "world/undo", "continue"):
+        refused(await org.client.post(f"{SESSIONS}/{first['id']}/{path}"), 409, "session_state")
+    second = await opened(org, agent_id=agent["id"], rng_seed=8)
+    assert second["id"] != first["id"]
+    assert (await world_of(org, second))["world_hash"] != first["world_hash"]
+
+
+async def test_a_world_is_changed_by_words_or_whole_and_never_cell_by_cell(org):
+    document = answered(await org.client.get("/openapi.json"))
+    changing = {
+        (method, path.removeprefix(f"{SESSIONS}/{{session_id}}/"))
+        for path, operations in document["paths"].items()
+        for method in operations
+        if path.startswith(f"{SESSIONS}/{{session_id}}/world") and method != "get"
+    }
+    assert changing == {
+        ("put", "world"),
+        ("post", "world/refine"),
+        ("post", "world/regenerate"),
+        ("post", "world/undo"),
+    }
