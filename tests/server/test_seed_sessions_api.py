@@ -601,3 +601,19 @@ async def test_a_world_is_changed_by_words_or_whole_and_never_cell_by_cell(org):
         ("post", "world/regenerate"),
         ("post", "world/undo"),
     }
+
+
+async def test_tools_that_no_row_can_be_about_are_named_before_anybody_goes_on(org):
+    """A service of one thing, whose tools take no id: what they change is a guess, and that is said."""
+    mode = {"type": "object", "properties": {"mode": {"type": "string"}}, "required": ["mode"]}
+    nothing = {"type": "object", "properties": {}}
+    tools = [
+        {"name": "get_thermostat", "description": "Get the thermostat.", "input_schema": nothing},
+        {"name": "set_mode", "description": "Set the mode.", "input_schema": mode},
+    ]
+    schema = ledger(("thermostat", {"mode": TEXT | {"enum": ["heat", "cool"]}}))
+    agent = await org.agent(tools_schema=tools, ledger_schema=schema)
+    notes = (await world_of(org, await opened(org, agent_id=agent["id"])))["notes"]
+    assert any(note.startswith("No rows will be made about `set_mode`: ") for note in notes)
+    assert not any("get_thermostat" in note for note in notes)
+    assert "simulation" in notes[-1]

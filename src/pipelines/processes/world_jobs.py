@@ -210,9 +210,13 @@ def world_parts(
     from pipelines.core.world_difference import world_difference
     from pipelines.core.world_tables import counted_types
     from pipelines.core.worlds.advisories import advisories
+    from pipelines.core.worlds.ground import ground_of
+    from pipelines.core.worlds.trials import tools_without_rows
 
     _refuse_large(after)
-    found = advisories(toolset, after, now=now)
+    ground = ground_of(toolset, after)
+    found = advisories(toolset, after, now=now, ground=ground)
+    notes = (*notes, *tools_without_rows(ground))
     yield dumps(after)
     told: JsonObject = {
         "said": said,

@@ -15,6 +15,8 @@ from pipelines.core.worlds.ground import Answer, Ground, called
 from pipelines.core.worlds.shapes import Outcome
 from pipelines.wire.names import Source
 
+MOST_TOLD = 8  # tools, each with why
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
@@ -42,6 +44,17 @@ def untried(ground: Ground) -> dict[str, str]:
     if known is None:
         known = ground.world.derived[key] = _untried(ground)
     return known
+
+
+def tools_without_rows(ground: Ground) -> Iterator[str]:
+    """Said of a world, before anybody goes on from it: rows about these tools are not to be had."""
+    found = untried(ground)
+    if not found:
+        return
+    yield from (f"No rows will be made about `{name}`: {why}" for name, why in [*found.items()][:MOST_TOLD])
+    if len(found) > MOST_TOLD:
+        yield f"Nor about {len(found) - MOST_TOLD} other tools."
+    yield "A plan beside a tool (its `simulation`) says what it does; a model can propose one, for your review."
 
 
 def _untried(ground: Ground) -> dict[str, str]:
