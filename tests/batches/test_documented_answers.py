@@ -239,6 +239,8 @@ def seed_sessions(api: Api, agent_id: int) -> None:
     orders = {f"o-{at}": {"status": "pending", "created_at": "2026-04-30"} for at in range(4)}
     api.put(f"{place}/world", {"state": {"order": orders}})
     api.get(f"{place}/world")
+    api.post("/api/seed-sessions/estimate", body)
+    api.get(f"{place}/estimate")
     api.post(f"{place}/world/undo")
     api.post(f"{place}/world/refine", {"prompt": "add 2 refunded orders"})
     api.post(f"{place}/world/regenerate", {"rng_seed": 7})
@@ -255,6 +257,8 @@ def seed_sessions(api: Api, agent_id: int) -> None:
     api.post(f"{place}/buckets/1/regenerate", status=202)
     until_made(api, place)
     api.get(place)
+    api.post(f"{place}/resume", status=202)
+    until_made(api, place)
     api.post(f"{place}/finalize", status=201)
     other = api.post("/api/seed-sessions", body, 201)
     api.post(f"/api/seed-sessions/{other['id']}/abandon")

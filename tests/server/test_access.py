@@ -114,7 +114,7 @@ async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> ht
         body = body | {"name": f"orders-{uuid4()}"}
     if str(operation) == "POST /api/runs":
         body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
-    if str(operation) == "POST /api/seed-sessions":
+    if str(operation) in ("POST /api/seed-sessions", "POST /api/seed-sessions/estimate"):
         body = {"agent_id": ids["agent_id"], "name": "x", "size": "compact"}
     query: Row | None = {"to": ids["batch_id"]} if operation.path.endswith("/compare") else None
     if operation.path.endswith("/judges/compare"):

@@ -72,11 +72,11 @@ def cost_lines(costs: Any) -> list[str]:
     if not asked:
         return []
     total = costs["total_usd"]
-    said = ", ".join(f"{purpose} {_cost(cost)}" for purpose, cost in asked)
+    said = ", ".join(f"{purpose} {asked_cost(cost)}" for purpose, cost in asked)
     return [f"models: {said}", *([f"cost in all: {total:,.4f} USD"] if total is not None else [])]
 
 
-def _cost(cost: Any) -> str:
+def asked_cost(cost: Any) -> str:
     dollars = "cost unknown" if cost["cost_usd"] is None else f"{cost['cost_usd']:,.4f} USD"
     replayed = f", {cost['replayed']:,} replayed" if cost["replayed"] else ""
     unpriced = f", {cost['unpriced']:,} without a price" if cost["unpriced"] else ""

@@ -18,6 +18,7 @@ from pipelines.cli.run import find_agent
 from pipelines.cli.world_report import (
     SESSIONS,
     advisories_in_order,
+    estimate_of_session,
     path_of,
     print_buckets,
     print_change,
@@ -25,7 +26,9 @@ from pipelines.cli.world_report import (
     print_session,
 )
 from pipelines.cli.world_rows import bucket_number, print_rows_of
+from pipelines.core.seed_session import MODEL
 
+MODEL_TIMEOUT_S = 1_800.0  # a model writes a large world part by part, each within the server's own limits
 Body = dict[str, Any]
 
 
@@ -40,6 +43,8 @@ class NewWorld:
     seed: int | None
     now: str | None
     author: str
+    max_cost_usd: float | None = None
+    max_model_tokens: int | None = None
 
 
 def open_world(server: Server, wanted: NewWorld, *, as_json: bool) -> None:
@@ -54,8 +59,13 @@ def open_world(server: Server, wanted: NewWorld, *, as_json: bool) -> None:
         "rng_seed": wanted.seed,
         "now": wanted.now,
         "buckets": buckets or None,
+        "max_cost_usd": wanted.max_cost_usd,
+        "max_model_tokens": wanted.max_model_tokens,
     }
-    made = server.post(SESSIONS, body | {name: value for name, value in given.items() if value is not None})
+    body |= {name: value for name, value in given.items() if value is not None}
+    if wanted.author == MODEL:
+        stderr.print(estimate_of_session(server.post(f"{SESSIONS}/estimate", body)), highlight=False)
+    made = server.post(SESSIONS, body, timeout=MODEL_TIMEOUT_S)
     if as_json:
         typer.echo(json.dumps(made | {"world": server.get(f"{path_of(made['id'])}/world")}))
         return
@@ -77,7 +87,8 @@ def refine(
         world = server.get(f"{path_of(session_id)}/world")
         prompt, revision = _fix(world, int(fix or 0)), world["revision"]
     body: Body = {"prompt": prompt} | ({"revision": revision} if revision is not None else {})
-    _changed(server.post(f"{path_of(session_id)}/world/refine", body), as_json=as_json)
+    refined = server.post(f"{path_of(session_id)}/world/refine", body, timeout=MODEL_TIMEOUT_S)
+    _changed(refined, as_json=as_json)
 
 
 def regenerate(
@@ -96,7 +107,8 @@ def regenerate(
         _watch(server, session_id, as_json=as_json)
     else:
         body = {"rng_seed": seed} if seed is not None else {}
-        _changed(server.post(f"{path_of(session_id)}/world/regenerate", body), as_json=as_json)
+        made = server.post(f"{path_of(session_id)}/world/regenerate", body, timeout=MODEL_TIMEOUT_S)
+        _changed(made, as_json=as_json)
 
 
 def paste(server: Server, session_id: int, file: Path, *, revision: int | None, as_json: bool) -> None:
@@ -113,6 +125,9 @@ def undo(server: Server, session_id: int, *, as_json: bool) -> None:
 
 def go_on(server: Server, session_id: int, *, revision: int | None, waits: bool, as_json: bool) -> None:
     body = {"revision": revision} if revision is not None else {}
+    foreseen = server.get(f"{path_of(session_id)}/estimate")
+    if foreseen["model"] is not None:
+        stderr.print(estimate_of_session(foreseen), highlight=False)
     session = server.post(f"{path_of(session_id)}/continue", body)
     if waits:
         _watch(server, session_id, as_json=as_json)
@@ -121,6 +136,18 @@ def go_on(server: Server, session_id: int, *, revision: int | None, waits: bool,
     else:
         said = f"The world is frozen as {session['world_hash'][:12]}; rows are being made."
         print_block(new_console(), "", said, indent=0)
+
+
+def resume(server: Server, session_id: int, budget: Body, *, as_json: bool) -> None:
+    given = {name: value for name, value in budget.items() if value is not None}
+    session = server.post(f"{path_of(session_id)}/resume", given)
+    if session["status"] == "rows_generating":
+        _watch(server, session_id, as_json=as_json)
+    elif as_json:
+        typer.echo(json.dumps(session))
+    else:
+        print_buckets(new_console(), session)
+        print_next(new_console(), session)
 
 
 def drop(

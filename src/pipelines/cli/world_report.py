@@ -10,6 +10,7 @@ from pipelines.cli.blocks import new_console, one_line, print_block, print_title
 from pipelines.cli.client import Server
 from pipelines.cli.eval.listing import print_rows
 from pipelines.cli.eval.words import plural
+from pipelines.cli.exchanges import asked_cost
 from pipelines.cli.files import stop
 from pipelines.core.world_tables import field_summaries
 
@@ -65,10 +66,35 @@ def print_session(server: Server, session_id: int, *, only: str | None, as_json:
     seed = f"seed {session['rng_seed']}, {session['now'][:10]} there"
     about = f"{session['status'].replace('_', ' ')}, revision {world['revision']}{frozen}; {seed}"
     print_block(console, "", about, indent=0)
+    _print_models(console, session["models"])
     _print_world(console, world)
     print_advisories(console, world)
     print_buckets(console, session)
     print_next(console, session)
+
+
+def _print_models(console: Console, spent: Any) -> None:
+    """What a model was asked for it, where one is its author."""
+    if spent is None:
+        return
+    most = (
+        [f"{spent['budget']['max_cost_usd']:,.2f} USD"] if spent["budget"]["max_cost_usd"] is not None else []
+    )
+    tokens = spent["budget"]["max_model_tokens"]
+    most += [f"{tokens:,} tokens"] if tokens is not None else []
+    limit = f"; at most {' and '.join(most)}" if most else ""
+    used_up = ", which is used up" if spent["budget"]["used_up"] else ""
+    said = f"author {spent['model'] or 'not asked yet'}: {asked_cost(spent)}{limit}{used_up}"
+    print_block(console, "", said, indent=0)
+
+
+def estimate_of_session(foreseen: Any) -> str:
+    """What a model will be asked, before it is."""
+    parts = [name for name in ("world", "rows") if foreseen[name]["questions"]]
+    total = foreseen["total"]
+    dollars = "cost unknown" if total["cost_usd"] is None else f"{total['cost_usd']:,.4f} USD"
+    asked = f"{plural(total['questions'], 'question')}, {total['tokens']:,} tokens"
+    return f"Estimate for {' and '.join(parts) or 'nothing'} by {foreseen['model']}: {dollars} ({asked})."
 
 
 def _print_world(console: Console, world: Any) -> None:

@@ -17,6 +17,11 @@ Revision = Annotated[
     int | None, typer.Option(min=1, help="Only if this is still the world's revision.", show_default=False)
 ]
 
+MaxCost = Annotated[
+    float | None, typer.Option(help="What a model as the author may cost, in dollars.", show_default=False)
+]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="The same in tokens.", show_default=False)]
+
 
 @app.command(name="new")
 def new_command(
@@ -38,6 +43,8 @@ def new_command(
     author: Annotated[
         Literal["embedded", "model"], typer.Option(help="Who makes it; `embedded` needs no model.")
     ] = "embedded",
+    max_cost_usd: MaxCost = None,
+    max_model_tokens: MaxTokens = None,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
@@ -56,6 +63,8 @@ def new_command(
         seed=seed,
         now=now,
         author=author,
+        max_cost_usd=max_cost_usd,
+        max_model_tokens=max_model_tokens,
     )
     with Server(url, api_key) as server:
         open_world(server, wanted, as_json=as_json)
@@ -173,6 +182,24 @@ def continue_command(
 
     with Server(url, api_key) as server:
         go_on(server, session, revision=revision, waits=wait, as_json=as_json)
+
+
+@app.command(name="resume")
+def resume_command(
+    session: Number,
+    max_cost_usd: MaxCost = None,
+    max_model_tokens: MaxTokens = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Go on with buckets that ended short, with another budget for the model if one is given."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.world_commands import resume
+
+    budget = {"max_cost_usd": max_cost_usd, "max_model_tokens": max_model_tokens}
+    with Server(url, api_key) as server:
+        resume(server, session, budget, as_json=as_json)
 
 
 @app.command(name="rows")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from pipelines.core.authored import Fields, as_list, as_object, kind, quoted
 from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
+from pipelines.core.model_budget import Budget, read_budget
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.world_time import read_now
@@ -28,8 +30,9 @@ ALWAYS_MADE = ("user_instruction", "initial_state")
 AXES = (*ALWAYS_MADE, "failure_rules", "expected_outcome", "behavior_instructions")
 _FIELDS = (
     *("agent_id", "name", "size", "instructions", "behavior", "axes", "buckets", "author", "rng_seed"),
-    "now",
+    *("now", *BUDGET_FIELDS),
 )
+NO_BUDGET = Budget()
 LONGEST_NAME = 255
 LONGEST_INSTRUCTIONS = 20_000
 LONGEST_PROMPT = 4_000
@@ -71,6 +74,7 @@ class SessionRequest:
     author: str
     rng_seed: int | None
     now: str | None  # what time it is in the world, as a UTC timestamp
+    budget: Budget = NO_BUDGET  # for a model as the author
 
 
 def read_session_request(body: JsonObject) -> SessionRequest:
@@ -96,7 +100,12 @@ def read_session_request(body: JsonObject) -> SessionRequest:
         author=fields.choice("author", AUTHORS, EMBEDDED) or EMBEDDED,
         rng_seed=read_rng_seed(fields),
         now=read_now(fields),
+        budget=read_budget(fields),
     )
+    if request.budget and request.author != MODEL:
+        hint = f'leave it out, or take "author": "{MODEL}"'
+        given = next(name for name in BUDGET_FIELDS if fields.has(name))
+        fields.refuse(given, f"`{given}` limits a model, and the author is `{request.author}`", hint)
     if problems:
         raise Refused(problems, "the session")
     return request

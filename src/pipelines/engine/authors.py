@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from pipelines.core.json_text import JsonObject
+from pipelines.engine.models import Asker
 from pipelines.storage.seed_rows import NewRow, SeedBucket
 from pipelines.storage.texts import Text
 
@@ -23,6 +24,7 @@ class Brief:
     size: str
     axes: tuple[str, ...]
     now: str  # what time it is in the world
+    asker: Asker | None = None  # who pays, where a model is the author
 
     def agent(self) -> JsonObject:
         """As the jobs of processes.world_jobs read it."""
@@ -46,6 +48,7 @@ class AuthoredRows(NamedTuple):
     drafted: int
     is_exhausted: bool  # there are no more drafts
     notes: tuple[str, ...]
+    ended_because: str | None = None  # why there are no more, where that is known
 
 
 class RowsWanted(NamedTuple):
@@ -54,6 +57,7 @@ class RowsWanted(NamedTuple):
     most_drafts: int  # in this round
     rng_seed: int
     earlier_texts: list[str]
+    rejected: list[tuple[str, str]]  # drafts of this round so far, each with the reason
 
 
 class Author(Protocol):

@@ -12,12 +12,12 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.engine.change_batch import cancel_runs
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
+from pipelines.engine.priced_models import refuse_unpriced
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.storage import batches
 from pipelines.storage.agents import Agent
 from pipelines.storage.batches import Batch
 from pipelines.storage.model_exchanges import Spent
-from pipelines.wire.errors import ModelFailed
 
 log = logging.getLogger(__name__)
 IN_RUNS = (Purpose.SIMULATOR, Purpose.JUDGE, Purpose.USER)
@@ -26,53 +26,37 @@ IN_RUNS = (Purpose.SIMULATOR, Purpose.JUDGE, Purpose.USER)
 async def check_budget(
     platform: Platform, org_id: int, budget: Budget, agent: Agent, dataset_id: int | None, *, what: str
 ) -> None:
-    """A limit in dollars holds nothing whose price nobody knows: then tokens must be limited too."""
-    if budget.max_nanousd is None or budget.max_tokens is not None:
-        return
     named = await named_for(platform, agent, dataset_id)
     asked = {platform.models.model_for(purpose, named) for purpose in IN_RUNS} - {None}
-    unpriced = [model for model in sorted(map(str, asked)) if not await _is_priced(platform, org_id, model)]
-    if unpriced:
-        raise Refused(
-            [
-                Problem(
-                    path="/max_cost_usd",
-                    message=f"cannot hold `{model}`: nobody knows what it costs",
-                    hint="limit its tokens too: `max_model_tokens`",
-                )
-                for model in unpriced
-            ],
-            what,
-        )
-
-
-async def _is_priced(platform: Platform, org_id: int, model: str) -> bool:
-    try:
-        return await platform.models.is_priced(org_id, model)
-    except ModelFailed:  # one that cannot be asked costs nothing
-        return True
+    await refuse_unpriced(platform, org_id, budget, sorted(map(str, asked)), what=what)
 
 
 async def raise_budget(platform: Platform, batch: Batch, body: JsonObject) -> None:
     """A new budget for a batch that goes on. Refused where what it has spent uses that up."""
+    budget = raised_budget(body, batch.budget, batch.model_tokens, batch.model_nanousd, what="batch")
+    if budget != batch.budget:
+        await platform.database.write(partial(batches.set_budget, batch_id=batch.id, budget=budget))
+
+
+def raised_budget(body: JsonObject, before: Budget, tokens: int, nanousd: int, *, what: str) -> Budget:
+    """The budget that is asked for, in place of the one before where it says nothing of that."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(FIELDS)
     asked = read_budget(fields)
     budget = Budget(
-        max_nanousd=asked.max_nanousd if "max_cost_usd" in body else batch.budget.max_nanousd,
-        max_tokens=asked.max_tokens if "max_model_tokens" in body else batch.budget.max_tokens,
+        max_nanousd=asked.max_nanousd if "max_cost_usd" in body else before.max_nanousd,
+        max_tokens=asked.max_tokens if "max_model_tokens" in body else before.max_tokens,
     )
-    spent = Spent(batch.model_tokens, batch.model_nanousd, budget.max_tokens, budget.max_nanousd)
+    spent = Spent(tokens, nanousd, budget.max_tokens, budget.max_nanousd)
     if spent.is_used_up and not problems:
-        message = "the batch has spent its budget for models"
-        hint = "send more than it has spent (`budget` of the batch), or null for no limit"
+        message = f"the {what} has spent its budget for models"
+        hint = f"send more than it has spent (`budget` of the {what}), or null for no limit"
         path = "/max_cost_usd" if spent.is_over_cost else "/max_model_tokens"
         problems.append(Problem(path=path, message=message, hint=hint))
     if problems:
         raise Refused(problems, "the budget")
-    if budget != batch.budget:
-        await platform.database.write(partial(batches.set_budget, batch_id=batch.id, budget=budget))
+    return budget
 
 
 class BudgetEnds:

@@ -46,7 +46,7 @@ class EmbeddedAuthor:
         job = Job("world_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
         *parts, end = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         told: Any = loads_own(end)
-        rows = [_row(loads_own(part)) for part in parts]
+        rows = [row_of(loads_own(part)) for part in parts]
         return AuthoredRows(rows, told["drafted"], told["is_exhausted"], tuple(told["notes"]))
 
     async def _world(
@@ -67,7 +67,7 @@ def world_of(parts: list[bytes]) -> AuthoredWorld:
     return AuthoredWorld(named(world), told.decode(), changes.decode())
 
 
-def _row(told: Any) -> NewRow:
+def row_of(told: Any) -> NewRow:
     is_kept = told["status"] == KEPT
     return NewRow(
         draft=told["draft"],

@@ -11,6 +11,7 @@ from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.ready_cassette import remove_cassette
 from pipelines.engine.store_matrix import remove_half_stored
 from pipelines.storage import batches, cassettes, texts
+from pipelines.storage.database import Database
 from pipelines.storage.runs import NEVER
 from pipelines.storage.texts import SLICE_ROWS
 
@@ -32,15 +33,14 @@ async def finish_changes(platform: Platform, *, at_start: bool) -> None:
     for cassette_id in await platform.database.read(partial(cassettes.nameless_cassettes, before=before)):
         await remove_cassette(platform, cassette_id)
     if at_start:
-        await _remove_texts(platform, NEVER if alone else _ago(platform, TEXTS_SILENT_S))
+        await remove_loose_texts(platform.database, NEVER if alone else _ago(platform, TEXTS_SILENT_S))
         for batch_id in await platform.database.read(batches.half_cancelled_batches):
             async for _ in cancel_runs(platform, batch_id):
                 pass
 
 
-async def _remove_texts(platform: Platform, before: str) -> None:
+async def remove_loose_texts(database: Database, before: str) -> None:
     """What uploads left behind; of one that had only to say that its texts stay, they stay."""
-    database = platform.database
     loose = await database.read(partial(texts.loose_texts, before=before))
     for start in range(0, len(loose), SLICE_ROWS):
         some = loose[start : start + SLICE_ROWS]

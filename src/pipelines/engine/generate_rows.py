@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.core.problems import Refused
-from pipelines.core.seed_session import ROWS_GENERATING, ROWS_REVIEW
+from pipelines.core.seed_session import EMBEDDED, ROWS_GENERATING, ROWS_REVIEW
 from pipelines.engine.authors import AuthoredRows, RowsWanted
 from pipelines.engine.choose_author import author_of
 from pipelines.engine.open_session import brief_of
@@ -24,10 +24,11 @@ from pipelines.storage import seed_rows, seed_sessions, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.seed_rows import KEPT, SeedBucket
 from pipelines.storage.seed_sessions import SeedSession
-from pipelines.wire.errors import StorageUnavailable
+from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured, StorageUnavailable
 
 log = logging.getLogger(__name__)
 AT_ONCE = 2  # sessions whose world is held and whose part is under way; as many as there are helpers
+ASKING_AT_ONCE = 8  # sessions that wait for a model, for minutes perhaps: they keep nobody else waiting
 RETRY_S = 1.0  # how long to leave a database alone that could not answer
 ROUND_S = 10.0  # on a database that many share: how often those of others are looked at, and
 SILENT_ROUNDS = 12  # for how many rounds one may stand still before it is taken to be nobody's
@@ -49,6 +50,7 @@ class RowGenerator:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._turns = FairSlots.all_but_one_each(AT_ONCE + 1)
+        self._asking = FairSlots.all_but_one_each(ASKING_AT_ONCE)
         self._at_work: dict[int, asyncio.Task[None]] = {}  # by session
         self._asked: set[int] = set()  # sessions that are to be looked at, once more where one is at work
         self._standing: dict[tuple[int, str], int] = {}  # seen unchanged in how many rounds
@@ -101,7 +103,8 @@ class RowGenerator:
     async def _goes_on(self, session: SeedSession) -> bool:
         """Make one more part; False once there is none to make."""
         try:
-            async with self._turns.slot(Place(session.org_id, session.id)):
+            turns = self._turns if session.author == EMBEDDED else self._asking
+            async with turns.slot(Place(session.org_id, session.id)):
                 return await self._one_part(session)
         except StorageUnavailable as error:
             log.warning("seed session %s waits for the database: %s", session.id, error)
@@ -150,6 +153,8 @@ class RowGenerator:
         except Refused as refused:
             said = "; ".join(problem.said() for problem in refused.problems[:3])
             return _Part(nothing, is_done=True, problem=_short(bucket, bucket.kept, said))
+        except (ModelFailed, BudgetExceeded, ModelNotConfigured) as error:
+            return _Part(nothing, is_done=True, problem=_short(bucket, bucket.kept, _lowered(error.message)))
         except JobFailed as error:
             log.error("rows of seed session %s, bucket %s broke:\n%s", session.id, bucket.number, error)
             said = "making its rows broke on our side; the log has it"
@@ -159,7 +164,7 @@ class RowGenerator:
         problem = None
         if is_done and kept < bucket.wanted:
             said = f"of {made.drafted:,} drafts no more could be proved, and there are no others"
-            problem = _short(bucket, kept, said)
+            problem = _short(bucket, kept, made.ended_because or said)
         return _Part(made, is_done, problem)
 
     async def _ask(
@@ -168,7 +173,7 @@ class RowGenerator:
         platform = self._platform
         assert session.world_hash is not None, "its world is frozen"
         brief = await brief_of(platform, session)
-        world, earlier = await platform.database.read_for_batch(
+        world, earlier, rejected = await platform.database.read_for_batch(
             partial(_read_ground, world_hash=session.world_hash, bucket=bucket)
         )
         wanted = RowsWanted(
@@ -177,6 +182,7 @@ class RowGenerator:
             most_drafts=most_drafts,
             rng_seed=derived_seed(session.rng_seed, "rows", bucket.name, bucket.round),
             earlier_texts=earlier,
+            rejected=rejected,
         )
         return await author_of(platform, session.author).draft_rows(brief, world=world, wanted=wanted)
 
@@ -190,8 +196,14 @@ def _next_bucket(connection: Connection, session: SeedSession) -> SeedBucket | N
     return next((bucket for bucket in buckets if not bucket.is_done), None)
 
 
-def _read_ground(connection: Connection, *, world_hash: str, bucket: SeedBucket) -> tuple[str, list[str]]:
-    return texts.text_of(connection, world_hash), seed_rows.texts_so_far(connection, bucket)
+def _read_ground(
+    connection: Connection, *, world_hash: str, bucket: SeedBucket
+) -> tuple[str, list[str], list[tuple[str, str]]]:
+    return (
+        texts.text_of(connection, world_hash),
+        seed_rows.texts_so_far(connection, bucket),
+        seed_rows.rejected_so_far(connection, bucket),
+    )
 
 
 def _end_if_done(connection: Connection, session: SeedSession, now: str) -> None:
@@ -200,6 +212,11 @@ def _end_if_done(connection: Connection, session: SeedSession, now: str) -> None
         seed_sessions.move_session(
             connection, session_id=session.id, before=ROWS_GENERATING, after=ROWS_REVIEW, now=now
         )
+
+
+def _lowered(message: str) -> str:
+    """As the end of a sentence that says how far the bucket came."""
+    return message[:1].lower() + message[1:].removesuffix(".")
 
 
 def _short(bucket: SeedBucket, kept: int, why: str) -> str:

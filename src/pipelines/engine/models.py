@@ -79,6 +79,7 @@ class Asker:
     run_id: int | None = None
     batch_id: int | None = None
     subject: str | None = None  # what it belongs to that is no run, such as "dataset 12"
+    budget_id: int | None = None  # that pays where no batch does
     #: What the agent or the dataset names for a purpose, stronger than the server's.
     named: Mapping[Purpose, str] = field(default_factory=dict)
 
@@ -156,6 +157,13 @@ class Models:
     async def is_priced(self, org_id: int, model: str) -> bool:
         """Whether it is known what it costs; only then does a limit in dollars hold it."""
         return self._clients is not None and await self._clients.is_priced(org_id, model)
+
+    async def cost_nanousd(self, org_id: int, model: str, *, tokens_in: int, tokens_out: int) -> int | None:
+        """What so much would cost; None where nobody knows."""
+        if self._clients is None:
+            return None
+        client = await self._clients.client_for(org_id, model)
+        return _at_least_none(client.cost_nanousd(tokens_in, tokens_out))
 
     def naming_problems(self, named: Mapping[Purpose, str], path: str) -> list[Problem]:
         """What an agent or a dataset may not name on this server."""
@@ -309,7 +317,8 @@ class Models:
         now = self._now()
         exchange_id = await self._store.write(lambda connection: add_exchange(connection, new, now=now))
         if exchange_id is None:
-            assert new.batch_id is not None
+            if new.batch_id is None:
+                raise BudgetExceeded("What this session may spend on models is used up.")
             self.on_used_up(new.batch_id)
             raise BudgetExceeded
         return exchange_id
@@ -392,6 +401,7 @@ def _new(
         run_id=asker.run_id,
         batch_id=asker.batch_id,
         subject=asker.subject,
+        budget_id=asker.budget_id,
         purpose=question.purpose.value,
         model=model,
         prompt_version=question.prompt_version,

@@ -1,17 +1,21 @@
 """Seed sessions: opening one with its first world, finding one, and what is told of it."""
 
 import secrets
+from dataclasses import replace
 from functools import partial
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.model_question import Purpose
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_session import STATUSES, SessionRequest, read_session_request
+from pipelines.core.seed_session import MODEL, STATUSES, SessionRequest, read_session_request
 from pipelines.engine.authors import AuthoredWorld, Brief
 from pipelines.engine.choose_author import author_of
+from pipelines.engine.models import Asker
 from pipelines.engine.platform import Platform
+from pipelines.engine.priced_models import refuse_unpriced
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.store_texts import store_texts
-from pipelines.storage import seed_rows, seed_sessions, texts, world_revisions
+from pipelines.storage import model_budgets, seed_rows, seed_sessions, texts, world_revisions
 from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection
 from pipelines.storage.seed_sessions import SeedSession
@@ -32,16 +36,28 @@ assert set(MAY) == set(STATUSES)
 async def open_session(platform: Platform, org_id: int, who: str, body: JsonObject) -> SeedSession:
     """Nothing is stored before there is a world to look at."""
     request = read_session_request(body)
-    author = author_of(platform, request.author)
+    agent = await checked_request(platform, org_id, request)
+    rng_seed = request.rng_seed if request.rng_seed is not None else secrets.randbelow(2**31)
+    brief = new_brief(platform, org_id, agent, request)
+    budget_id = None
+    if request.author == MODEL:
+        add = partial(model_budgets.add_budget, org_id=org_id, budget=request.budget, now=platform.now())
+        budget_id = await platform.database.write(add)
+        brief = replace(brief, asker=_asker(org_id, agent, budget_id, subject=f"agent {agent.id}"))
+    made = await author_of(platform, request.author).make_world(brief, before="", rng_seed=rng_seed)
+    return await _store(platform, who, request, agent, brief, made, rng_seed, budget_id)
+
+
+async def checked_request(platform: Platform, org_id: int, request: SessionRequest) -> Agent:
+    """The agent that a session is asked for; Refused, or ModelNotConfigured, where it cannot be."""
     agent = await find_agent(platform, org_id, request.agent_id)
     if not agent.definition.tools:
         message, hint = "declares no tools: there is nothing to make a world for", "give it a tools_schema"
         raise Refused([Problem(path="/agent_id", message=message, hint=hint)], "the session")
-    rng_seed = request.rng_seed if request.rng_seed is not None else secrets.randbelow(2**31)
-    world_now = request.now or _noon_of(platform.now())
-    brief = _brief(org_id, agent, request, world_now)
-    made = await author.make_world(brief, before="", rng_seed=rng_seed)
-    return await _store(platform, org_id, who, request, agent, made, rng_seed, world_now)
+    if request.author == MODEL:
+        model = platform.models.needed(Purpose.AUTHOR, agent.definition.config.models)
+        await refuse_unpriced(platform, org_id, request.budget, [model], what="the session")
+    return agent
 
 
 async def find_session(platform: Platform, org_id: int, session_id: int) -> SeedSession:
@@ -67,7 +83,13 @@ def told_of_session(connection: Connection, session: SeedSession) -> JsonObject:
         name: sum(getattr(bucket, name) for bucket in buckets)
         for name in ("wanted", "kept", "rejected", "dropped")
     }
-    return session.as_json() | {"buckets": listed, "counts": counts, "rejected_by_reason": reasons}
+    models = (
+        model_budgets.spending_of(connection, session.budget_id).as_json()
+        if session.budget_id is not None
+        else None
+    )
+    told: JsonObject = {"buckets": listed, "counts": counts, "rejected_by_reason": reasons, "models": models}
+    return session.as_json() | told
 
 
 async def brief_of(platform: Platform, session: SeedSession) -> Brief:
@@ -81,7 +103,15 @@ async def brief_of(platform: Platform, session: SeedSession) -> Brief:
         size=session.size,
         axes=session.axes,
         now=session.world_now,
+        asker=_asker(session.org_id, agent, session.budget_id, subject=f"seed session {session.id}"),
     )
+
+
+def _asker(org_id: int, agent: Agent, budget_id: int | None, *, subject: str) -> Asker | None:
+    if budget_id is None:
+        return None
+    named = agent.definition.config.models
+    return Asker(org_id=org_id, subject=subject, budget_id=budget_id, named=named)
 
 
 def refuse_state(session: SeedSession, wanted: str, doing: str) -> None:
@@ -99,7 +129,7 @@ def _noon_of(now: str) -> str:
     return f"{now[:10]}T12:00:00.000000Z"
 
 
-def _brief(org_id: int, agent: Agent, request: SessionRequest, world_now: str) -> Brief:
+def new_brief(platform: Platform, org_id: int, agent: Agent, request: SessionRequest) -> Brief:
     return Brief(
         org_id=org_id,
         definition_text=agent.definition_text,
@@ -107,19 +137,19 @@ def _brief(org_id: int, agent: Agent, request: SessionRequest, world_now: str) -
         instructions=request.instructions,
         size=request.size,
         axes=request.axes,
-        now=world_now,
+        now=request.now or _noon_of(platform.now()),
     )
 
 
 async def _store(
     platform: Platform,
-    org_id: int,
     who: str,
     request: SessionRequest,
     agent: Agent,
+    brief: Brief,
     made: AuthoredWorld,
     rng_seed: int,
-    world_now: str,
+    budget_id: int | None,
 ) -> SeedSession:
     """The world's text first; then, at once, the session with its first revision."""
     new_texts = await store_texts(platform, [made.world])
@@ -128,12 +158,13 @@ async def _store(
     def store(connection: Connection) -> SeedSession:
         session_id = seed_sessions.add_session(
             connection,
-            org_id=org_id,
+            org_id=brief.org_id,
             request=request,
             agent_version=agent.version,
             rng_seed=rng_seed,
-            world_now=world_now,
+            world_now=brief.now,
             now=now,
+            budget_id=budget_id,
         )
         first = WorldRevision(
             session_id=session_id,
@@ -150,7 +181,7 @@ async def _store(
         )
         world_revisions.add_revision(connection, first)
         texts.keep_texts(connection, new_texts)
-        session = seed_sessions.session_by_id(connection, org_id=org_id, session_id=session_id)
+        session = seed_sessions.session_by_id(connection, org_id=brief.org_id, session_id=session_id)
         assert session is not None
         return session
 

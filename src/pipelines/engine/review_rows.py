@@ -5,14 +5,19 @@ from functools import partial
 from typing import Literal
 
 from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.model_question import Purpose
+from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_only_revision
+from pipelines.engine.check_budget import raised_budget
 from pipelines.engine.embedded_author import MEMORY, MOST_RESULT, WORLD_S
 from pipelines.engine.generate_rows import RowGenerator
 from pipelines.engine.open_session import brief_of, find_session, refuse_state, wrong_state
 from pipelines.engine.platform import Platform
+from pipelines.engine.priced_models import refuse_unpriced
+from pipelines.engine.register_agent import find_agent
 from pipelines.engine.review_world import find_revision, overtaken, stale
 from pipelines.processes.pool import Job
-from pipelines.storage import seed_rows, seed_sessions, texts
+from pipelines.storage import model_budgets, seed_rows, seed_sessions, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.paging import Page
 from pipelines.storage.seed_rows import SeedBucket, SeedRow
@@ -54,6 +59,40 @@ async def continue_session(
     frozen = await find_session(platform, org_id, session_id)
     generator.begin(frozen)
     return frozen
+
+
+async def resume_session(
+    platform: Platform, generator: RowGenerator, org_id: int, session_id: int, body: JsonObject
+) -> SeedSession:
+    """With another budget for models, where one is given; buckets that ended short are gone on with."""
+    session = await find_session(platform, org_id, session_id)
+    if session.status not in (WORLD_REVIEW, ROWS_REVIEW):
+        raise wrong_state(session, "be resumed")
+    await _raise_budget(platform, session, body)
+    if session.status == WORLD_REVIEW:
+        return session
+
+    def reopen(connection: Connection) -> bool:
+        return seed_rows.reopen_short_buckets(connection, session.id) > 0
+
+    if not await _in_review(platform, session, ROWS_GENERATING, reopen, "be resumed"):
+        return session
+    return await _begun(platform, generator, session)
+
+
+async def _raise_budget(platform: Platform, session: SeedSession, body: JsonObject) -> None:
+    if session.budget_id is None:
+        if body:
+            problems = [Problem(path=f"/{name}", message="no model is its author") for name in body]
+            raise Refused(problems, "the budget")
+        return
+    budget_id = session.budget_id
+    now = await platform.database.read(partial(model_budgets.spending_of, budget_id=budget_id))
+    budget = raised_budget(body, now.budget, now.tokens, now.nanousd, what="session")
+    agent = await find_agent(platform, session.org_id, session.agent_id, session.agent_version)
+    model = platform.models.needed(Purpose.AUTHOR, agent.definition.config.models)
+    await refuse_unpriced(platform, session.org_id, budget, [model], what="the budget")
+    await platform.database.write(partial(model_budgets.set_budget, budget_id=budget_id, budget=budget))
 
 
 async def list_rows(

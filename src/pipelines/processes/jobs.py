@@ -9,6 +9,7 @@ from typing import Any
 
 from pipelines.core.json_text import JsonObject, count_values, dumps, loads, loads_and_text, loads_own
 from pipelines.core.problems import Problem, Refused
+from pipelines.processes.authoring_jobs import AUTHORING_JOBS
 from pipelines.processes.world_jobs import WORLD_JOBS
 
 MOST_WARNING_S = 5.0  # of reading behaviour texts for the warnings of one upload
@@ -273,5 +274,6 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
         *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
         *WORLD_JOBS,
+        *AUTHORING_JOBS,
     )
 }

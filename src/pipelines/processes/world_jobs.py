@@ -23,9 +23,9 @@ def world_made(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now:
     """A world, what is to be told of it, and how it differs from the one that `data` has."""
     from pipelines.core.worlds.make_world import make_world
 
-    toolset = _toolset(agent)
+    toolset = toolset_of(agent)
     made = make_world(toolset, size=_size(size), rng_seed=rng_seed, now=now)
-    yield from _world_parts(toolset, _world(data), made.state, now, notes=made.notes)
+    yield from world_parts(toolset, state_of(data), made.state, now, notes=made.notes)
 
 
 def world_refined(
@@ -34,10 +34,10 @@ def world_refined(
     """The world that `data` has, changed as the prompt says."""
     from pipelines.core.worlds.refine import refine
 
-    toolset, before = _toolset(agent), _world(data)
+    toolset, before = toolset_of(agent), state_of(data)
     refined = refine(toolset, before, prompt, rng_seed=rng_seed, now=now, size=_size(size))
     # Once more from its text: what came of it may share its parts with the world before.
-    yield from _world_parts(toolset, _world(data), refined.state, now, said=refined.changes_text)
+    yield from world_parts(toolset, state_of(data), refined.state, now, said=refined.changes_text)
 
 
 def world_pasted(data: bytes, *, agent: JsonObject, now: str, is_body: bool) -> Iterator[bytes]:
@@ -47,7 +47,6 @@ def world_pasted(data: bytes, *, agent: JsonObject, now: str, is_body: bool) -> 
     """
     from pipelines.core.authored import Fields
     from pipelines.core.seed_session import read_revision
-    from pipelines.core.worlds.check_pasted import check_pasted
 
     first, _, rest = data.partition(b"\n")
     pasted = loads(rest)
@@ -62,14 +61,22 @@ def world_pasted(data: bytes, *, agent: JsonObject, now: str, is_body: bool) -> 
         if problems:
             raise Refused(problems, "the body")
         revision, pasted = read_revision(pasted.get("revision")), pasted["state"]
-    toolset = _toolset(agent)
-    _refuse_large(pasted)
-    problems = check_pasted(toolset, pasted)
+    toolset = toolset_of(agent)
+    state = checked_world(toolset, pasted)
+    yield dumps(revision)
+    yield from world_parts(toolset, state_of(first), state, now)
+
+
+def checked_world(toolset: "Toolset", state: Json) -> JsonObject:
+    """A world that was not made here; Refused with all that is wrong with it."""
+    from pipelines.core.worlds.check_pasted import check_pasted
+
+    _refuse_large(state)
+    problems = check_pasted(toolset, state)
     if problems:
         raise Refused(problems, "the world")
-    assert isinstance(pasted, dict)
-    yield dumps(revision)
-    yield from _world_parts(toolset, _world(first), pasted, now)
+    assert isinstance(state, dict)
+    return state
 
 
 def worlds_compared(data: bytes) -> Iterator[bytes]:
@@ -77,14 +84,14 @@ def worlds_compared(data: bytes) -> Iterator[bytes]:
     from pipelines.core.world_difference import world_difference
 
     first, _, second = data.partition(b"\n")
-    yield dumps(world_difference(_world(first), _world(second)).as_json())
+    yield dumps(world_difference(state_of(first), state_of(second)).as_json())
 
 
 def world_tables(data: bytes, *, only: str | None, first: int, most: int) -> Iterator[bytes]:
     """A world as tables, some entities of each type: what a page shows of it."""
     from pipelines.core.world_tables import world_tables
 
-    yield dumps(world_tables(_world(data), only=only, first=first, most=most))
+    yield dumps(world_tables(state_of(data), only=only, first=first, most=most))
 
 
 def world_rows(
@@ -113,7 +120,7 @@ def world_rows(
     from pipelines.core.worlds.prove_row import prove_row
     from pipelines.core.worlds.shapes import Bucket, ProvedRow
 
-    toolset, state = _toolset(agent), _world(data)
+    toolset, state = toolset_of(agent), state_of(data)
     ground = ground_of(toolset, state)
     asked: Any = bucket
     whole = Bucket(name=asked["name"], theme=asked["theme"], rows=asked["rows"])
@@ -128,7 +135,7 @@ def world_rows(
         # Those that are passed over were counted by whoever stored them: the time is for new ones.
         until = until or time.process_time() + budget_s
         row = prove_row(toolset, state, draft, now=now, earlier_texts=texts, ground=ground)
-        told = _told_row(row, toolset, now)
+        told = told_row(row, toolset, now)
         yield dumps(told | {"draft": number})
         if isinstance(row, ProvedRow) and told["status"] == "kept":
             texts.append(draft.user_instruction)
@@ -148,10 +155,10 @@ def rows_covered(data: bytes, *, agent: JsonObject) -> Iterator[bytes]:
 
     proofs: Iterator[Any] = (loads_own(line) for line in data.splitlines() if line)
     drafts = (DraftRow.from_stored(proof["draft"]) for proof in proofs)
-    yield dumps(coverage(drafts, _toolset(agent)).as_json())
+    yield dumps(coverage(drafts, toolset_of(agent)).as_json())
 
 
-def _toolset(agent: JsonObject) -> "Toolset":
+def toolset_of(agent: JsonObject) -> "Toolset":
     """`agent` has the text of its definition, and the session's own words."""
     from pipelines.core.worlds.shapes import Toolset
 
@@ -173,7 +180,7 @@ def _definition(text: str) -> "AgentDefinition":
     return AgentDefinition.from_stored(stored)
 
 
-def _world(text: bytes) -> JsonObject:
+def state_of(text: bytes) -> JsonObject:
     state = loads_own(text) if text else {}
     assert isinstance(state, dict)
     return state
@@ -191,7 +198,7 @@ def _refuse_large(state: Json) -> None:
         raise Refused(list(too_large.values()), "the world")
 
 
-def _world_parts(
+def world_parts(
     toolset: "Toolset",
     before: JsonObject,
     after: JsonObject,
@@ -203,9 +210,13 @@ def _world_parts(
     from pipelines.core.world_difference import world_difference
     from pipelines.core.world_tables import counted_types
     from pipelines.core.worlds.advisories import advisories
+    from pipelines.core.worlds.ground import ground_of
+    from pipelines.core.worlds.trials import tools_without_rows
 
     _refuse_large(after)
-    found = advisories(toolset, after, now=now)
+    ground = ground_of(toolset, after)
+    found = advisories(toolset, after, now=now, ground=ground)
+    notes = (*notes, *tools_without_rows(ground))
     yield dumps(after)
     told: JsonObject = {
         "said": said,
@@ -217,7 +228,7 @@ def _world_parts(
     yield dumps(world_difference(before, after).as_json())
 
 
-def _told_row(row: "ProvedRow | RejectedRow", toolset: "Toolset", now: str) -> JsonObject:
+def told_row(row: "ProvedRow | RejectedRow", toolset: "Toolset", now: str) -> JsonObject:
     from pipelines.core.worlds.shapes import ProvedRow
 
     asked: JsonObject = {"user_instruction": row.draft.user_instruction}

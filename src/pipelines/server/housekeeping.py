@@ -3,19 +3,24 @@
 import asyncio
 import gc
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.problems import Problem, Refused
 from pipelines.engine.ingest_spans import prune_spans
+from pipelines.engine.platform import timestamp
 from pipelines.engine.prune import CacheLimits, Pruned, prune
+from pipelines.engine.prune_sessions import abandoned_before, prune_sessions
 from pipelines.sandbox.prune_folders import prune_folders
 from pipelines.server.sandboxes import code_folder, environments_folder, workspaces_folder
 from pipelines.server.settings import Settings
 from pipelines.storage import code
-from pipelines.storage.connection import transaction
+from pipelines.storage.connection import Connection, transaction
 from pipelines.storage.database import Database
+from pipelines.storage.seed_sessions import AbandonedSession, abandoned_sessions, remove_session
 
 EVERY_S = 3_600.0
 _MEBIBYTE = 1024 * 1024
@@ -59,7 +64,8 @@ class Housekeeping:
 
 async def prune_now(settings: Settings, database: Database) -> list[Line]:
     """By the server itself, beside everything else."""
-    return _lines(await prune(database, _directories(settings), _limits(settings)))
+    sessions = await prune_sessions(database, days=settings.session_days)
+    return _lines(await prune(database, _directories(settings), _limits(settings)), sessions)
 
 
 def would_prune(settings: Settings) -> list[Line]:
@@ -70,10 +76,13 @@ def would_prune(settings: Settings) -> list[Line]:
 def prune_once(settings: Settings, *, is_dry: bool) -> list[Line]:
     """For a command; Refused where there is no database to look at, or it cannot be opened."""
     folders = prune_folders(_directories(settings), _limits(settings).rules(is_dry=is_dry))
-    return _lines(Pruned(folders=folders, orphans=_pruned_orphans(settings, is_dry=is_dry)))
+    orphans, sessions = _pruned_in_database(settings, is_dry=is_dry)
+    return _lines(Pruned(folders=folders, orphans=orphans), sessions)
 
 
-def _pruned_orphans(settings: Settings, *, is_dry: bool) -> list[code.Orphan]:
+def _pruned_in_database(
+    settings: Settings, *, is_dry: bool
+) -> tuple[list[code.Orphan], list[AbandonedSession]]:
     if not settings.is_shared and not settings.database_path.exists():
         problem = Problem(path=str(settings.database_path), message="there is no database", hint="--data-dir")
         raise Refused([problem], "the database")
@@ -87,13 +96,26 @@ def _pruned_orphans(settings: Settings, *, is_dry: bool) -> list[code.Orphan]:
                 while is_left:
                     with transaction(connection):  # one part each, so that a server beside it goes on
                         is_left = code.remove_orphaned_part(connection, orphan.archive_hash)
+            sessions = _pruned_sessions(settings, connection, is_dry=is_dry)
         finally:
             connection.close()
     except Exception as error:
         if not store.is_unavailable(error):
             raise
         raise Refused([Problem(path="the database", message=str(error).strip())], "the database") from None
-    return orphans
+    return orphans, sessions
+
+
+def _pruned_sessions(settings: Settings, connection: Connection, *, is_dry: bool) -> list[AbandonedSession]:
+    """The texts of their worlds go when a server looks next."""
+    if not settings.session_days:
+        return []
+    now = datetime.now(UTC)
+    found = abandoned_sessions(connection, before=abandoned_before(settings.session_days, now))
+    for session in () if is_dry else found:
+        with transaction(connection):
+            remove_session(connection, session.id, now=timestamp(now))
+    return found
 
 
 def _directories(settings: Settings) -> list[Path]:
@@ -104,7 +126,9 @@ def _limits(settings: Settings) -> CacheLimits:
     return CacheLimits(days=settings.cache_days, limit_mb=settings.cache_limit_mb)
 
 
-def _lines(pruned: Pruned) -> list[Line]:
+def _lines(pruned: Pruned, sessions: Sequence[AbandonedSession] = ()) -> list[Line]:
     lines = [Line(f"{one.path.parent.name}/{one.path.name}", one.bytes, one.reason) for one in pruned.folders]
     reason = "parts of an upload that was never finished"
-    return lines + [Line(f"archive {one.archive_hash[:16]}", one.bytes, reason) for one in pruned.orphans]
+    lines += [Line(f"archive {one.archive_hash[:16]}", one.bytes, reason) for one in pruned.orphans]
+    abandoned = "its seed session was abandoned long ago"
+    return lines + [Line(f"world of session {one.id}", one.characters, abandoned) for one in sessions]

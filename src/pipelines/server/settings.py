@@ -50,6 +50,7 @@ RANGES = (
     ("PIPELINES_ASKS_AT_ONCE", "asks_at_once", 1, 1_000),
     ("PIPELINES_ASK_TIMEOUT_S", "ask_timeout_s", 1, 3_600),
     ("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 0, 36_500),
+    ("PIPELINES_SESSION_DAYS", "session_days", 0, 36_500),
     ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
     ("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 0, 600),
 )
@@ -114,6 +115,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
     Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
     Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
+    Setting("PIPELINES_SESSION_DAYS", "session_days", 30, "abandoned seed sessions go then; 0: never"),
     Setting("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", "no", "yes masks IP addresses too"),
     Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
     Setting("PIPELINES_OIDC_ISSUER", "oidc_issuer", "", "whose tokens /api/v1 takes; empty: only our own"),
@@ -172,6 +174,7 @@ class Settings:
     cache_days: int
     cache_limit_mb: int
     telemetry_days: int
+    session_days: int
     telemetry_mask_ips: str
     worker_silent_s: int
     oidc_issuer: str

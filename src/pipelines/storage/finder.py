@@ -14,7 +14,7 @@ MAX_ID = 2**63 - 1
 
 
 class Found(NamedTuple):
-    kind: str  # agent, dataset, task, batch, run, scenario, matrix
+    kind: str  # agent, dataset, task, batch, run, world (a seed session), scenario, matrix
     id: str
     text: str  # what tells it from others
     when: str | None = None
@@ -44,6 +44,7 @@ _NUMBERED = {
     " WHERE b.org_id = ? AND b.id = ? AND b.status NOT IN ('opening', 'discarded')",
     "agent": "SELECT id, name, updated_at FROM agents WHERE org_id = ? AND id = ? AND deleted_at IS NULL",
     "dataset": "SELECT id, name, created_at FROM datasets WHERE org_id = ? AND id = ? AND kind = 'tasks'",
+    "world": "SELECT id, name, updated_at FROM seed_sessions WHERE org_id = ? AND id = ?",
     "task": "SELECT t.id, d.name, t.created_at FROM tasks t JOIN datasets d ON d.id = t.dataset_id"
     " AND d.kind = 'tasks' WHERE t.org_id = ? AND t.id = ?",
 }
@@ -51,6 +52,8 @@ _NAMED = {
     "agent": "SELECT id, name, updated_at FROM agents WHERE org_id = ? AND deleted_at IS NULL"
     " AND LOWER(name) LIKE ? ORDER BY id DESC LIMIT ?",
     "dataset": "SELECT id, name, created_at FROM datasets WHERE org_id = ? AND kind = 'tasks'"
+    " AND LOWER(name) LIKE ? ORDER BY id DESC LIMIT ?",
+    "world": "SELECT id, name, updated_at FROM seed_sessions WHERE org_id = ?"
     " AND LOWER(name) LIKE ? ORDER BY id DESC LIMIT ?",
     "scenario": "SELECT scenario_id, name, updated_at FROM eval_scenarios WHERE org_id = ?"
     " AND deleted_at IS NULL AND LOWER(scenario_id || ' ' || name) LIKE ?"

@@ -935,6 +935,25 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE runs ADD COLUMN conversation TEXT;
         """,
     ),
+    (
+        "0022_session_budgets",
+        """
+        -- What a seed session may spend on models, and what it has: as for batches, reserved before a request
+        -- and set right after it. There before the session is, which is stored with its first world.
+        CREATE TABLE model_budgets (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            max_cost_nanousd INTEGER,
+            max_model_tokens INTEGER,
+            model_cost_nanousd INTEGER NOT NULL DEFAULT 0,
+            model_tokens INTEGER NOT NULL DEFAULT 0,
+            created_at TEXT NOT NULL
+        );
+        ALTER TABLE model_exchanges ADD COLUMN budget_id INTEGER REFERENCES model_budgets (id);
+        CREATE INDEX model_exchanges_of_budget ON model_exchanges (budget_id, id);
+        ALTER TABLE seed_sessions ADD COLUMN budget_id INTEGER REFERENCES model_budgets (id);
+        """,
+    ),
 )
 
 

@@ -26,6 +26,7 @@ class NewExchange:
     prompt_version: str
     question_key: str
     request: str | None
+    budget_id: int | None = None  # of work that is no batch
     #: What it may cost at most; counts as spent until it is known what it did cost.
     reserved_tokens: int = 0
     reserved_nanousd: int = 0
@@ -121,18 +122,24 @@ def spent_of_batch(connection: Connection, batch_id: int) -> Spent | None:
 
 
 def add_exchange(connection: Connection, new: NewExchange, *, now: str) -> int | None:
-    """Its id; None where its batch has nothing left. Reserving and looking are one statement: of two workers
-    at the edge one is refused."""
-    if new.batch_id is not None:
+    """Its id; None where whoever pays has nothing left. Reserving and looking are one statement: of two
+    workers at the edge one is refused."""
+    for table, id in _payers(new):
         taken = connection.execute(
-            "UPDATE batches SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
+            f"UPDATE {table} SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
             " WHERE id = ? AND (max_model_tokens IS NULL OR model_tokens < max_model_tokens)"
             " AND (max_cost_nanousd IS NULL OR model_cost_nanousd < max_cost_nanousd)",
-            (new.reserved_tokens, new.reserved_nanousd, new.batch_id),
+            (new.reserved_tokens, new.reserved_nanousd, id),
         )
         if taken.rowcount == 0:
             return None
     return _insert(connection, new, ASKED, None, now)
+
+
+def _payers(new: NewExchange) -> list[tuple[str, int]]:
+    """Tables that count what is spent, and the row of each: a question is a batch's or a budget's."""
+    named = (("batches", new.batch_id), ("model_budgets", new.budget_id))
+    return [(table, id) for table, id in named if id is not None]
 
 
 def add_replay(connection: Connection, new: NewExchange, replay_of: int, *, now: str) -> int:
@@ -143,12 +150,12 @@ def _insert(connection: Connection, new: NewExchange, status: str, replay_of: in
     return insert(
         connection,
         "INSERT INTO model_exchanges (org_id, run_id, batch_id, subject, purpose, model, prompt_version,"
-        " question_key, status, request, replay_of, requests, reserved_tokens, reserved_nanousd, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " question_key, status, request, replay_of, requests, reserved_tokens, reserved_nanousd, budget_id,"
+        " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(new.org_id, new.run_id, new.batch_id, new.subject, new.purpose, new.model, new.prompt_version),
             *(new.question_key, status, new.request, replay_of, 0),
-            *(new.reserved_tokens, new.reserved_nanousd, now),
+            *(new.reserved_tokens, new.reserved_nanousd, new.budget_id, now),
         ),
     )
 
@@ -161,18 +168,17 @@ def end_exchange(connection: Connection, exchange_id: int, new: NewExchange, out
         " input_tokens = ?, output_tokens = ?, cost_nanousd = ?, latency_ms = ? WHERE id = ?",
         (*outcome[:-1], exchange_id),
     )
-    if new.batch_id is None:
-        return
     unknown = outcome.perhaps_paid
     known = [count for count in (outcome.input_tokens, outcome.output_tokens) if count is not None]
     tokens = sum(known) - new.reserved_tokens if known else 0
     nanousd = outcome.cost_nanousd - new.reserved_nanousd if outcome.cost_nanousd is not None else 0
     tokens, nanousd = tokens + unknown * new.reserved_tokens, nanousd + unknown * new.reserved_nanousd
-    connection.execute(
-        "UPDATE batches SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
-        " WHERE id = ?",
-        (tokens, nanousd, new.batch_id),
-    )
+    for table, id in _payers(new):
+        connection.execute(
+            f"UPDATE {table} SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
+            " WHERE id = ?",
+            (tokens, nanousd, id),
+        )
 
 
 def keep_answer(connection: Connection, *, org_id: int, question_key: str, exchange_id: int) -> int:
@@ -240,6 +246,10 @@ def costs_of_run(connection: Connection, run_id: int) -> list[PurposeCost]:
 
 def costs_of_batch(connection: Connection, batch_id: int) -> list[PurposeCost]:
     return _costs(connection, "batch_id", batch_id)
+
+
+def costs_of_budget(connection: Connection, budget_id: int) -> list[PurposeCost]:
+    return _costs(connection, "budget_id", budget_id)
 
 
 _SUMS = (

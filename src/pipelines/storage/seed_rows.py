@@ -9,6 +9,7 @@ from pipelines.core.stored import stored_list
 from pipelines.storage.connection import Connection, Row, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 
+MOST_REJECTED = 100  # drafts that whoever drafts the next ones is told of
 KEPT, REJECTED, DROPPED = "kept", "rejected", "dropped"
 
 
@@ -191,6 +192,16 @@ def texts_so_far(connection: Connection, bucket: SeedBucket) -> list[str]:
     return [row[0] for row in rows]
 
 
+def rejected_so_far(connection: Connection, bucket: SeedBucket) -> list[tuple[str, str]]:
+    """Drafts of this round that could not be proved, each with the reason, the latest last."""
+    rows = connection.execute(
+        "SELECT user_instruction, reason FROM seed_rows WHERE session_id = ? AND bucket = ? AND round = ?"
+        " AND status = 'rejected' ORDER BY id DESC LIMIT ?",
+        (bucket.session_id, bucket.number, bucket.round, MOST_REJECTED),
+    ).fetchall()
+    return [(row[0], row[1] or "") for row in reversed(rows)]
+
+
 def row_by_id(connection: Connection, *, session_id: int, row_id: int) -> SeedRow | None:
     row = connection.execute(
         "SELECT * FROM seed_rows WHERE id = ? AND session_id = ?", (row_id, session_id)
@@ -210,6 +221,18 @@ def drop_row(connection: Connection, row: SeedRow, *, is_replaced: bool) -> bool
         f"UPDATE seed_buckets SET {change} WHERE session_id = ? AND number = ?", (row.session_id, row.bucket)
     )
     return True
+
+
+def reopen_short_buckets(connection: Connection, session_id: int) -> int:
+    """Those that ended with fewer rows than wanted; they go on with the drafts that come next."""
+    counted = {each.number: each for each in buckets_of_session(connection, session_id)}
+    short = [number for number, each in counted.items() if each.is_done and each.kept < each.wanted]
+    for number in short:
+        connection.execute(
+            "UPDATE seed_buckets SET is_done = 0, problem = NULL WHERE session_id = ? AND number = ?",
+            (session_id, number),
+        )
+    return len(short)
 
 
 def drop_bucket(connection: Connection, *, session_id: int, number: int, is_replaced: bool) -> None:

@@ -6,6 +6,7 @@ transaction ends, so that nodes take turns.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.seed_session import (
@@ -18,7 +19,9 @@ from pipelines.core.seed_session import (
 )
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.texts import let_go_of_texts, text_size
 
+MOST_PRUNED = 100  # abandoned sessions that are looked at in one go
 #: What may still change.
 OPEN = (WORLD_REVIEW, ROWS_GENERATING, ROWS_REVIEW)
 
@@ -43,6 +46,7 @@ class SeedSession:
     world_hash: str | None  # of the frozen world
     world_content: str | None  # the same by what it says, whatever the order of its keys
     dataset_id: int | None
+    budget_id: int | None  # what it may spend on models, where one is its author
     created_at: str
     updated_at: str
 
@@ -79,17 +83,18 @@ def add_session(
     rng_seed: int,
     world_now: str,
     now: str,
+    budget_id: int | None = None,
 ) -> int:
     """With its buckets; the caller adds its first revision in the same transaction."""
     session_id = insert(
         connection,
         "INSERT INTO seed_sessions (org_id, agent_id, agent_version, name, status, author, size,"
-        " instructions, behavior, axes, rng_seed, world_now, are_buckets_chosen, revision, created_at,"
-        " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " instructions, behavior, axes, rng_seed, world_now, are_buckets_chosen, revision, budget_id,"
+        " created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(org_id, request.agent_id, agent_version, request.name, WORLD_REVIEW, request.author),
             *(request.size, request.instructions, request.behavior, dumps([*request.axes]).decode()),
-            *(rng_seed, world_now, int(request.are_buckets_chosen), 1, now, now),
+            *(rng_seed, world_now, int(request.are_buckets_chosen), 1, budget_id, now, now),
         ),
     )
     insert_many(
@@ -184,6 +189,41 @@ def abandon_session(connection: Connection, *, session_id: int, now: str) -> boo
     return done.rowcount == 1
 
 
+class AbandonedSession(NamedTuple):
+    id: int
+    name: str
+    characters: int  # of its worlds
+
+
+def abandoned_sessions(connection: Connection, *, before: str) -> list[AbandonedSession]:
+    """Those that nothing was done with since."""
+    rows = connection.execute(
+        "SELECT id, name FROM seed_sessions WHERE status = ? AND updated_at < ? ORDER BY id LIMIT ?",
+        (ABANDONED, before, MOST_PRUNED),
+    ).fetchall()
+    return [
+        AbandonedSession(
+            row[0], row[1], sum(text_size(connection, name) for name in _worlds(connection, row[0]))
+        )
+        for row in rows
+    ]
+
+
+def remove_session(connection: Connection, session_id: int, *, now: str) -> None:
+    """With all of it. Its worlds go once nobody else is found to refer to them."""
+    let_go_of_texts(connection, _worlds(connection, session_id), now=now)
+    for table in ("seed_rows", "seed_buckets", "world_revisions"):
+        connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+    connection.execute("DELETE FROM seed_sessions WHERE id = ?", (session_id,))
+
+
+def _worlds(connection: Connection, session_id: int) -> list[str]:
+    rows = connection.execute(
+        "SELECT DISTINCT world_hash FROM world_revisions WHERE session_id = ?", (session_id,)
+    )
+    return [row[0] for row in rows]
+
+
 def _session(row: Row) -> SeedSession:
     axes = loads_own(row["axes"])
     assert isinstance(axes, list)
@@ -206,6 +246,7 @@ def _session(row: Row) -> SeedSession:
         world_hash=row["world_hash"],
         world_content=row["world_content"],
         dataset_id=row["dataset_id"],
+        budget_id=row["budget_id"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

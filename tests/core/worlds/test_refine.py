@@ -66,6 +66,58 @@ def changed(prompt: str) -> dict[str, Any]:
     return found
 
 
+PETS: dict[str, tuple[int, Callable[[Any], bool]]] = {
+    "add 2 dogs": (2, lambda one: one["species"] == "dog"),
+    "add 2 vaccinated dogs": (2, lambda one: one["species"] == "dog" and one["vaccinated"]),
+    "add an unvaccinated cat": (1, lambda one: one["species"] == "cat" and not one["vaccinated"]),
+    "add 3 rabbits with weightKg under 3": (
+        3,
+        lambda one: one["species"] == "rabbit" and one["weightKg"] < 3,
+    ),
+    "add 2 dogs owned by a charity owner": (2, lambda one: one["species"] == "dog"),
+}
+
+
+@pytest.mark.parametrize("prompt", PETS)
+def test_a_value_may_be_the_noun_itself(prompt: str) -> None:
+    before: Any = world_of("clinic")
+    after: Any = refine(trade("clinic"), before, prompt, rng_seed=1, now=NOW, size="compact").state
+    new = [record for id, record in after["pet"].items() if id not in before["pet"]]
+    count, is_so = PETS[prompt]
+    assert len(new) == count
+    assert all(map(is_so, new))
+    if "owned" in prompt:
+        assert {after["owner"][one["ownerId"]]["tier"] for one in new} == {"charity"}
+
+
+def test_such_a_noun_picks_those_alone() -> None:
+    before: Any = world_of("clinic")
+    after: Any = refine(
+        trade("clinic"), before, "make all dogs vaccinated", rng_seed=1, now=NOW, size="compact"
+    ).state
+    dogs = [id for id, one in before["pet"].items() if one["species"] == "dog"]
+    assert dogs
+    assert all(after["pet"][id]["vaccinated"] for id in dogs)
+    others = [id for id in before["pet"] if id not in dogs]
+    assert all(after["pet"][id] == before["pet"][id] for id in others)
+
+
+def test_a_noun_that_is_a_value_of_more_than_one_type_is_asked_back() -> None:
+    with pytest.raises(NotUnderstood) as why:
+        refine(
+            trade("credit_union"),
+            world_of("credit_union"),
+            "add 2 active",
+            rng_seed=1,
+            now=NOW,
+            size="compact",
+        )
+    said = why.value.problems[0].message
+    assert "more than one type" in said
+    assert "card" in said
+    assert "account" in said
+
+
 def test_values_are_set_on_what_is_named_and_nothing_else() -> None:
     assert changed("set status of order O-1 to cancelled") == {"O-1": {"status": "cancelled"}}
     assert changed("set the role of all customers to seller") == {

@@ -170,7 +170,8 @@ REJECTED = {
     "invalid_arguments": cancelling(
         reference_calls=(ReferenceCall(tool="cancel_order", arguments={"id": 1}),)
     ),
-    "call_failed": cancelling(reference_calls=calls("O-4")),
+    "id_from_nowhere": cancelling(reference_calls=calls("O-4")),
+    "call_failed": cancelling(user_instruction="Please cancel order O-4.", reference_calls=calls("O-4")),
     "oracle_not_met": cancelling(expected_state={"order.O-1.status": "shipped"}),
     "met_by_nothing": cancelling(
         expected_state={"order.O-2.status": "shipped"}, reference_calls=calls("O-1", tool="get_order")

@@ -67,13 +67,15 @@ def contradictions(text: str, evidence: RunEvidence, facts: Facts) -> Iterator[C
         if sentence.endswith("?") or not is_read(sentence):
             continue
         for said in statements(sentence):
-            here = named_in(said.raw, facts) or focus
-            things = _things(here, evidence, facts)
+            spoken = named_in(said.raw, facts) or own
+            things = _things(spoken or focus, evidence, facts)
             for thing in things if len(things) == 1 else ():
                 yield from (
                     Contradiction(sentence, says) for says in _against(said.raw, thing, evidence, facts)
                 )
-            yield from (Contradiction(sentence, says) for says in _another_partner(said.raw, things))
+            # That two belong together is said only by naming both: users do so who ask for what is refused.
+            both = things if spoken else []
+            yield from (Contradiction(sentence, says) for says in _another_partner(said.raw, both))
             yield from (Contradiction(sentence, says) for says in _wrong_way(said.raw, evidence))
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.json_text import Json, JsonObject, pointer, same
-from pipelines.core.ledger import Add, LedgerUpdate, Remove, SetFlag, Update, World
+from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World, differences
 from pipelines.core.verdict.paths import FLAGS, NEW
 from pipelines.core.worlds.trials import Trial
 
@@ -19,17 +19,45 @@ _SIMILAR = 0.5  # by so much the words of a free text may differ: an agent may p
 
 def state_oracle(trials: Iterable[Trial], world: World) -> JsonObject | None:
     """None where nothing that stays the same was changed."""
+    return _joined(
+        one
+        for trial in trials
+        for one in _assertions(
+            trial.answer.updates, trial.again, list(leaves(trial.candidate.arguments)), world
+        )
+    )
+
+
+def change_oracle(
+    updates: Sequence[LedgerUpdate], again: Sequence[LedgerUpdate], arguments: Sequence[Json], world: World
+) -> JsonObject | None:
+    """The same for all that some calls came to; `again` is what they come to at another moment."""
+    return _joined(_assertions(updates, again, arguments, world))
+
+
+def net_updates(ledger: Ledger) -> list[LedgerUpdate]:
+    """What a run has changed by now: of a record that was changed twice, how it ends."""
+    before: JsonObject = {}
+    after: JsonObject = {}
+    for kind in ledger.entity_types():
+        seeded, changed = ledger.world.entities.get(kind, {}), ledger.changed(kind)
+        before[kind] = {id: seeded[id] for id in changed if id in seeded}
+        after[kind] = {id: attributes for id, attributes in changed.items() if attributes is not None}
+    flags = sorted({*ledger.world.flags, *ledger.flags()})
+    moved = [flag for flag in flags if ledger.is_flagged(flag) != (flag in ledger.world.flags)]
+    return differences(before, after) + [SetFlag(flag=flag, value=ledger.is_flagged(flag)) for flag in moved]
+
+
+def _joined(assertions: Iterable[tuple[str, Json]]) -> JsonObject | None:
     found: JsonObject = {}
-    for trial in trials:
-        arguments = list(_leaves(trial.candidate.arguments))
-        for key, value in _assertions(trial.answer.updates, trial.again, arguments, world):
-            if key.endswith(NEW) and key in found:
-                before = found[key]
-                found[key] = [*before, value] if isinstance(before, list) else [before, value]
-            elif key in found and not same(found[key], value):
-                return None  # two requests about one value
-            else:
-                found[key] = value
+    for key, value in assertions:
+        if key.endswith(NEW) and key in found:
+            before = found[key]
+            found[key] = [*before, value] if isinstance(before, list) else [before, value]
+        elif key in found and not same(found[key], value):
+            return None  # two requests about one value
+        else:
+            found[key] = value
     return found or None
 
 
@@ -98,8 +126,8 @@ def call_oracle(trials: Iterable[Trial]) -> JsonObject:
     """For requests that change nothing: they have to be looked up."""
     must: list[Json] = []
     for trial in trials:
-        leaves = list(_leaves(trial.candidate.arguments))
-        wanted = {name: expected(value, leaves) for name, value in trial.candidate.arguments.items()}
+        given = list(leaves(trial.candidate.arguments))
+        wanted = {name: expected(value, given) for name, value in trial.candidate.arguments.items()}
         must.append({"tool": trial.tool, "arguments": wanted} if wanted else {"tool": trial.tool})
     return {"must": must}
 
@@ -108,7 +136,7 @@ def _path(*parts: str) -> str:
     return ".".join(parts) if all(_PLAIN.fullmatch(part) for part in parts) else pointer(parts)
 
 
-def _leaves(value: Json) -> Iterator[Json]:
+def leaves(value: Json) -> Iterator[Json]:
     yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _leaves(inner)
+        yield from leaves(inner)

@@ -51,6 +51,8 @@ _BY = (
     "by",
     "from",
 )
+#: Behind one of these stands what else is said of a thing: the noun itself is before it.
+ENDS_NOUN = frozenset((*_LINKS, *(phrase.split()[0] for phrase in _BY))) - {"and", "but", ","}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -113,6 +113,24 @@ class Reader:
                 return at, *found
         return None
 
+    def type_by_value(self, word: str) -> TypeOutline | None:
+        """The type of which the word, as a noun, is a value: `dogs`, where pets have a species."""
+        said = {loose(bare(word)), loose(singular(bare(word).lower()))} - {""}
+        found = [
+            own
+            for own in self.ground.outline.types.values()
+            if any(
+                isinstance(value, str) and loose(value) in said
+                for one in own.fields
+                if one.refers_to is None
+                for value in (*one.values, *self.seen(own, one))
+            )
+        ]
+        if len(found) > 1:
+            kinds = " or ".join(own.noun for own in found)
+            raise refused(f"“{bare(word)}” may be said of more than one type: {kinds}", "name the type too")
+        return found[0] if found else None
+
     # -- fields and values
 
     def field_at(self, own: TypeOutline, words: Sequence[str]) -> tuple[int, FieldOutline] | None:

@@ -5,17 +5,20 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from pipelines.core.english.words import tokens, word_set
+from pipelines.core.failure_rules import Randomly
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.matching import is_matcher
 from pipelines.core.problems import Problem
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
+from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
 from pipelines.core.worlds.shapes import (
     DraftRow,
     MadeCall,
     ProvedRow,
+    ReferenceCall,
     RejectedRow,
     RejectionCode,
     Toolset,
@@ -177,6 +180,7 @@ def _replayed(draft: DraftRow, ground: Ground, now: str) -> list[Answer]:
         raise _Rejected("call_failed", "there are no reference calls")
     run = ground.opened(now=now, rules=draft.failure_rules)
     made = [called(run, call.tool, call.arguments) for call in draft.reference_calls]
+    _check_ids(draft, ground, made)
     for call, answer in zip(draft.reference_calls, made, strict=True):
         if answer.error == InvalidArguments.code:
             raise _Rejected("invalid_arguments", f"{call.tool} does not take {call.arguments}")
@@ -185,8 +189,54 @@ def _replayed(draft: DraftRow, ground: Ground, now: str) -> list[Answer]:
     return made
 
 
+def _check_ids(draft: DraftRow, ground: Ground, made: list[Answer]) -> None:
+    """An agent knows an id from the request, or from an earlier answer; from nowhere else."""
+    told: set[str] = set()
+    known = _ids(ground)
+    for call, answer in zip(draft.reference_calls, made, strict=True):
+        if call.tool in ground.facts:
+            for value in _id_values(call, ground, known):
+                if str(value) not in told and not is_said(value, draft.user_instruction):
+                    reason = f"{call.tool} takes {value}, which neither the request nor an earlier answer has"
+                    raise _Rejected("id_from_nowhere", reason)
+        told |= set(map(str, said_in(answer.response)))
+
+
+def _id_values(call: ReferenceCall, ground: Ground, known: frozenset[str]) -> Iterator[Json]:
+    asked = asked_of(ground, call.tool)
+    named = {one.name for one in asked.fact.arguments if asked.id_type(one) is not None}
+    for name, given in call.arguments.items():
+        for value in _leaves(given):
+            if value in (None, "") or isinstance(value, bool):
+                continue
+            if name in named or (isinstance(value, str) and value in known and not value.isalpha()):
+                yield value
+
+
+def is_said(value: Json, text: str) -> bool:
+    """As people write an id: in any case, with or without the sign in front of it."""
+    bare = re.escape(str(value).lower().lstrip("#"))
+    return re.search(rf"(?<![a-z0-9]){bare}(?![a-z0-9])", text.lower()) is not None
+
+
+def said_in(response: Json) -> Iterator[Json]:
+    """All values of an answer; names too, where records stand under their ids."""
+    if isinstance(response, dict):
+        for name, inner in response.items():
+            yield name
+            yield from said_in(inner)
+    elif isinstance(response, list):
+        for inner in response:
+            yield from said_in(inner)
+    else:
+        yield response
+
+
 def _proof(draft: DraftRow, ground: Ground, oracles: Oracles, made: list[Answer], now: str) -> str:
     injected = [answer for answer in made if answer.source == Source.INJECTED]
+    if any(isinstance(rule, Randomly) for rule in draft.failure_rules):
+        reason = "a random failure hangs on draws of the finished task, so no proof would hold for it"
+        raise _Rejected("call_failed", reason)
     if draft.failure_rules and not injected:
         raise _Rejected("call_failed", "no failure rule fires on the reference calls")
     told = _refusal(draft, ground, made) if draft.expected_outcome == REFUSAL else _completion(draft, made)
@@ -203,8 +253,10 @@ def _completion(draft: DraftRow, made: list[Answer]) -> str:
     for call, answer in zip(draft.reference_calls, made, strict=True):
         if not answer.succeeded and answer.source != Source.INJECTED:
             raise _Rejected("call_failed", f"{call.tool} answers {answer.status} {answer.error}")
-    if not made[-1].succeeded:
-        raise _Rejected("call_failed", "the last call fails, so nothing is done in the end")
+    if not made[-1].succeeded or made[-1].source == Source.INJECTED:
+        raise _Rejected(
+            "call_failed", "the backend does not answer the last call, so nothing is done in the end"
+        )
     done = dict.fromkeys(call.tool for call in draft.reference_calls)
     return f"{' and '.join(done)} succeed{'s' if len(done) == 1 else ''}"
 

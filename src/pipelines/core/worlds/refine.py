@@ -28,7 +28,7 @@ from pipelines.core.worlds.changes import (
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.prompt_clauses import Constraint, read_adjectives, read_clauses
+from pipelines.core.worlds.prompt_clauses import ENDS_NOUN, Constraint, read_adjectives, read_clauses
 from pipelines.core.worlds.prompt_words import (
     LONGEST_PROMPT,
     Reader,
@@ -110,11 +110,17 @@ class _Sentence:
     def thing(self, words: Sequence[str]) -> tuple[TypeOutline, list[str], list[str]]:
         """The type, the words before its noun and those behind it."""
         found = self.reader.find_type(words)
+        head = next((at for at, word in enumerate(words) if word.lower() in ENDS_NOUN), len(words))
+        if found is None or found[0] >= head:
+            for at in range(head - 1, -1, -1):  # `2 vaccinated dogs`: the noun is itself what they are like
+                own = self.reader.type_by_value(words[at])
+                if own is not None:
+                    return own, [*words[:at], singular(bare(words[at]).lower())], list(words[at + 1 :])
         if found is None:
             kinds = ", ".join(self.reader.ground.outline.types)
             raise refused(f"“{' '.join(words)}” names no type of this world", f"there are: {kinds}")
-        at, length, own = found
-        return own, list(words[:at]), list(words[at + length :])
+        at, length, kind = found
+        return kind, list(words[:at]), list(words[at + length :])
 
     def matching(self, own: TypeOutline, wanted: Sequence[Constraint]) -> list[str]:
         records = self.reader.records(own)

@@ -49,6 +49,7 @@ RejectionCode = Literal[
     "near_duplicate",  # the text is nearly that of a row before it
     "answer_given_away",  # the text says what only the backend should
     "invalid_arguments",  # a reference call does not fit its tool's schema
+    "id_from_nowhere",  # a reference call names what an agent could not know
     "call_failed",  # a reference call was not answered as the row needs it
     "oracle_not_met",  # after the reference calls the oracle does not hold
     "met_by_nothing",  # an agent that does nothing would pass

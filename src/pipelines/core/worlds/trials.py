@@ -16,6 +16,7 @@ from pipelines.core.worlds.shapes import Outcome
 from pipelines.wire.names import Source
 
 ENOUGH_FOUND = 5  # calls that go through, where they had to be looked for
+MOST_TOLD = 8  # tools, each with why
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +49,17 @@ def untried(ground: Ground) -> dict[str, str]:
     if known is None:
         known = ground.world.derived[key] = _untried(ground)
     return known
+
+
+def tools_without_rows(ground: Ground) -> Iterator[str]:
+    """Said of a world, before anybody goes on from it: rows about these tools are not to be had."""
+    found = untried(ground)
+    if not found:
+        return
+    yield from (f"No rows will be made about `{name}`: {why}" for name, why in [*found.items()][:MOST_TOLD])
+    if len(found) > MOST_TOLD:
+        yield f"Nor about {len(found) - MOST_TOLD} other tools."
+    yield "A plan beside a tool (its `simulation`) says what it does; a model can propose one, for your review."
 
 
 def _untried(ground: Ground) -> dict[str, str]:
@@ -99,7 +111,7 @@ def tried(ground: Ground, candidate: Candidate, now: str) -> Trial | None:
     if answer.source != Source.ODYSSEY:
         return None
     if answer.is_refused:
-        return _refused(ground, candidate, answer)
+        return refused_trial(ground, candidate, answer)
     if not answer.succeeded:
         return None
     if candidate.variant == "unknown":
@@ -131,7 +143,8 @@ def _rules(ground: Ground, tool: str) -> Iterator[Rule]:
     return (one for one in ground.rules if one.covers(tool))
 
 
-def _refused(ground: Ground, candidate: Candidate, answer: Answer) -> Trial | None:
+def refused_trial(ground: Ground, candidate: Candidate, answer: Answer) -> Trial | None:
+    """A call that the backend refused, told apart by why; None where that says nothing."""
     for rule in _rules(ground, candidate.tool):
         said = getattr(rule.body, "answer", None)
         if isinstance(said, r.Failure) and said.status == answer.status and said.error == answer.error:

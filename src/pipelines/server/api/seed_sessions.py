@@ -10,7 +10,7 @@ from pipelines.core.json_text import InvalidJson
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed_limits import LARGEST_STATE
 from pipelines.core.seed_session import read_only_revision, read_revision
-from pipelines.engine import review_rows, review_world
+from pipelines.engine import estimate_session, review_rows, review_world
 from pipelines.engine.finalize_session import finalize_session as finalized
 from pipelines.engine.generate_rows import RowGenerator
 from pipelines.engine.open_session import find_session, read_session, told_of_session
@@ -89,6 +89,16 @@ async def create_seed_session(request: Request, platform: Ours, key: Contributor
     return await _told(platform, session, 201)
 
 
+@router.post("/estimate", openapi_extra=json_body(schemas.SEED_SESSION))
+async def estimate_new_seed_session(request: Request, platform: Ours, key: Contributor) -> Response:
+    """What a session would ask of a model, about, and what that costs. Nothing is asked or stored.
+
+    Takes what opening one takes. The cost is null where nobody knows the model's price.
+    """
+    body = await read_json_object(request)
+    return answer(await estimate_session.estimate_new_session(platform, key.org_id, body))
+
+
 @router.get("")
 async def list_seed_sessions(
     platform: Ours,
@@ -112,6 +122,12 @@ async def list_seed_sessions(
 async def get_seed_session(session_id: Id, platform: Ours, key: Viewer) -> Response:
     """The session, its buckets and how far each is, and why drafts were rejected."""
     return answer(await read_session(platform, key.org_id, session_id))
+
+
+@router.get("/{session_id}/estimate")
+async def estimate_seed_session(session_id: Id, platform: Ours, key: Viewer) -> Response:
+    """What its rows will still ask of a model, about, and what that costs."""
+    return answer(await estimate_session.estimate_session(platform, key.org_id, session_id))
 
 
 @router.get("/{session_id}/events", responses=EVENTS)
@@ -225,6 +241,21 @@ async def continue_seed_session(
     """Freeze the world and start on the rows."""
     seen, body = _seen(if_match), await read_optional_object(request)
     session = await review_rows.continue_session(platform, generator, key.org_id, session_id, body, seen=seen)
+    return await _told(platform, session, 202)
+
+
+@router.post(
+    "/{session_id}/resume", status_code=202, openapi_extra=json_body(schemas.RESUMED, required=False)
+)
+async def resume_seed_session(
+    session_id: Id, request: Request, platform: Ours, generator: Generator, key: Contributor
+) -> Response:
+    """Go on with buckets that ended with fewer rows than wanted, with another budget for models if given.
+
+    While the world is reviewed only the budget is changed.
+    """
+    body = await read_optional_object(request)
+    session = await review_rows.resume_session(platform, generator, key.org_id, session_id, body)
     return await _told(platform, session, 202)
 
 

@@ -1,6 +1,7 @@
 """Bodies of seed sessions as the OpenAPI document shows them. The real checks are core's."""
 
 from pipelines.core.json_text import JsonObject
+from pipelines.core.model_budget import MOST_TOKENS, MOST_USD
 from pipelines.core.seed_session import (
     AUTHORS,
     AXES,
@@ -28,6 +29,20 @@ _REVISION: JsonObject = {
     "type": "integer",
     "minimum": 1,
     "description": "the one that was looked at; refused with `stale_revision` where there is a later one",
+}
+_BUDGET: JsonObject = {
+    "max_cost_usd": {
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "maximum": MOST_USD,
+        "description": "what it may spend on a model as its author, in dollars",
+    },
+    "max_model_tokens": {
+        "type": ["integer", "null"],
+        "minimum": 1,
+        "maximum": MOST_TOKENS,
+        "description": "the same in tokens; needed where the model has no known price",
+    },
 }
 _BUCKET: JsonObject = {
     "type": "object",
@@ -72,6 +87,7 @@ SEED_SESSION: JsonObject = {
         "author": {"enum": [*AUTHORS], "default": EMBEDDED},
         "rng_seed": _RNG_SEED,
         "now": {**_TEXT, "format": "date-time", "description": "in the world; left out: noon today, UTC"},
+        **_BUDGET,
     },
     "additionalProperties": False,
 }
@@ -98,6 +114,7 @@ PASTED_WORLD: JsonObject = {
     },
     "additionalProperties": False,
 }
+RESUMED: JsonObject = {"type": "object", "properties": _BUDGET, "additionalProperties": False}
 OF_REVISION: JsonObject = {
     "type": "object",
     "properties": {"revision": _REVISION},

@@ -7,6 +7,7 @@ from pipelines.server.document.parts import (
     ANY,
     ID,
     MOMENT,
+    NUMBER,
     OBJECT,
     TEXT,
     WHOLE,
@@ -126,6 +127,10 @@ _PROOF = record(
 )
 _NUMBERS: JsonObject = {"type": "object", "additionalProperties": WHOLE}
 _COUNTED = ("by_tool", "by_outcome", "by_expected_outcome", "by_trigger", "by_calls", "by_sentence")
+_ABOUT = record(
+    "Questions, the tokens of both sides, and their cost.",
+    {"questions": WHOLE, "tokens": WHOLE, "cost_usd": told(or_null(NUMBER), "null: nobody knows a price")},
+)
 SCHEMAS: Schemas = {
     "SeedSession": record("A seed session.", _SESSION),
     "SeedSessionPage": page_of("SeedSession", "seed sessions"),
@@ -137,6 +142,34 @@ SCHEMAS: Schemas = {
             "buckets": listed(ref("SeedBucket")),
             "counts": _COUNTS,
             "rejected_by_reason": told(_NUMBERS, "how many drafts, by reason_code"),
+            "models": told(or_null(ref("SessionSpending")), "null where no model is its author"),
+        },
+    ),
+    "SessionSpending": record(
+        "What a model was asked for a session.",
+        {
+            "model": told(or_null(TEXT), "that was asked last"),
+            "questions": told(WHOLE, "that were sent, regenerations among them"),
+            "replayed": told(WHOLE, "answered before, and not sent again"),
+            "unpriced": told(WHOLE, "of which nobody knows what they cost"),
+            "tokens": WHOLE,
+            "cost_usd": told(or_null(NUMBER), "null where nobody knows any of it"),
+            "budget": record(
+                "What it may spend.",
+                {
+                    "max_cost_usd": told(or_null(NUMBER), "null: no limit"),
+                    "max_model_tokens": told(or_null(WHOLE), "null: no limit"),
+                    "used_up": YES_NO,
+                },
+            ),
+        },
+    ),
+    "SessionEstimate": record(
+        "What a session will ask of a model, about. Retries and regenerations come on top.",
+        {
+            "author": one_of(AUTHORS),
+            "model": told(or_null(TEXT), "null where none is asked"),
+            **dict.fromkeys(("world", "rows", "total"), _ABOUT),
         },
     ),
     "SessionWorld": record(
@@ -188,6 +221,9 @@ _ALL = "/api/seed-sessions"
 _ONE = f"{_ALL}/{{session_id}}"
 OPERATIONS = (
     Operation("create_seed_session", "POST", _ALL, {201: "SeedSessionReport"}),
+    Operation("estimate_new_seed_session", "POST", f"{_ALL}/estimate", {200: "SessionEstimate"}),
+    Operation("estimate_seed_session", "GET", f"{_ONE}/estimate", {200: "SessionEstimate"}),
+    Operation("resume_seed_session", "POST", f"{_ONE}/resume", {202: "SeedSessionReport"}),
     Operation("list_seed_sessions", "GET", _ALL, {200: "SeedSessionPage"}),
     Operation("get_seed_session", "GET", _ONE, {200: "SeedSessionReport"}),
     Operation("watch_seed_session", "GET", f"{_ONE}/events", {200: EVENTS}),

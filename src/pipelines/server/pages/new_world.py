@@ -6,14 +6,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.seed_limits import LONGEST_BEHAVIOR
-from pipelines.core.seed_session import DEFAULT_BUCKETS, LONGEST_THEME
+from pipelines.core.seed_session import DEFAULT_BUCKETS, EMBEDDED, LONGEST_THEME, MODEL
+from pipelines.engine.estimate_session import estimate_new_session
 from pipelines.engine.open_session import open_session
 from pipelines.server.api.common import platform_of
 from pipelines.server.errors import status_of
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId
-from pipelines.server.pages.form_fields import problems_by_field
+from pipelines.server.pages.form_fields import budget_in, number_in, problems_by_field
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Visitor, Writer, form_texts
 from pipelines.storage.dataset_lists import agent_choices
@@ -21,7 +23,15 @@ from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()
 BUCKETS = 6  # that the form has room for; the API takes more
-FIELDS = ("agent_id", "name", "size", "behavior", "instructions", "rng_seed", "now")
+FIELDS = (
+    *("agent_id", "name", "size", "behavior", "instructions", "rng_seed", "now", "author"),
+    *("max_cost_usd", "max_model_tokens"),
+)
+AUTHORS = (
+    (EMBEDDED, "Odyssey itself: at once, for free, the same each time"),
+    (MODEL, "A model: freer words and stranger cases, checked and proved the same way"),
+)
+SEEN = "seen_tokens"  # the estimate that was shown: what is asked of a model is said before it is asked
 SIZES = (
     ("compact", "Compact: about 6 of each type"),
     ("standard", "Standard: about 12 of each type"),
@@ -31,7 +41,7 @@ SIZES = (
 
 @router.get("/worlds/new")
 async def new_world_page(request: Request, visitor: Writer, agent_id: ChosenId = "") -> Response:
-    form = dict.fromkeys(FIELDS, "") | {"agent_id": agent_id, "size": "standard"}
+    form = dict.fromkeys(FIELDS, "") | {"agent_id": agent_id, "size": "standard", "author": EMBEDDED}
     for at, bucket in enumerate(DEFAULT_BUCKETS, 1):
         form |= {
             f"bucket_{at}_name": bucket.name,
@@ -44,8 +54,14 @@ async def new_world_page(request: Request, visitor: Writer, agent_id: ChosenId =
 @router.post("/worlds")
 async def create(request: Request, visitor: Writer) -> Response:
     form = _filled(await form_texts(request))
+    seen = number_in(form[SEEN])
     try:
-        session = await open_session(platform_of(request), visitor.org_id, visitor.identity.name, _body(form))
+        body = _body(form)
+        if form["author"] == MODEL:
+            foreseen: Any = await estimate_new_session(platform_of(request), visitor.org_id, body)
+            if foreseen["total"]["tokens"] != seen:
+                return await _shown(request, visitor, form, foreseen=foreseen)
+        session = await open_session(platform_of(request), visitor.org_id, visitor.identity.name, body)
     except Refused as refused:
         return await _shown(request, visitor, form, problems=refused.problems, status=422)
     except OdysseyError as error:
@@ -56,7 +72,7 @@ async def create(request: Request, visitor: Writer) -> Response:
 
 def _filled(given: Mapping[str, str]) -> dict[str, str]:
     longest = {"behavior": LONGEST_BEHAVIOR, "instructions": LONGEST_BEHAVIOR}
-    names = [*FIELDS, *(name for at in range(1, BUCKETS + 1) for name in _bucket_fields(at))]
+    names = [*FIELDS, SEEN, *(name for at in range(1, BUCKETS + 1) for name in _bucket_fields(at))]
     return {name: given.get(name, "").strip()[: longest.get(name, LONGEST_THEME)] for name in names}
 
 
@@ -68,7 +84,7 @@ def _body(form: Mapping[str, str]) -> JsonObject:
     """As the API takes it; what is no number goes as it is, and is refused with the others."""
     body: JsonObject = {}
     for name in FIELDS:
-        if form[name]:
+        if form[name] and name not in BUDGET_FIELDS:
             body[name] = _number(form[name]) if name in ("agent_id", "rng_seed") else form[name]
     buckets: list[Json] = []
     for at in range(1, BUCKETS + 1):
@@ -76,7 +92,8 @@ def _body(form: Mapping[str, str]) -> JsonObject:
         if name or rows:
             bucket: JsonObject = {"name": name or None, "rows": _number(rows) if rows else None}
             buckets.append(bucket | ({"theme": theme} if theme else {}))
-    return body | ({"buckets": buckets} if buckets else {})
+    budget = budget_in(form) if form["author"] == MODEL else {}
+    return body | budget | ({"buckets": buckets} if buckets else {})
 
 
 def _number(text: str) -> Json:
@@ -90,6 +107,7 @@ async def _shown(
     *,
     problems: list[Problem] | None = None,
     status: int = 200,
+    foreseen: JsonObject | None = None,
 ) -> Response:
     agents = await platform_of(request).database.read(
         lambda connection: agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
@@ -109,5 +127,7 @@ async def _shown(
         is_refused=bool(problems),
         agents=agents,
         sizes=SIZES,
+        authors=AUTHORS,
+        foreseen=foreseen,
         bucket_count=BUCKETS,
     )

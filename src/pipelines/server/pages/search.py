@@ -1,4 +1,4 @@
-"""The finder: agents, datasets, tasks, batches, runs and scenarios by number or words."""
+"""The finder: agents, datasets, tasks, batches, runs, worlds and scenarios by number or words."""
 
 from typing import Annotated
 
@@ -18,6 +18,7 @@ PATHS = {
     "task": "/tasks/{}",
     "batch": "/batches/{}",
     "run": "/runs/{}",
+    "world": "/worlds/{}",
     "scenario": "/evals/scenarios/{}",
     "matrix": "/evals/{}",
 }

@@ -13,7 +13,7 @@ from pipelines.engine.finalize_session import finalize_session
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.api.seed_sessions import generator_of
 from pipelines.server.errors import status_of
-from pipelines.server.pages.form_fields import number_in
+from pipelines.server.pages.form_fields import budget_in, number_in
 from pipelines.server.pages.page import go
 from pipelines.server.pages.visitor import Visitor, Writer, form_texts
 from pipelines.server.pages.worlds import Refusal, session_page
@@ -153,6 +153,24 @@ async def regenerate_bucket(session_id: Id, number: Id, request: Request, visito
         return "The bucket is made anew."
 
     return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/resume")
+async def resume(session_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+    body: Any = {}
+    if form.get("budget"):  # the whole of it stands in the form: what is empty there is no limit
+        body = {"max_cost_usd": None, "max_model_tokens": None} | budget_in(form)
+
+    async def act() -> str:
+        session = await review_rows.resume_session(
+            platform_of(request), generator_of(request), visitor.org_id, session_id, body
+        )
+        is_made = session.status == "rows_generating"
+        return "The missing rows are being made." if is_made else "The budget is set."
+
+    typed = {name: form.get(name, "")[:40] for name in ("max_cost_usd", "max_model_tokens")} if body else {}
+    return await _done(request, visitor, session_id, act, at="budget" if body else "", typed=typed)
 
 
 @router.post("/worlds/{session_id}/finalize")

@@ -12,9 +12,10 @@ from pipelines.core.failure_rules import rule_from_stored
 from pipelines.core.failure_words import rule_in_words
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.problems import Problem
-from pipelines.core.seed_session import ROWS_REVIEW, STATUSES, WORLD_REVIEW
+from pipelines.core.seed_session import EMBEDDED, ROWS_REVIEW, STATUSES, WORLD_REVIEW
 from pipelines.core.world_difference import change_from_json
 from pipelines.engine import review_rows, review_world
+from pipelines.engine.estimate_session import estimate_session
 from pipelines.engine.open_session import find_session, told_of_session
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.batch_watches import BatchWatches, while_welcome
@@ -28,6 +29,7 @@ from pipelines.storage.dataset_lists import agent_choices
 from pipelines.storage.seed_rows import SeedRow
 from pipelines.storage.seed_sessions import SeedSession
 from pipelines.storage.world_revisions import WorldRevision
+from pipelines.wire.errors import ModelFailed, ModelNotConfigured
 
 router = APIRouter()
 SHOWN = 50
@@ -133,6 +135,7 @@ async def session_page(
     tables = await review_world.world_tables(
         platform, session, session.revision, only=None, first=0, most=ENTITIES
     )
+    foreseen = await _foreseen(request, session) if session.status == WORLD_REVIEW else None
     context: dict[str, Any] = {"rows": [], "coverage": None, "more_rows": None, "query": RowQuery()}
     if session.status != WORLD_REVIEW:
         context = await _rows(request, session, rows or RowQuery())
@@ -145,6 +148,7 @@ async def session_page(
         trail=[("Worlds", "/worlds")],
         status=refusal.status,
         refusal=refusal,
+        foreseen=foreseen,
         tables=tables["tables"],
         flags=tables["flags"],
         steps=STEPS,
@@ -152,6 +156,16 @@ async def session_page(
         **told,
         **context,
     )
+
+
+async def _foreseen(request: Request, session: SeedSession) -> JsonObject | None:
+    """What rows by a model would cost; None where no model is the author, or none is set any more."""
+    if session.author == EMBEDDED:
+        return None
+    try:
+        return await estimate_session(platform_of(request), session.org_id, session.id)
+    except (ModelNotConfigured, ModelFailed):
+        return None
 
 
 @router.get("/worlds/{session_id}/world")

@@ -43,14 +43,14 @@ def _one(op: str, properties: JsonObject) -> JsonObject:
     }
 
 
-_UPDATE: JsonObject = {
-    "anyOf": [
-        _one("add", {**_NAMED, "attrs": {"type": "object"}}),
-        _one("update", {**_NAMED, "set": {"type": "object"}, "unset": {"type": "array", "items": _TEXT}}),
-        _one("remove", _NAMED),
-        _one("set_flag", {"flag": _TEXT, "value": {"type": "boolean"}}),
-    ]
-}
+#: Changes of records, as `core.ledger` reads them.
+RECORD_UPDATES: list[Json] = [
+    _one("add", {**_NAMED, "attrs": {"type": "object"}}),
+    _one("update", {**_NAMED, "set": {"type": "object"}, "unset": {"type": "array", "items": _TEXT}}),
+    _one("remove", _NAMED),
+]
+_SET_FLAG = _one("set_flag", {"flag": _TEXT, "value": {"type": "boolean"}})
+_UPDATE: JsonObject = {"anyOf": [*RECORD_UPDATES, _SET_FLAG]}
 #: How a backend that a model plays says no.
 FAILURE: JsonObject = {
     "type": "object",

@@ -69,7 +69,7 @@ def model_question(
     word: str,
 ) -> ModelQuestion:
     data: JsonObject = {
-        "tool": _tool(tool),
+        "tool": told_tool(tool),
         "behaviour": behavior,
         "today": today,
         "world": world,
@@ -103,7 +103,7 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-def _tool(tool: Tool) -> JsonObject:
+def told_tool(tool: Tool) -> JsonObject:
     told: JsonObject = {"name": tool.name, "description": tool.description, "arguments": tool.input_schema}
     whole = told | {"reply": tool.output_schema}
     if len(dumps(whole)) <= LARGEST_TOOL:
