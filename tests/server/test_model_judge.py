@@ -98,6 +98,46 @@ async def test_where_evidence_decides_no_model_is_asked(
     assert (answered(again)["verdict"], model.asked) == (verdict, [])
 
 
+async def test_a_judge_is_shown_no_oracle_no_failure_rule_and_nothing_of_the_world_that_was_not_met(
+    house: House, org: Org
+) -> None:
+    model = ask_of(house, judge("met"))
+    rule = {
+        "trigger": "after_n_calls",
+        "tool": "cancel_order",
+        "n": 9,
+        "error": {"code": 503, "message": "xylophone"},
+    }
+    state = {"order": {"4521": {"status": "shipped"}, "77": {"status": "quartzite"}}}
+    oracle = {"expected_calls": [{"tool": "get_order", "arguments": {"order_id": {"$regex": "^4[5]21$"}}}]}
+    opened = await driven(
+        org, user="Write a poem about order 4521.", state=state, failure_rules=[rule], **oracle
+    )
+    answered(await opened.finish(final_response="Within 5 days it comes, the order, kind and fine."))
+    (question,) = model.asked
+    written = json.dumps(question.as_json())
+    assert "poem about order 4521" in written
+    for hidden in (
+        "xylophone",
+        "quartzite",
+        "failure_rules",
+        "initial_state",
+        "user_simulator_persona",
+    ):
+        assert hidden not in written
+    shown = json.loads(data_of(question)[2])
+    proven = shown.pop("findings")
+    assert "[5]21" in json.dumps(proven), "what a program has proven stands, in its words"
+    assert "[5]21" not in json.dumps(shown)
+    assert set(shown["task"]) == {
+        "user_instruction",
+        "behavior_instructions",
+        "expected_outcome",
+        "task_input",
+        "now",
+    }
+
+
 async def test_a_completion_that_an_oracle_proved_is_not_asked_again(house: House, org: Org) -> None:
     """The oracle is met; only a phrase of the answer is open. The model cannot say that it was not done."""
     model = ask_of(house, judge("not_met"))
