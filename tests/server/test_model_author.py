@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from asked_models import data_of, let_answer, outside_of
+from asked_models import OneModel, data_of, let_answer, outside_of
 from desk import House, Org, answered, every_item, open_house, refused
 from library_author import (
     CHANGE,
@@ -28,6 +28,7 @@ from library_author import (
     tool,
 )
 from pipelines.core.model_question import Failure, ModelQuestion, Purpose
+from pipelines.models.recorded import read_cassette
 from pipelines.models.scripted import Scripted, ScriptedModel
 from pipelines.storage.connection import Connection
 
@@ -424,6 +425,31 @@ async def test_the_same_session_again_asks_nobody_and_is_the_same(house: House, 
     other = await opened(org, rng_seed=8)
     assert len(model.asked) == asked + 1
     assert other["models"]["questions"] == 1
+
+
+async def test_what_was_recorded_plays_again_with_nobody_asked(house: House, org, tmp_path: Path):
+    author(house, answers(GOOD))
+    first = await with_rows(org)
+
+    def recorded(connection: Connection) -> list[Row]:
+        asked = connection.execute("SELECT purpose, request, answer FROM model_exchanges ORDER BY id")
+        return [{"purpose": each[0], "request": json.loads(each[1]), "answer": each[2]} for each in asked]
+
+    cassette = tmp_path / "cassette.jsonl"
+    lines = await house.platform.database.read(recorded)
+    cassette.write_text("\n".join(map(json.dumps, lines)))
+    house.platform.models._clients = OneModel(read_cassette(cassette))
+    other = await house.another_org()  # answers are kept for each org
+    second = await with_rows(other)
+    assert second["models"]["questions"] == len(lines)
+    assert second["world_hash"] == first["world_hash"]
+    assert [each["user_instruction"] for each in await rows_of(other, second)] == [
+        each["user_instruction"] for each in GOOD
+    ]
+    refusal = await other.client.post(
+        f"{SESSIONS}/{(await opened(other))['id']}/world/refine", json={"prompt": "what nobody asked before"}
+    )
+    assert refused(refusal, 502, "model_failed")["details"]["reason"] == "not_recorded"
 
 
 async def test_a_stop_after_an_answer_loses_nothing_and_asks_nobody_twice(
