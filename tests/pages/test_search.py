@@ -64,3 +64,14 @@ def test_what_is_not_there_is_not_found_and_breaks_nothing(api: Api, asked: str)
 def test_the_page_is_sound_in_both_schemes_and_widths(browser: Browser, api: Api) -> None:
     with person(browser, api) as visitor:
         check_page(visitor, "/search?q=1", "search")
+
+
+def test_sessions_are_found_by_number_and_name_and_lead_to_their_page(api: Api) -> None:
+    agent = api.get("/api/agents")["items"][0]
+    body = {"agent_id": agent["id"], "name": "Autumn returns", "size": "compact"}
+    session = api.post("/api/seed-sessions", body, 201)["id"]
+    with signed_in(api) as visitor:
+        for asked in (str(session), "autumn"):
+            page = visitor.client.get("/search", params={"q": asked}).text
+            assert f"world {session} Autumn returns" in words(page.split('id="results"')[1])
+            assert f'href="/worlds/{session}"' in page

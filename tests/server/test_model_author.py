@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from asked_models import data_of, let_answer, outside_of
+from asked_models import OneModel, data_of, let_answer, outside_of
 from desk import House, Org, answered, every_item, open_house, refused
 from library_author import (
     CHANGE,
@@ -28,6 +28,7 @@ from library_author import (
     tool,
 )
 from pipelines.core.model_question import Failure, ModelQuestion, Purpose
+from pipelines.models.recorded import read_cassette
 from pipelines.models.scripted import Scripted, ScriptedModel
 from pipelines.storage.connection import Connection
 
@@ -234,34 +235,73 @@ async def test_changes_that_do_not_fit_the_world_are_all_refused(house: House, o
 # -- larger worlds
 
 
-async def test_a_world_that_is_too_large_for_one_answer_is_planned_and_then_made_type_by_type(
-    house: House, org
-):
-    names = [f"type{letter}" for letter in "abcdefgh"]
+MANY = [f"type{letter}" for letter in "abcdefgh"]
+PLANNED = {name: {f"{name}-{at}": "a plain one" for at in range(12)} for name in MANY}
+
+
+async def many_types(org: Org) -> Row:
+    """An agent whose world takes several answers."""
     fields = [{"name": f"field{at}", "type": "string"} for at in range(12)]
     entities = [
         {"type": name, "id_field": "id", "fields": [{"name": "id", "type": "string"}, *fields]}
-        for name in names
+        for name in MANY
     ]
-    tools = [tool(f"get_{name}", f"Get a {name}.", f"{name}_id") for name in names]
-    ids = {name: {f"{name}-{at}": "a plain one" for at in range(12)} for name in names}
+    tools = [tool(f"get_{name}", f"Get a {name}.", f"{name}_id") for name in MANY]
+    return await org.agent(name="Many", tools_schema=tools, ledger_schema={"entities": entities})
 
-    def answer(question: ModelQuestion) -> Any:
-        told = data_of(question)
-        if question.prompt_version.startswith("world-plan/"):
-            return {"ids": ids}
-        assert told["planned"] == ids
-        wanted = told["of_types"]
-        return {"world": {name: {id: {"id": id, "field1": "x"} for id in ids[name]} for name in wanted}}
 
-    model = author(house, Scripted(answer=answer))
-    agent = await org.agent(name="Many", tools_schema=tools, ledger_schema={"entities": entities})
+def part_by_part(question: ModelQuestion) -> Any:
+    told = data_of(question)
+    if question.prompt_version.startswith("world-plan/"):
+        return {"ids": PLANNED}
+    assert told["planned"] == PLANNED
+    wanted = told["of_types"]
+    return {"world": {name: {id: {"id": id, "field1": "x"} for id in PLANNED[name]} for name in wanted}}
+
+
+async def test_a_world_that_is_too_large_for_one_answer_is_planned_and_then_made_type_by_type(
+    house: House, org
+):
+    model = author(house, Scripted(answer=part_by_part))
+    agent = await many_types(org)
     session = await opened(org, agent_id=agent["id"], size="standard", behavior=None)
-    assert set((await world_of(org, session))["state"]) == set(names)
+    assert set((await world_of(org, session))["state"]) == set(MANY)
     parts = [data_of(question)["of_types"] for question in model.asked[1:]]
     assert len(parts) > 1
-    assert [name for part in parts for name in part] == names
+    assert [name for part in parts for name in part] == MANY
     assert set(data_of(model.asked[-1])["earlier"]) == {name for part in parts[:-1] for name in part}
+
+
+async def test_a_part_that_does_not_come_is_all_that_is_asked_for_again(house: House, org):
+    failures = [Failure.TIMEOUT]
+
+    def answer(question: ModelQuestion) -> Any:
+        is_last = data_of(question).get("of_types", [""])[-1] == MANY[-1]
+        return failures.pop() if is_last and failures else part_by_part(question)
+
+    model = author(house, Scripted(answer=answer))
+    agent = await many_types(org)
+    body = {"agent_id": agent["id"], "name": "x", "author": "model", "rng_seed": 7, "now": NOON}
+    refused(await org.client.post(SESSIONS, json=body), 502, "model_failed")
+    assert await every_item(org.client, SESSIONS) == []
+    asked = len(model.asked)
+    session = answered(await org.client.post(SESSIONS, json=body), 201)
+    assert len(model.asked) == asked + 1
+    assert (session["models"]["questions"], session["models"]["replayed"]) == (1, asked - 1)
+
+
+async def test_ids_that_are_not_the_plans_are_not_taken(house: House, org):
+    def answer(question: ModelQuestion) -> Any:
+        told: Any = part_by_part(question)
+        for own in told.get("world", {}).values():
+            own["one-more"] = {"id": "one-more"}
+        return told
+
+    author(house, Scripted(answer=answer))
+    agent = await many_types(org)
+    body = {"agent_id": agent["id"], "name": "x", "author": "model"}
+    error = refused(await org.client.post(SESSIONS, json=body), 502, "model_failed")
+    assert "has other ids than the plan" in error["message"]
 
 
 # -- what it costs
@@ -330,6 +370,24 @@ async def test_a_budget_is_of_sessions_whose_author_is_a_model(org):
     assert problem["path"] == "/max_cost_usd"
     made = answered(await org.client.post(SESSIONS, json=body | {"max_cost_usd": None}), 201)
     assert made["models"] is None
+
+
+async def test_dollars_hold_nothing_whose_price_nobody_knows(
+    house: House, org, monkeypatch: pytest.MonkeyPatch
+):
+    author(house, answers())
+
+    async def unknown(self: OneModel, org_id: int, model: str) -> bool:
+        return False
+
+    monkeypatch.setattr(OneModel, "is_priced", unknown)
+    agent = await org.agent(name="Library", tools_schema=TOOLS, ledger_schema=SCHEMA)
+    body = {"agent_id": agent["id"], "name": "x", "size": "compact", "author": "model", "max_cost_usd": 1}
+    (problem,) = refused(await org.client.post(SESSIONS, json=body), 422, "invalid_request")["details"]
+    assert (problem["path"], "max_model_tokens" in problem["hint"]) == ("/max_cost_usd", True)
+    session = answered(await org.client.post(SESSIONS, json=body | {"max_model_tokens": 10**6}), 201)
+    path = f"{SESSIONS}/{session['id']}/resume"
+    refused(await org.client.post(path, json={"max_model_tokens": None}), 422, "invalid_request")
 
 
 # -- what goes wrong
@@ -424,6 +482,31 @@ async def test_the_same_session_again_asks_nobody_and_is_the_same(house: House, 
     other = await opened(org, rng_seed=8)
     assert len(model.asked) == asked + 1
     assert other["models"]["questions"] == 1
+
+
+async def test_what_was_recorded_plays_again_with_nobody_asked(house: House, org, tmp_path: Path):
+    author(house, answers(GOOD))
+    first = await with_rows(org)
+
+    def recorded(connection: Connection) -> list[Row]:
+        asked = connection.execute("SELECT purpose, request, answer FROM model_exchanges ORDER BY id")
+        return [{"purpose": each[0], "request": json.loads(each[1]), "answer": each[2]} for each in asked]
+
+    cassette = tmp_path / "cassette.jsonl"
+    lines = await house.platform.database.read(recorded)
+    cassette.write_text("\n".join(map(json.dumps, lines)))
+    house.platform.models._clients = OneModel(read_cassette(cassette))
+    other = await house.another_org()  # answers are kept for each org
+    second = await with_rows(other)
+    assert second["models"]["questions"] == len(lines)
+    assert second["world_hash"] == first["world_hash"]
+    assert [each["user_instruction"] for each in await rows_of(other, second)] == [
+        each["user_instruction"] for each in GOOD
+    ]
+    refusal = await other.client.post(
+        f"{SESSIONS}/{(await opened(other))['id']}/world/refine", json={"prompt": "what nobody asked before"}
+    )
+    assert refused(refusal, 502, "model_failed")["details"]["reason"] == "not_recorded"
 
 
 async def test_a_stop_after_an_answer_loses_nothing_and_asks_nobody_twice(

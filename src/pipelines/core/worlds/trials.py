@@ -59,7 +59,7 @@ def tools_without_rows(ground: Ground) -> Iterator[str]:
     yield from (f"No rows will be made about `{name}`: {why}" for name, why in [*found.items()][:MOST_TOLD])
     if len(found) > MOST_TOLD:
         yield f"Nor about {len(found) - MOST_TOLD} other tools."
-    yield "A plan beside a tool (its `simulation`) says what it does; a model can propose one, for your review."
+    yield "A plan beside a tool (its `simulation`) says what it does; a model can propose one for review."
 
 
 def _untried(ground: Ground) -> dict[str, str]:

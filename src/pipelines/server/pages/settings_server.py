@@ -98,6 +98,7 @@ async def data_page(request: Request, visitor: Keeper) -> Response:
         data_dir=str(settings.data_dir.resolve()),
         is_shared=settings.is_shared,
         telemetry_days=settings.telemetry_days,
+        session_days=settings.session_days,
         cache_days=settings.cache_days,
         cache_limit_bytes=settings.cache_limit_mb * _MEBIBYTE,
         manual_run_s=settings.manual_run_ttl_s,
