@@ -98,7 +98,7 @@ _WATCHED = (
     *(_pytest.runner, _pytest.reports.TestReport, _pytest.main.Session, _pytest.python.Function),
     *(unittest.TestCase, Guard),
 )
-_LOADED = {}
+_LOADED: dict[object, object] = {}
 
 
 def pytest_load_initial_conftests():
