@@ -1,29 +1,25 @@
 """Workspaces from a real git server on loopback, and from servers and repositories that mean harm."""
 
 import asyncio
-import os
 import socket
 import tarfile
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from git_server import GitServer, git, git_server, repository
 
+from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, GitSeed
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.fair_slots import Place
-from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.prepare_workspace import CannotMake, Workspaces
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
-from pipelines.sandbox.environments import Environments
-from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.workspace_box import layout_of, opened_box
-from pipelines.wire.errors import CodeModeUnavailable
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 12345\n"
 FILES = {
@@ -47,26 +43,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Git
 
 def fetcher(*, allow_private: bool = True) -> GitFetcher:
     return GitFetcher(GuardedBackend(AddressPolicy(allow_private=allow_private)), allow_http=True)
-
-
-@asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Workspaces]:
-    os.chmod(folder, 0o755)
-    mode = CodeMode(
-        lambda: SandboxPool(warm=0),
-        lambda pool: Environments(folder / "environments", python=pool.python.executable),
-        folder=folder / "code",
-    )
-    network = GuardedBackend(AddressPolicy(allow_private=True))
-    found = Workspaces(mode, git=fetcher(), network=network, directory=folder / "workspaces")
-    try:
-        await mode.opened()
-        yield found
-    except CodeModeUnavailable as error:
-        pytest.skip(error.message)
-    finally:
-        await found.close()
-        await mode.close()
 
 
 def scenario(url: str, ref: str = "main") -> CodingScenario:
@@ -106,7 +82,7 @@ async def test_a_branch_a_tag_and_a_commit_are_fetched_and_their_history_is_not(
     git(folder, "branch", "feature/one")
     second = repository(folder, {"calc.py": "2\n"})
     url = f"{server.url}/several"
-    async with opened(tmp_path) as workspaces:
+    async with opened_workspaces(tmp_path) as workspaces:
         for ref, commit, content in (
             ("main", second, "2"),
             ("v1", first, "1"),
@@ -124,7 +100,7 @@ async def test_what_a_branch_is_called_may_move_and_a_run_then_gets_what_it_is_n
 ) -> None:
     root, server = served
     monkeypatch.setattr("pipelines.engine.prepare_workspace.COMMITS_KNOWN_S", -1.0)
-    async with opened(tmp_path) as workspaces:
+    async with opened_workspaces(tmp_path) as workspaces:
         for number in ("1", "2"):
             repository(root / "moving", {"calc.py": number})
             output, _ = await seen(workspaces, scenario(f"{server.url}/moving"), "cat calc.py")
@@ -146,7 +122,7 @@ async def test_files_arrive_as_the_commit_has_them_and_no_filter_is_run(
     git(folder, "commit", "-q", "-m", "a submodule")
     look = "cat model.bin; od -An -tx1 data.bin; cat secret.txt; readlink link; test -x run.sh && echo runs; "
     look += "ls -A sub; head -2 calc.py"
-    async with opened(tmp_path) as workspaces:
+    async with opened_workspaces(tmp_path) as workspaces:
         output, _ = await seen(workspaces, scenario(f"{server.url}/whole"), look)
         async with workspaces.held(scenario(f"{server.url}/whole"), 1) as ready:
             assert ready.facts["notes"] == [
@@ -165,7 +141,7 @@ async def test_what_is_not_there_is_told_and_private_addresses_are_refused(
 ) -> None:
     root, server = served
     repository(root / "plain", {"a": "b"})
-    async with opened(tmp_path) as workspaces:
+    async with opened_workspaces(tmp_path) as workspaces:
         for url, ref, says in (
             (f"{server.url}/plain", "nothing", "no branch or tag `nothing`"),
             (f"{server.url}/none", "main", "not found"),

@@ -22,7 +22,7 @@ said=$(python3 -c 'import calc; print(calc.add(20, 3))' 2>/dev/null)
 if [ "$said" = 23 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi
 """
 #: A loaded machine takes its time; whoever never ends has this less.
-PATIENT_S, SHORT_S = 300, 25
+PATIENT_S, SHORT_S, AGENT_S = 300, 25, 150
 NEVER_ENDS = ("never_ends_in_the_grader",)
 TESTS: Row = {
     "name": "tests",
@@ -78,7 +78,7 @@ def prepare(api: Api, folder: Path) -> int:
         }
         api.post("/api/coding-scenarios", body, 201)
     code = {"source": "files", "files": {"agent.py": AGENT.read_text()}}
-    agent = {"name": "Cheat", "mode": "code", "run_timeout_s": 60, "tools_schema": [], "code": code}
+    agent = {"name": "Cheat", "mode": "code", "run_timeout_s": AGENT_S, "tools_schema": [], "code": code}
     return int(api.post("/api/agents", agent, 201)["id"])
 
 

@@ -297,6 +297,20 @@ def changes_what_the_guard_has_seen():
     )
 
 
+def rewrites_the_runner_by_other_words():
+    """No name of the runner stands in the change: what it does is seen only while it is done."""
+    in_package(
+        "_m = lambda *parts: __import__(''.join(parts), fromlist=['x'])\n"
+        "class _Passed(dict):\n"
+        "    def __setitem__(self, name, value): super().__setitem__(name, 'passed')\n"
+        "_all = getattr(_m('g', 'c'), 'get_' + 'objects')()\n"
+        "for _each in list(_all):\n"
+        "    if type(_each).__name__ == 'Gu' + 'ard': _each._outcomes = _Passed()\n"
+        "    if type(_each).__name__ == 'Ses' + 'sion':\n"
+        "        type(_each).testsfailed = property(lambda self: 0, lambda self, value: None)\n"
+    )
+
+
 def kills_the_runner():
     in_package("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)")
 

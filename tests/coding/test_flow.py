@@ -118,6 +118,11 @@ def test_a_change_that_passes_its_scorers_passes_and_no_change_fails(runs: dict[
     assert runs["nothing"]["coding"]["diff"]["files"] == []
 
 
+def test_how_runs_have_their_workspaces_is_told(api: Api) -> None:
+    told = api.get("/api/code-mode")["workspaces"]
+    assert told.startswith(("shared by the runs of a scenario", "in memory, a copy for each run: "))
+
+
 def test_graders_are_another_user(runs: dict[str, Row]) -> None:
     assert results(runs["mends"])["who"]["status"] == "PASS"
 

@@ -2,23 +2,17 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, FilesSeed
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.prepare_workspace import CannotMake, Ready, Workspaces
-from pipelines.engine.share_workspaces import ASKS_OF_A_RUN, MADE, NOT_SHARED, Sharing
-from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
-from pipelines.outbound.fetch_git import GitFetcher
-from pipelines.sandbox.environments import Environments
-from pipelines.sandbox.pool import SandboxPool
+from pipelines.engine.share_workspaces import ASKS_OF_A_RUN, MADE, NOT_SHARED
 from pipelines.sandbox.recipe import is_root
-from pipelines.wire.errors import CodeModeUnavailable
 
 pytestmark = pytest.mark.anyio
 takes_root = pytest.mark.skipif(not is_root(), reason="only root mounts an overlay")
@@ -29,26 +23,6 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
-
-
-@asynccontextmanager
-async def opened(folder: Path, sharing: Sharing) -> AsyncIterator[Workspaces]:
-    network = GuardedBackend(AddressPolicy(allow_private=False))
-    mode = CodeMode(
-        lambda: SandboxPool(warm=0),
-        lambda pool: Environments(folder / "environments", python=pool.python.executable),
-        folder=folder / "code",
-    )
-    git = GitFetcher(network, allow_http=False)
-    found = Workspaces(mode, git=git, network=network, directory=folder / "workspaces", sharing=sharing)
-    try:
-        await mode.opened()
-        yield found
-    except CodeModeUnavailable as error:
-        pytest.skip(error.message)
-    finally:
-        await found.close()
-        await mode.close()
 
 
 def scenario(setup_command: str | None = None) -> CodingScenario:
@@ -72,7 +46,7 @@ async def made(workspaces: Workspaces) -> None:
 
 @takes_root
 async def test_one_run_writes_nothing_to_the_disk_and_the_next_ones_share(folder: Path) -> None:
-    async with opened(folder, "auto") as workspaces:
+    async with opened_workspaces(folder, "auto") as workspaces:
         for _ in range(ASKS_OF_A_RUN):
             assert (await asked(workspaces, scenario())).shared is None
             assert not workspaces._sharing._making
@@ -82,9 +56,9 @@ async def test_one_run_writes_nothing_to_the_disk_and_the_next_ones_share(folder
         assert ready.shared is not None
         assert ready.shared.joinpath("a.txt").read_text() == "one\n"
         assert (await asked(workspaces, scenario(), org_id=2)).shared is None  # to each org its own
-    async with opened(folder, "auto") as later:
+    async with opened_workspaces(folder, "auto") as later:
         assert (await asked(later, scenario())).shared is not None
-    async with opened(folder, "memory") as otherwise:
+    async with opened_workspaces(folder, "memory") as otherwise:
         assert (await asked(otherwise, scenario())).shared is None
         assert "PIPELINES_WORKSPACE_SHARING" in str((await otherwise.as_json())["workspaces"])
 
@@ -92,7 +66,7 @@ async def test_one_run_writes_nothing_to_the_disk_and_the_next_ones_share(folder
 @takes_root
 async def test_a_workspace_that_cannot_be_shared_is_copied_and_not_tried_again(folder: Path) -> None:
     odd = scenario("mkfifo pipe")
-    async with opened(folder, "overlay") as workspaces:
+    async with opened_workspaces(folder, "overlay") as workspaces:
         ready = await asked(workspaces, odd)
         assert ready.shared is None
         assert "pipe is neither" in (ready.folder / NOT_SHARED).read_text()
@@ -107,11 +81,11 @@ async def test_where_it_cannot_be_had_the_reason_is_told(
     monkeypatch.setattr(
         "pipelines.engine.share_workspaces.probe_sharing", lambda *_: _said("no overlay today")
     )
-    async with opened(folder, "overlay") as forced:
+    async with opened_workspaces(folder, "overlay") as forced:
         with pytest.raises(CannotMake, match=r"SHARING=overlay cannot be had .*: no overlay today"):
             await asked(forced, scenario())
         assert "no overlay today" in str((await forced.as_json())["workspaces"])
-    async with opened(folder, "auto") as workspaces:
+    async with opened_workspaces(folder, "auto") as workspaces:
         for _ in range(ASKS_OF_A_RUN + 2):
             assert (await asked(workspaces, scenario())).shared is None
         assert (await workspaces.as_json())["workspaces"] == (

@@ -174,7 +174,9 @@ def test_the_server_page_says_how_it_does(api: Api) -> None:
         text = client.get("/settings/server").text
         assert "SQLite" in text
         assert "No model is set up" in text
-        assert "badge" in client.get("/settings/server/code").text
+        code = client.get("/settings/server/code").text
+        assert "badge" in code
+        assert "<dt>Workspaces</dt>" in code or "not run here" in code
 
 
 def test_a_viewer_sees_what_a_viewer_may_and_no_button(api: Api, endpoint_id: str) -> None:

@@ -187,10 +187,14 @@ def test_a_sandbox_waits_for_code_that_was_run_before_and_serves_once(own_boxes:
     assert not Path(f"/proc/{launcher}").exists()
 
 
+def layout_in(boxes: Boxes) -> Layout:
+    source = boxes.source("def run(*_, **__):\n    return {}")
+    return Layout(source_dir=source, environment=None, disk_bytes=2**20, memory_bytes=2**28)
+
+
 def test_a_sandbox_that_is_expected_is_begun_once_and_goes_when_nobody_comes(own_boxes: Path) -> None:
     with boxes_in(own_boxes, warm=0) as boxes:
-        job = boxes.job("def run(*_, **__):\n    return {}")
-        layout = Layout(source_dir=job.source_dir, environment=None, disk_bytes=2**20, memory_bytes=2**28)
+        layout = layout_in(boxes)
 
         async def expected_and_taken() -> bool:
             boxes.pool.expect(layout)
@@ -217,8 +221,7 @@ def test_a_sandbox_that_is_expected_is_begun_once_and_goes_when_nobody_comes(own
 
 def test_what_is_expected_ends_with_the_pool(own_boxes: Path) -> None:
     with boxes_in(own_boxes, warm=0) as boxes:
-        job = boxes.job("def run(*_, **__):\n    return {}")
-        layout = Layout(source_dir=job.source_dir, environment=None, disk_bytes=2**20, memory_bytes=2**28)
+        layout = layout_in(boxes)
 
         async def expected() -> None:
             boxes.pool.expect(layout)

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from pipelines.core.coding.diff import BadDiff, WorkspaceDiff, parse_diff
 from pipelines.core.coding.grading import Grading
-from pipelines.core.coding.ran_scorer import JUNIT_FILE, RanScorer, left_behind, score_ran, session_problem
+from pipelines.core.coding.ran_scorer import (
+    JUNIT_FILE,
+    RanScorer,
+    changed_runner,
+    left_behind,
+    score_ran,
+    session_problem,
+)
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import (
     CommandScorer,
@@ -184,7 +191,7 @@ class _Grader:
             sessions=ran.sessions,
             files=ran.files,
         )
-        if (problem := session_problem(told) or left_behind(told)) is not None:
+        if (problem := session_problem(told) or left_behind(told) or changed_runner(told)) is not None:
             self._signs.append(f"Scorer `{scorer.name}`: {problem}")
         return score_ran(scorer, told, reward)
 

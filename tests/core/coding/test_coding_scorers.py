@@ -5,7 +5,7 @@ import pytest
 from pipelines.core.coding.diff import BadDiff, ChangedFile, WorkspaceDiff, parse_diff
 from pipelines.core.coding.junit import BadReport, read_junit, score_tests
 from pipelines.core.coding.paths import matches
-from pipelines.core.coding.ran_scorer import JUNIT_FILE, RanScorer, score_ran
+from pipelines.core.coding.ran_scorer import JUNIT_FILE, RanScorer, changed_runner, score_ran
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import (
     CommandScorer,
@@ -243,6 +243,22 @@ def test_a_test_session_is_believed_only_if_it_came_to_its_own_end(told, is_pass
     assert score_ran(PYTEST, ran(sessions=[told])).passed is is_passed
     own = score_ran(scorer_of_tests("a.py::b"), ran(sessions=[told]))
     assert own.passed is (is_passed or told.get("ended") == 1)  # there its own outcomes count
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        (SESSION | {"changed": ["Session.testsfailed"]}, "changed while it ran: Session.testsfailed"),
+        (SESSION | {"ended": 1}, "tells of none"),
+        (SESSION | {"changed": []}, None),
+        (SESSION | {"ended": 1, "outcomes": {"a.py::b": "failed"}}, None),
+        (SESSION | {"ended": 5, "outcomes": {}}, None),
+        (SESSION | {"changed": "no list", "outcomes": 7}, None),
+    ],
+)
+def test_a_runner_that_was_changed_or_contradicts_itself_is_a_sign(told, says: str | None) -> None:
+    sign = changed_runner(ran(sessions=[told]))
+    assert sign is None if says is None else says in str(sign)
 
 
 def test_a_command_passes_by_its_exit_code() -> None:

@@ -15,6 +15,8 @@ from pipelines.core.coding.scoring import result_of
 from pipelines.core.json_text import InvalidJson, loads
 
 JUNIT_FILE = "/logs/junit.xml"
+_TESTS_FAILED = 1  # pytest's own exit code
+_SHOWN = 5
 _PYTEST = re.compile(r"\b(pytest|py\.test)\b")
 
 
@@ -56,6 +58,21 @@ def session_problem(ran: RanScorer) -> str | None:
             return "In this pytest session a test that must fail passed: the runner was changed from inside."
         if not session.get("left"):
             return "A pytest session was cut off after its last test: its exit code says nothing."
+    return None
+
+
+def changed_runner(ran: RanScorer) -> str | None:
+    """Of a session in which the test runner was another at its end than when it was loaded, or that
+    contradicts itself. Plugins of a project may do so for good reasons: a person looks."""
+    for session in ran.sessions:
+        changed = session.get("changed")
+        if isinstance(changed, list) and changed:
+            names = ", ".join(str(name) for name in changed[:_SHOWN])[:300]
+            return f"The test runner was changed while it ran: {names}."
+        outcomes = session.get("outcomes")
+        told = set(outcomes.values()) if isinstance(outcomes, dict) else set()
+        if session.get("ended") == _TESTS_FAILED and told and not told & {"failed", "error"}:
+            return "pytest says that tests failed, and tells of none that did."
     return None
 
 

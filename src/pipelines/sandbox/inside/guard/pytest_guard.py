@@ -1,8 +1,8 @@
 """A pytest plugin that tells the grader what a session came to, before code under test can change the story.
 
 The code that is graded runs in the same process: it may end it early, patch pytest or write its reports. So
-the session says when it begins, how each test went, whether a test that must fail still does, and when it
-really ends. Loaded by `-p`, before any conftest.
+the session says when it begins, how each test went, whether a test that must fail still does, what of the
+runner is another than when it was loaded, and when it really ends. Loaded by `-p`, before any conftest.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -11,7 +11,12 @@ import atexit
 import json
 import os
 import socket
+import unittest
 
+import _pytest.main
+import _pytest.python
+import _pytest.reports
+import _pytest.runner
 import pytest
 
 _NAME = os.environ.pop("PIPELINES_GUARD", "")
@@ -53,7 +58,12 @@ class Guard:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
-        self._say(ended=int(exitstatus), outcomes=self._outcomes, must_fail=self._must_fail())
+        changed = _changed(_LOADED)
+        if type(self._outcomes) is not dict or type(session.testsfailed) is not int:
+            changed.append("what the session has seen")
+        self._say(
+            ended=int(exitstatus), outcomes=self._outcomes, must_fail=self._must_fail(), changed=changed[:20]
+        )
 
     def _must_fail(self):
         """The outcome of a test that raises: `failed`, unless somebody has seen to it that nothing fails."""
@@ -71,6 +81,40 @@ class Guard:
             return "failed" if any(report.failed for report in reports) else "passed"
         except Exception:  # noqa: BLE001 - a project's own plugins may not take an item of ours: nothing is known
             return "failed"
+
+
+def _functions(thing):
+    """Its functions by name, each with its code: one may be exchanged and the other kept."""
+    found = {}
+    for name, value in vars(thing).items():
+        inner = getattr(value, "__func__", value)
+        if callable(inner) or isinstance(inner, property):
+            found[name] = (value, getattr(inner, "__code__", None))
+    return found
+
+
+#: What decides how a test went, and what tells it.
+_WATCHED = (
+    *(_pytest.runner, _pytest.reports.TestReport, _pytest.main.Session, _pytest.python.Function),
+    *(unittest.TestCase, Guard),
+)
+_LOADED: dict[object, object] = {}
+
+
+def pytest_load_initial_conftests():
+    """pytest's own plugins have done theirs by now, and no file of the workspace is loaded yet."""
+    _LOADED.update((thing, _functions(thing)) for thing in _WATCHED)
+
+
+def _changed(loaded):
+    found = []
+    for thing, before in loaded.items():
+        after = _functions(thing)
+        for name in sorted(before.keys() | after.keys()):
+            old, new = before.get(name), after.get(name)
+            if old is None or new is None or old[0] is not new[0] or old[1] is not new[1]:
+                found.append(f"{thing.__name__}.{name}")
+    return found
 
 
 def pytest_configure(config):
