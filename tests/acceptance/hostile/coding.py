@@ -5,6 +5,7 @@ from typing import Any
 
 from hostile.code import MOST_GROWTH_BY_CODE_MB
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
+from hostile.pages import look
 from hostile.tenant import NotTaken, Row, Tenant
 
 SCENARIOS = "/api/coding-scenarios"
@@ -160,6 +161,8 @@ def large_coding_runs(tenant: Tenant) -> None:
         ]
         if reply.status != 200:
             raise NotTaken("no runs")
-        for run in reply.json()["items"]:
-            for look in looks:
-                look(run["id"])
+        ids = [run["id"] for run in reply.json()["items"]]
+        for run_id in ids:
+            for ask in looks:
+                ask(run_id)
+        look(tenant, [f"/runs/{run_id}" for run_id in ids] + ["/runs", f"/batches/{batch_id}"])
