@@ -33,7 +33,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
 BOUNDED = (
     *("C2-finish", "C2-oracles", "C3-repeats", "H1-arguments", "H2-json", "H3-zip", "H4-descriptions"),
     *("H4-long", "H7-spinning", "H8-replies", "H9-heads", "H9-garbage", "H9-unread", "Q-messages", "W-trace"),
-    *("T-adapters", "T-calls", "T-documents"),
+    *("T-adapters", "T-calls", "T-documents", "D-grade", "K-replies", "L-refine", "R-comments"),
 )
 
 

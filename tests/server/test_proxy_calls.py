@@ -711,3 +711,11 @@ async def test_arguments_that_take_long_to_check_are_refused_and_the_run_goes_on
     refusal = refused(await run.call("hostile", {"v": arguments["v"][:300_000]}), 422, "invalid_arguments")
     assert len(refusal["details"]) == 1
     assert answered(await run.call("get_order", ORDER), 200)["response"] == STATE["order"]["4521"]
+
+
+async def test_the_list_of_tools_ends_with_the_run(run: DrivenRun) -> None:
+    assert (await run.raw("tools", b"", "GET")).status_code == 200
+    answered(await run.finish())
+    after, called = await run.raw("tools", b"", "GET"), await run.call("get_order", ORDER)
+    assert after.status_code == called.status_code >= 400
+    assert after.json()["error"]["code"] == called.json()["error"]["code"]

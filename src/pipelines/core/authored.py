@@ -107,7 +107,7 @@ class Fields:
         self.problems.append(Problem(path=self.at(key), message=self.subject + message, hint=hint))
 
     def refuse_unknown(self, known: Collection[str]) -> None:
-        """Each by its name; past what anybody is shown they are counted alone. A hostile body has a quarter of
+        """Each by its name; past what anybody is shown they are only counted. A hostile body has a quarter of
         a million of them, and who writes so many has not misspelled them: few get a hint."""
         unknown = [key for key in self.body if key not in known]
         for at, key in enumerate(unknown[:MOST_SHOWN]):

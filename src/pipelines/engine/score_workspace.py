@@ -7,6 +7,7 @@ tests. What a change does in one of them reaches neither the next nor the agent,
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pipelines.core.coding.diff import BadDiff, WorkspaceDiff, parse_diff
@@ -107,6 +108,7 @@ class _Grader:
         self._workspace_bytes = platform.workspaces.limits.bytes
         self._ready = ready
         self._scenario = scenario
+        self._readers = platform.plan_readers
         self._given = diff
         self._place = place
         self._diff = diff
@@ -132,13 +134,19 @@ class _Grader:
             return _all(
                 scorers, Status.NOT_APPLICABLE, f"The workspace could not be made: {error}", self._given
             )
-        for scorer in scorers:
+        # Thousands of paths against hundreds of globs take seconds: not on the loop.
+        looked = partial(self._looked_through, found, texts)
+        return await self._readers.run(looked, owner=self._place.org_id)
+
+    def _looked_through(self, found: dict[str, ScorerResult], texts: Sequence[str]) -> Grading:
+        """What needs no sandbox: the scorers of the diff itself, and signs of deceit."""
+        for scorer in self._scenario.scorers:
             by_diff = score_by_diff(scorer, self._diff, self._contents)
             found |= {scorer.name: by_diff} if by_diff is not None else {}
         signs = signs_in_diff(self._scenario, self._diff, tuple(self._restored), self._known)
         signs += signs_in_words(self._scenario, [self._diff.patch, *texts], self._known)
         return Grading(
-            results=tuple(found[scorer.name] for scorer in scorers),
+            results=tuple(found[scorer.name] for scorer in self._scenario.scorers),
             diff=self._diff,
             restored=tuple(self._restored),
             signs=(*signs, *self._signs),

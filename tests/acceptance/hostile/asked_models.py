@@ -79,7 +79,7 @@ def hostile_judges(tenant: Tenant) -> None:
             run.call("refund_order", {"order_id": "4521", "reason": text[:5_000]}, what=f"a call of {name}")
         run.finish(text, what=f"finish with {name}")
         runs.append(run.id)
-    with _model(tenant, "objects", "keys", "deep") as (url, names):
+    with _model(tenant, "objects", "other values", "deep") as (url, names):
 
         def judge(at: int) -> None:
             body = {"model": _named(url, names[at % len(names)]), "rubric": lines, "beside": at % 2 == 0}
@@ -103,7 +103,7 @@ def hostile_simulators(tenant: Tenant) -> None:
     """Tool calls that a model answers: with a mebibyte, with what is no JSON, with what does not fit."""
     world = {"order": {f"{at}": {"note": "x" * 500, "status": "open"} for at in range(3_000)}}
     unclear = tool("ponder", {"x": {"type": "string"}}, description="Ponders it deeply.")
-    with _model(tenant, "a reply", "objects", "keys") as (url, names):
+    with _model(tenant, "a reply", "objects", "other values") as (url, names):
 
         def call(name: str) -> None:
             config = {"models": {"simulator": _named(url, name)}}

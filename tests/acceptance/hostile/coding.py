@@ -5,6 +5,7 @@ from typing import Any
 
 from hostile.code import MOST_GROWTH_BY_CODE_MB
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
+from hostile.pages import look
 from hostile.tenant import NotTaken, Row, Tenant
 
 SCENARIOS = "/api/coding-scenarios"
@@ -82,7 +83,8 @@ def _patches() -> dict[str, str]:
         "one long line": head + "@@ -1,2 +1,3 @@\n+" + "x" * 15_000_000 + "\n",
         "many lines": head + "@@ -1,2 +1,2000000 @@\n" + "+x\n" * 2_000_000,
         "many files": "".join(
-            f"diff --git a/f{at} b/f{at}\nnew file mode 100644\n--- /dev/null\n+++ b/f{at}\n@@ -0,0 +1 @@\n+x\n"
+            f"diff --git a/f{at} b/f{at}\nnew file mode 100644\n--- /dev/null\n+++ b/f{at}\n@@ -0,0 +1 @@\n+x"
+            "\n"
             for at in range(60_000)
         ),
         "many hunks": head + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 300_000,
@@ -107,14 +109,9 @@ def large_changes(tenant: Tenant) -> None:
     tenant.made(SCENARIOS, scenario(ref, scorers=scorers), "a scenario to grade by")
     for name, patch in tenant.in_turn(_patches(), "many files", "many lines", "many hunks"):
         tenant.post(f"{SCENARIOS}/{ref}/grade", {"patch": patch}, what=f"grade {name}")
-    tenant.post(
-        f"{SCENARIOS}/import",
-        {
-            "scenario": scenario(ref + "i", scorers=scorers),
-            "reference": {"patch": _patches()["many hunks"][:4_000_000]},
-        },
-        what="import with a large reference",
-    )
+    proved = {"scenario": scenario(ref + "i", scorers=scorers)}
+    proved |= {"reference": {"patch": _patches()["many hunks"][:4_000_000]}}
+    tenant.post(f"{SCENARIOS}/import", proved, what="import with a large reference")
 
 
 CODE = """
@@ -164,6 +161,8 @@ def large_coding_runs(tenant: Tenant) -> None:
         ]
         if reply.status != 200:
             raise NotTaken("no runs")
-        for run in reply.json()["items"]:
-            for look in looks:
-                look(run["id"])
+        ids = [run["id"] for run in reply.json()["items"]]
+        for run_id in ids:
+            for ask in looks:
+                ask(run_id)
+        look(tenant, [f"/runs/{run_id}" for run_id in ids] + ["/runs", f"/batches/{batch_id}"])

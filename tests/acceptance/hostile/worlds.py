@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
+from hostile.pages import look
 from hostile.tenant import MEBIBYTE, NotTaken, Reply, Row, Tenant, tool
 
 SESSIONS = "/api/seed-sessions"
@@ -32,7 +33,7 @@ def _shapes() -> dict[str, Row]:
         deep = {"type": "object", "properties": {"a": deep, "thing_id": {"type": "string"}}}
     wide = {f"p{at}": {"type": "string", "enum": [f"v{n}" for n in range(20)]} for at in range(2_000)}
     patterns = {f"p{at}": {"type": "string", "pattern": "^(a+)+b{1,1000}$"} for at in range(200)}
-    entities = [{"type": f"t{at}", "id_field": "id", "fields": {"n": "integer"}} for at in range(100)]
+    entities = [{"type": f"t{at}", "id_field": "id"} for at in range(100)]
     return {
         "many tools": {"tools": shop(300)},
         "wide tools": {"tools": [tool("create_order", wide), tool("get_order", {"order_id": {}})]},
@@ -92,6 +93,7 @@ def pasted_worlds(tenant: Tenant) -> None:
             tenant.get(f"{SESSIONS}/{session}/world", what=f"read {name}")
             _refined(tenant, session, "Add 20 thing0", what=f"refine {name}")
             tenant.get(f"{SESSIONS}/{session}/revisions", what=f"revisions with {name}")
+            look(tenant, [f"/worlds/{session}", "/worlds"])
 
 
 PROMPTS = {

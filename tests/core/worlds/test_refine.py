@@ -9,7 +9,7 @@ from worlds_kit import NOW, order, shop, shop_state, trade, world_of
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.ledger import differences
 from pipelines.core.worlds.advisories import advisories
-from pipelines.core.worlds.refine import refine
+from pipelines.core.worlds.refine import MOST_SENTENCES, refine
 from pipelines.core.worlds.shapes import NotUnderstood, Refined
 
 
@@ -249,3 +249,11 @@ def test_a_made_world_can_be_refined_and_still_has_nothing_the_matter() -> None:
 
 def test_order_helper_is_whole() -> None:
     assert order("C-1", "pending", 10.0, "2026-01-01")["total"] == 10.0
+
+
+def test_more_sentences_than_anybody_writes_are_refused_before_any_is_followed() -> None:
+    enough = "add 1 order. " * MOST_SENTENCES
+    assert len(refined(enough).state["order"]) == len(shop_state()["order"]) + MOST_SENTENCES  # type: ignore[arg-type]
+    with pytest.raises(NotUnderstood) as why:
+        refined(enough + "add 1 order.")
+    assert "at most 20 are followed" in why.value.problems[0].message

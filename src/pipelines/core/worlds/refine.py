@@ -44,6 +44,7 @@ from pipelines.core.worlds.shapes import NotUnderstood, Refined, Toolset, WorldS
 from pipelines.core.worlds.times import is_moment, rank_of
 
 MOST_ADDED = 1_000  # by one sentence
+MOST_SENTENCES = 20  # each looks at the whole world as the one before left it: 260 of them took 10 s and more
 _FORMS = (
     "understood are sentences such as “add 3 cancelled orders”, “make half of the orders cancelled”, “spread "
     "the orders over all customers”, “remove 2 closed tickets” and “set status of order O-1 to shipped”; "
@@ -61,6 +62,8 @@ def refine(
     asked = sentences(prompt)
     if not asked:
         raise refused("the prompt is empty", _FORMS)
+    if len(asked) > MOST_SENTENCES:
+        raise refused(f"the prompt has {len(asked)} sentences; at most {MOST_SENTENCES} are followed at once")
     problems: list[Problem] = []
     told: list[str] = []
     current = state
