@@ -74,7 +74,7 @@ def _sign(reading: Reading) -> str | None:
 
 
 def _counting(reading: Reading, amount: Argument) -> Bound | None:
-    """Of the records that are given, the one that has such a number: `dispense(medication_id, patient_id, …)`."""
+    """Of the records that are given, the one with such a number: `dispense(medication_id, patient_id, …)`."""
     for argument in reading.arguments:
         found = subject_of(reading.name, [argument], reading.known, reading.service)
         if found is None or argument is amount or not found.collection.of_records:
