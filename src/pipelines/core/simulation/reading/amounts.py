@@ -42,8 +42,8 @@ def read_amount(reading: Reading) -> Drafted | None:
         return None
     bound = _counting(reading, numbers[0])
     if bound is not None:
-        path = counted_field(reading, numbers[0], bound.collection.fields) or ()
-        place = dot(bound.noun, *path)
+        counted = counted_field(reading, numbers[0], bound.collection.fields) or ()
+        place = dot(bound.noun, *counted)
         others = [one for one in reading.arguments if one is not numbers[0] and arg(one.name) not in bound.id]
         checks = [*bound.steps, *ownership(bound, others, reading)]
         answer = change_reply(reading, bound)
