@@ -15,24 +15,27 @@ from pipelines.core.english.words import is_plural, plural, singular, tokens
 
 #: Verbs that say the same of a tool, whatever it is about.
 _SAME = {
-    **{
-        "get": "fetch",
-        "list": "show",
-        "find": "search",
-        "search": "find",
-        "show": "display",
-        "check": "verify",
-    },
-    **{
-        "create": "add",
-        "add": "insert",
-        "update": "edit",
-        "change": "modify",
-        "set": "change",
-        "edit": "update",
-    },
-    **{"cancel": "void", "delete": "remove", "remove": "delete", "close": "shut", "book": "reserve"},
-    **{"count": "tally", "calculate": "compute", "register": "enroll", "look": "search"},
+    "get": "fetch",
+    "list": "show",
+    "find": "search",
+    "search": "find",
+    "show": "display",
+    "check": "verify",
+    "create": "add",
+    "add": "insert",
+    "update": "edit",
+    "change": "modify",
+    "set": "change",
+    "edit": "update",
+    "cancel": "void",
+    "delete": "remove",
+    "remove": "delete",
+    "close": "shut",
+    "book": "reserve",
+    "count": "tally",
+    "calculate": "compute",
+    "register": "enroll",
+    "look": "search",
 }
 
 Tool = dict[str, Any]
