@@ -4,13 +4,14 @@ Only totals are shown: whoever sees the cases cannot help writing rules for them
 """
 
 import pytest
-from tool_scores import SECOND, THIRD, ToolScore, figures, scored
+from tool_scores import FOLDER, SECOND, THIRD, ToolScore, figures, scored, unchanged_share
+from tool_variants import VARIANTS, variant_scores
 
-LEAST_RIGHT_SIDE = 0.96
+LEAST_RIGHT_SIDE = 0.98
 MOST_READS_THAT_WRITE = 0
 MOST_UNCLEAR_THAT_WRITE = 1
-LEAST_SURE_AND_RIGHT = 0.98
-LEAST_RIGHT_CALLS = 0.78
+LEAST_SURE_AND_RIGHT = 0.99
+LEAST_RIGHT_CALLS = 0.905
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +43,32 @@ def test_calls_answer_and_change_as_they_should(tools):
 def test_the_second_set_does_not_fall_either():
     found = figures(scored(folder=SECOND))
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
-    assert found.right_side >= 0.96
+    assert found.right_side >= 0.99
     assert found.sure_right_side >= 0.99
-    assert found.right_calls >= 0.82
+    assert found.right_calls >= 0.97
 
 
 @pytest.mark.slow
 def test_nor_does_the_third():
     found = figures(scored(folder=THIRD))
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
-    assert found.right_side >= 0.96
-    assert found.sure_right_side >= 0.98
-    assert found.right_calls >= 0.64
+    assert found.right_side >= 0.97
+    assert found.sure_right_side >= 0.99
+    assert found.right_calls >= 0.90
+
+
+@pytest.mark.parametrize("folder", [FOLDER, SECOND, THIRD], ids=lambda one: one.name)
+def test_labels_of_entities_are_free(folder):
+    """Senseless labels for every type: hardly a reply changes, and no read writes."""
+    plain, other = scored(folder=folder), scored(folder=folder, renamed=1)
+    assert unchanged_share(plain, other) >= 0.93
+    assert figures(other).reads_that_write == ()
+    assert figures(other).right_calls >= figures(plain).right_calls - 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_read_that_is_written_otherwise_does_not_write(name):
+    found = figures(variant_scores(VARIANTS[name]))
+    assert found.reads_that_write == ()
+    assert found.right_calls >= 0.8

@@ -9,30 +9,33 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tool_scores import FOLDER, SECOND, THIRD, figures, scored
+from tool_scores import FOLDER, SECOND, THIRD, ToolScore, figures, scored
 
 from pipelines.core.english.words import is_plural, plural, singular, tokens
 
 #: Verbs that say the same of a tool, whatever it is about.
 _SAME = {
-    **{
-        "get": "fetch",
-        "list": "show",
-        "find": "search",
-        "search": "find",
-        "show": "display",
-        "check": "verify",
-    },
-    **{
-        "create": "add",
-        "add": "insert",
-        "update": "edit",
-        "change": "modify",
-        "set": "change",
-        "edit": "update",
-    },
-    **{"cancel": "void", "delete": "remove", "remove": "delete", "close": "shut", "book": "reserve"},
-    **{"count": "tally", "calculate": "compute", "register": "enroll", "look": "search"},
+    "get": "fetch",
+    "list": "show",
+    "find": "search",
+    "search": "find",
+    "show": "display",
+    "check": "verify",
+    "create": "add",
+    "add": "insert",
+    "update": "edit",
+    "change": "modify",
+    "set": "change",
+    "edit": "update",
+    "cancel": "void",
+    "delete": "remove",
+    "remove": "delete",
+    "close": "shut",
+    "book": "reserve",
+    "count": "tally",
+    "calculate": "compute",
+    "register": "enroll",
+    "look": "search",
 }
 
 Tool = dict[str, Any]
@@ -101,23 +104,24 @@ def varied(body: dict[str, Any], turn: Callable[[Tool], Tool]) -> dict[str, Any]
     return body | {"tools": tools}
 
 
+def variant_scores(turn: Callable[[Tool], Tool]) -> list[ToolScore]:
+    """All three sets, each tool turned."""
+    folders = (FOLDER, SECOND, THIRD)
+    return [
+        one for folder in folders for one in scored(folder=folder, turned=lambda body: varied(body, turn))
+    ]
+
+
 def main() -> None:
     print(f"{'variant':<22}{'side':>8}{'reads that write':>18}{'right calls':>13}")
-    for name, turn in ((("as written", lambda tool: tool)), *VARIANTS.items()):
-        tools = [
-            one
-            for folder in (FOLDER, SECOND, THIRD)
-            for one in scored(folder=folder, turned=lambda body: varied(body, turn))
-        ]
-        found = figures(tools)
+    for name, turn in {"as written": dict, **VARIANTS}.items():
+        found = figures(variant_scores(turn))
         print(
             f"{name:<22}{found.right_side:>8.1%}{len(found.reads_that_write):>18}{found.right_calls:>13.1%}"
         )
         if "-v" in sys.argv:
-            print(
-                *(f"    {one.name}: {one.tool['description'][:80]!r}" for one in found.reads_that_write),
-                sep="\n",
-            )
+            for one in found.reads_that_write:
+                print(f"    {one.name}: {one.tool['description'][:80]!r}")
 
 
 if __name__ == "__main__":

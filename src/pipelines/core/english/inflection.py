@@ -60,7 +60,7 @@ IRREGULAR = {
 PASTS = frozenset(form for forms in IRREGULAR.values() for form in forms)
 
 #: Their last letter is doubled, as always in verbs of one syllable that end in a vowel and a consonant.
-_DOUBLING = word_set("cancel submit commit refer defer transfer enrol fulfil permit")
+_DOUBLING = word_set("cancel submit admit commit refer defer transfer enrol fulfil permit")
 _PARTED = word_set("check log sign pick hand top look")
 _PARTICLES = ("out", "in", "up", "off", "over")
 _IRREGULAR_NOUNS = {

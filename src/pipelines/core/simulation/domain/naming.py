@@ -1,9 +1,10 @@
 """Which noun of the tools means which type of the world, settled once from all the evidence."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.english.words import joined, singulars
+from pipelines.core.english.words import joined, singulars, tokens
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of, nouns_of
@@ -13,6 +14,12 @@ from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 
 Noun = tuple[str, ...]
+
+_LONGEST = 120  # characters of a description in which its first object stands
+_OBJECT = re.compile(
+    r"\s*\w+\s+(?:an?|the)\s+(?:new\s+|existing\s+|single\s+)?(\w+(?:\s\w+)??)"
+    r"(?=[.,;]|$|\s(?:by|for|to|from|with|in|into|on|of|at|out|off|up|down|back|as)\b)"
+)
 
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
@@ -98,6 +105,8 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
     }
     for noun, kind in _heard(tools, settled, known):
         settled.setdefault(noun, kind)
+    for noun, kind in _described(tools, settled, known):
+        settled.setdefault(noun, kind)
     settled |= _endings(tools, settled)
     settled |= _left_over(weighed, known, tools, settled)
     return settled
@@ -132,6 +141,27 @@ def _heard(
             continue
         if not any(find_field(table.fields, thing[0]) for table in known.tables.values()):
             yield thing, kind
+
+
+def _described(
+    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
+) -> Iterator[tuple[Noun, str]]:
+    """ "Describe a virtual machine" of describe_instance(instance_id): what descriptions call the record that
+    the one id picks, or that is made, if they call nothing else so."""
+    heard: dict[Noun, set[str]] = {}
+    for tool in tools:
+        ids = [kind for noun in tool.id_nouns if (kind := settled.get(noun)) is not None]
+        picked = ids[0] if len(ids) == len(tool.id_nouns) == 1 else None
+        kind = settled.get(tool.thing) if tool.makes else picked
+        says_nothing = tool.lists or tool.name.op == "notify"  # "Sends a message" to a client
+        found = None if says_nothing else _OBJECT.match((tool.tool.description or "")[:_LONGEST])
+        if found is not None and kind is not None:
+            noun = singulars(tokens(found[1]))[-1:]
+            heard.setdefault(noun, set()).add(kind)
+    for noun, kinds in heard.items():
+        is_field = any(find_field(table.fields, noun[0]) for table in known.tables.values())
+        if len(kinds) == 1 and noun not in settled and not is_field:
+            yield noun, kinds.pop()
 
 
 def _left_over(

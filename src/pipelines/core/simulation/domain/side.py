@@ -36,7 +36,8 @@ _TOLD = word_set(
 )
 # Likewise, unless the description says that something is done with it: record_grade, start_date.
 _PARTICULARS = word_set(
-    "target targets date dates time times amount amounts size grade type types code codes name names number reason reasons"
+    "target targets "
+    "date dates time times amount amounts size grade type types code codes name names number reason reasons"
 )
 _NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
 _VAGUE = word_set(

@@ -73,7 +73,8 @@ LEADING_NOUNS = word_set(
     "match test schedule request issue return transfer exchange quote draft copy plan reason tag label "
     "charge credit debit wire fund deposit refund claim hold release flag note address top lock report "
     "purchase board process pick pack block open close complete clear free void start end like alert sms "
-    "mention recharge rollback head tail query list view track export import upload download mean sum average round "
+    "mention recharge rollback "
+    "head tail query list view track export import upload download mean sum average round "
     "estimate print cat preview display switch fill press mark reserve work hire sign seal"
 )
 

@@ -42,8 +42,8 @@ def read_amount(reading: Reading) -> Drafted | None:
         return None
     bound = _counting(reading, numbers[0])
     if bound is not None:
-        path = counted_field(reading, numbers[0], bound.collection.fields) or ()
-        place = dot(bound.noun, *path)
+        counted = counted_field(reading, numbers[0], bound.collection.fields) or ()
+        place = dot(bound.noun, *counted)
         others = [one for one in reading.arguments if one is not numbers[0] and arg(one.name) not in bound.id]
         checks = [*bound.steps, *ownership(bound, others, reading)]
         answer = change_reply(reading, bound)
@@ -74,7 +74,7 @@ def _sign(reading: Reading) -> str | None:
 
 
 def _counting(reading: Reading, amount: Argument) -> Bound | None:
-    """Of the records that are given, the one that has such a number: `dispense(medication_id, patient_id, …)`."""
+    """Of the records that are given, the one with such a number: `dispense(medication_id, patient_id, …)`."""
     for argument in reading.arguments:
         found = subject_of(reading.name, [argument], reading.known, reading.service)
         if found is None or argument is amount or not found.collection.of_records:

@@ -116,6 +116,11 @@ def _withdrawn(reading: Reading) -> Drafted | None:
     return None if has_amount else read_transition(reading)
 
 
+def _sent_to(reading: Reading) -> Drafted | None:
+    """send_to_repair(bike_id): the bike goes there; a confirmation that is sent confirms nothing."""
+    return read_evident(reading) if reading.name.complement("to", "into") else None
+
+
 def _undeclared(reading: Reading) -> Drafted | None:
     """Where a schema declares every type, what is none of them cannot be made."""
     return refuse(reading) if reading.known.is_closed else None
@@ -126,7 +131,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         *(read_membership, read_started, read_service_change, read_made),
         *(read_spoken_field, read_known_effect, read_evident, read_amount, read_create, _undeclared),
     ),
-    "notify": (read_made, read_evident, read_told, read_create, _undeclared),
+    "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
         read_amount,
         read_account,

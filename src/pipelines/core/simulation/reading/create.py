@@ -150,7 +150,7 @@ def _home(reading: Reading) -> _Home | None:
 
 
 def _is_likely(reading: Reading, collection: Collection) -> bool:
-    """Whether what must be given is something that such records have: `return_book(loan_id)` makes no book."""
+    """Whether such records have what must be given: `return_book(loan_id)` makes no book."""
     given = [one for one in reading.arguments if one.is_required]
     if collection.is_empty or collection.form != "table":
         return not collection.is_empty

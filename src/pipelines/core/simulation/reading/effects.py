@@ -61,7 +61,7 @@ def evident_change(reading: Reading, collection: Collection) -> Change | None:
     named = [*words[:1], *words[max(nouns, default=0) + 1 :]] if nouns != [0] else [*words[1:]]
     status = status_path(collection.fields)
     # A word that the records are called by may be what happens, too: `release_hold(customer_id)`.
-    for spoken in (named, words) if len(words) < 3 else (named,):
+    for spoken in (named, words) if words[0] in _OFF or not named else (named,):
         found = _state_named(spoken, status, collection) or _switch_named(spoken, collection)
         if found is not None:
             return Change(*found, True)

@@ -29,7 +29,6 @@ _WRITTEN_FREELY = word_set(
     "label department sector subject status material style model make company street language"
 )
 _TIMES = word_set("date time at on day timestamp datetime created")
-_LEADING = word_set("new updated target desired filter by with is set to")
 _FRAGMENTS = word_set("name title text label subject")
 _PARTLY = word_set("part fragment partial contains containing matching search substring find")
 _SWITCHING = word_set("only include including with show just also all")
@@ -96,9 +95,9 @@ def _searched(
         return _only_such(argument, each, collection)
     found = condition_of(argument, each, collection)
     path = field_for(argument, collection)
-    if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS:
-        if _PARTLY & {word for words in said for word in words}:
-            return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
+    is_partial = bool(_PARTLY & {word for words in said for word in words})
+    if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
+        return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
     return found or date_condition(argument, collection, each, said)
 
 

@@ -135,6 +135,8 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
     found, wanted = subject(reading), reading.collection
     if found is None or wanted is None or wanted.is_empty or not found.id_argument.is_required:
         return None
+    if reading.name.op == "check" or reading.asks_whether():
+        return None
     links = [link for link in wanted.links if link.entity_type == found.collection.entity_type]
     same = wanted.entity_type == found.collection.entity_type
     if same or len(links) != 1 or found.collection.form != "table" or wanted.form != "table":
@@ -365,7 +367,7 @@ OUTSIDE = "nothing in the seeded state answers: the reply is invented from its s
 
 
 def _nothing_known(reading: Reading) -> Drafted | None:
-    """Without a schema there is no shape to invent, and nothing is said to be missing: the answer is empty."""
+    """Without a schema there is no shape to invent, and nothing is missing either: the answer is empty."""
     if reading.known.is_empty or any(one.id_noun is not None for one in reading.arguments if one.is_required):
         return None
     answer: Json = [] if reading.wants_many() else {reply_name(reading): None}

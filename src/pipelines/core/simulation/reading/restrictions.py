@@ -1,5 +1,5 @@
-"""Which of the records a read asks for, as its name and description say: `unpaid_lots`, "Outages that have not
-been restored", "Users who have not switched on MFA", "Volumes which are attached to nothing".
+"""Which of the records a read asks for, as its name and description say: `unpaid_lots`, "Outages that have
+not been restored", "Users who have not switched on MFA", "Volumes which are attached to nothing".
 
 Words count only where the records bear them out: a word is one of their values, switches or fields, or it is
 not read at all. What an argument narrows is left to the argument.
@@ -28,8 +28,8 @@ _CURRENT = word_set("current active ongoing live running now")
 _ACTIVE_STATES = ("active", "ongoing", "in_progress", "running", "open", "current", "started")
 OVER = word_set(
     "cancelled canceled closed completed complete delivered refunded returned resolved rejected approved "
-    "declined denied expired void voided archived terminated executed filled done finished settled paid ended "
-    "failed accepted"
+    "declined denied expired void voided archived terminated executed filled done finished settled paid "
+    "ended failed accepted"
 )
 _UNTAKEN = word_set("orphan orphaned unattached unassigned unclaimed free vacant idle unowned")
 _ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
@@ -137,7 +137,7 @@ def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name:
 
 
 def _blank(word: str, collection: Collection) -> Path | None:
-    """`adjuster_id` of "without an adjuster", `reviewed_by` of "nobody has reviewed", where it may be null."""
+    """`adjuster_id` of "without an adjuster", `reviewed_by` of "nobody has reviewed": what may be null."""
     for name, one in collection.fields.items():
         if "null" in one.kinds and stem(word) in {stem(part) for part in tokens(name)}:
             return (name,)

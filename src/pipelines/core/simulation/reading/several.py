@@ -1,4 +1,4 @@
-"""One change to several records: `mark_billed(entry_ids)` is what `mark_billed(entry_id)` would be, for each."""
+"""One change to several records: `mark_billed(entry_ids)` does to each what `mark_billed(entry_id)` would."""
 
 from collections.abc import Callable
 from dataclasses import replace

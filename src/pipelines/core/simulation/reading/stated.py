@@ -1,5 +1,5 @@
-"""Changes that the records show: to a state or a switch that the tool's words name, to a state that is given as
-an argument, and of a record that is let go of what it refers to (`detach_volume`, `release_locker`)."""
+"""Changes that the records show: to a state or a switch that the tool's words name, to a state that is given
+as an argument, and of a record that is let go of what it refers to (`detach_volume`, `release_locker`)."""
 
 from collections.abc import Sequence
 
@@ -154,7 +154,7 @@ def coupling_notes(bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
     """That a second field changes was read from the records alone."""
     added = coupled(bound, changes).keys() - changes.keys()
     return tuple(
-        f"`{one.status}` and `{one.link}` go together in all seeded records: a change of one changes the other"
+        f"`{one.status}` and `{one.link}` go together in all records: a change of one changes the other"
         for one in bound.collection.couplings
         if {dot(bound.noun, one.link), dot(bound.noun, one.status)} & added
     )

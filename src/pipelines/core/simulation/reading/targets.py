@@ -8,6 +8,7 @@ line_id: a line); a noun that is a value of the status field is a condition, not
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
@@ -220,6 +221,8 @@ def _alike(wanted: tuple[str, ...], collection: Collection, full: tuple[str, ...
         score = 7.0 + shared * 0.5 - (len(wanted) - shared) * 0.4 - (len(core) - shared) * 0.1
     elif joined(wanted[-2:]) == joined(core[-2:]):
         score = 6.0
+    elif stem(wanted[-1]) == stem(core[-1]) and len(wanted[-1]) > 4:  # vaccines, of vaccinations
+        score = 5.5
     elif wanted[-1] in core:
         score = 4.5
     elif core[-1] in wanted:

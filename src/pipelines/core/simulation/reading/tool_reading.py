@@ -60,7 +60,7 @@ class Reading:
             return asked
         if self.name.op == "list":
             return True
-        if self.picks_own() or tokens(self.said.summary)[0] in _YES_OR_NO:
+        if self.picks_own() or self.asks_whether():
             return False
         nouns = self.name.nouns
         end = next((at for at, word in enumerate(nouns) if word in _BEHIND_NOUNS and at), len(nouns))
@@ -68,6 +68,9 @@ class Reading:
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
+
+    def asks_whether(self) -> bool:
+        return tokens(self.said.summary)[0] in _YES_OR_NO
 
     def _describes_many(self) -> bool:
         """ "Workers on a shift.": the description begins with several of a type."""

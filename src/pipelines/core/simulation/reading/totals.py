@@ -1,4 +1,4 @@
-"""Numbers over several records: "Number of applications for an opening", "Total hours an employee has logged".
+"""Numbers over several records: "Number of applications for an opening", "Total hours somebody has logged".
 
 Nothing is added up that a record keeps itself; and where no number of the records answers to the words, the
 sum is not made up here.

@@ -79,11 +79,12 @@ def read_transition(reading: Reading) -> Drafted | None:
     changes |= kept
     lets += more
     changes |= _times(reading, bound)
+    place = dot(bound.noun, *status)
     if not changes:
         return None
     steps: list[Step] = [
         *checks,
-        *state_conditions(reading, bound.collection, bound.noun, target),
+        *state_conditions(reading, bound.collection, bound.noun, target if place in changes else None),
         *lets,
         {"set": coupled(bound, changes)},
         *refund_steps(reading, bound),

@@ -44,7 +44,7 @@ def read_changed_fields(reading: Reading) -> Drafted | None:
 
 
 def read_spoken_field(reading: Reading) -> Drafted | None:
-    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record that is given."""
+    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record given."""
     bound = record_of(reading)
     made = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
     if bound is None or bound.collection.form != "table":

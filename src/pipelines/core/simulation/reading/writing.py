@@ -11,7 +11,6 @@ from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-_TIME_WORDS = word_set("at date time timestamp on datetime created when")
 _FORMATS = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "now"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "format_date(now, '%Y-%m-%dT%H:%M:%S')"),
