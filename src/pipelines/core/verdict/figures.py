@@ -288,7 +288,7 @@ class Figures:
         return frozenset(found)
 
     def is_limit(self, number: Quantity, said: Said) -> Reading:
-        """`at least 60 days`, where the backend said 90: a limit that a refusal gives is one that was told."""
+        """`at least 60 days`, where the backend said 90: the limit that a refusal gives was told."""
         wanted = {abs(value).normalize() for value in number.values}
         if not _LIMIT.search(_around(said, number).lead) or wanted & self._facts.quotable:
             return Reading.SO
