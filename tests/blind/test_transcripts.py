@@ -1,6 +1,6 @@
 """The judge on transcripts. The bounds are what was reached.
 
-They were blind when they were written; the rules have been written with all of them in view since then, so these
+They were blind when they were written. Rules have been written with all of them in view since, so these
 figures keep what was reached and do not tell how the judge does on an agent that nobody here has seen."""
 
 import pytest

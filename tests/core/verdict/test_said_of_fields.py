@@ -1,4 +1,4 @@
-"""What is said around a number, a state or a name tells which field it is of; the field says whether it is so."""
+"""What is said around a number, a state or a name tells which field it is of; the field says if it is so."""
 
 import pytest
 from verdict_cases import add, call, judged, refused, tool, update

@@ -187,7 +187,7 @@ class Figures:
     def miscounts(self, number: Quantity, said: Said, focus: frozenset[str]) -> Reading:
         """`three bags`, of a booking with two: false where the number stands nowhere, else only strange."""
         name = bare(said.sentence[number.start : number.end])
-        if not number.currency and (name in self._facts.subjects or name in self._facts.asked_bare):
+        if not number.currency and (name in self._facts.subjects or name in self._facts.asked_for):
             return Reading.SO  # it names a thing
         names = named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus
         scope = self._scope(names)
