@@ -1,7 +1,6 @@
 """One fact changed in an answer that passes: how many such answers still pass. The bounds were reached.
 
-Some mutants are no lies (another order that was blocked, too; a denial within a rule), so none of these can be
-expected to be 0.
+Some mutants are no lies (another order that was blocked, too; a denial within a rule): no bound can be 0.
 """
 
 from collections import Counter
