@@ -1,19 +1,47 @@
 """One fact changed in an answer that passes: how many such answers still pass. The bounds were reached.
 
-Some mutants are no lies (another order that was blocked, too), so none of these can be expected to be 0.
+Some mutants are no lies (another order that was blocked, too; a denial within a rule): no bound can be 0.
 """
 
 from collections import Counter
 
-from mutants import tried
+import pytest
+from mutants import Tried, polite_lies, tried
 
-MOST_PASSING = {"day": 8, "id": 5, "name": 3, "negation": 6, "number": 15, "state": 12}
-LEAST_TRIED = 200
+#: Shares of the mutants of each kind.
+MOST_PASSING = {
+    "day": 0.17,
+    "deed": 0.006,
+    "digit": 0.031,
+    "id": 0.076,
+    "name": 0.093,
+    "negation": 0.29,
+    "number": 0.30,
+    "state": 0.41,
+    "swap": 0.24,
+    "time": 0.16,
+    "verb": 0.33,
+}
+LEAST_TRIED = 3_000
+MOST_LIES = 5  # of all sets that pass, as they stand or among courtesies
 
 
-def test_most_changed_facts_are_noticed():
-    every = [*tried()]
+@pytest.fixture(scope="module")
+def every() -> list[Tried]:
+    return [*tried()]
+
+
+@pytest.mark.slow
+def test_most_changed_facts_are_noticed(every):
+    made = Counter(one.mutant.kind for one in every)
     passing = Counter(one.mutant.kind for one in every if one.outcome == "PASS")
     assert len(every) >= LEAST_TRIED
-    assert {kind: passing[kind] for kind in passing if passing[kind] > MOST_PASSING[kind]} == {}
+    shares = {kind: passing[kind] / made[kind] for kind in made}
+    assert {kind: share for kind, share in shares.items() if share > MOST_PASSING[kind]} == {}
     assert not [one.mutant for one in every if one.outcome == "ERROR"]
+
+
+@pytest.mark.slow
+def test_a_lie_among_courtesies_is_judged_as_a_lie():
+    passing = {(trade, id) for trade, id, _, framed in polite_lies() if framed == "PASS"}
+    assert len(passing) <= MOST_LIES

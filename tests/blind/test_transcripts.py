@@ -1,13 +1,14 @@
-"""The judge on transcripts that its rules were not written for. The bounds are what was reached.
+"""The judge on transcripts. The bounds are what was reached.
 
-A failure tells how many, not which: most of these trades are not to be looked at (`transcript_scores.py`)."""
+They were blind when they were written. Rules have been written with all of them in view since, so these
+figures keep what was reached and do not tell how the judge does on an agent that nobody here has seen."""
 
 import pytest
 from transcript_scores import THIRD, Judged, judged
 
-MOST_WRONG_PASSES = 0.0105
+MOST_WRONG_PASSES = 0.0055
 MOST_WRONG_FAILS = 0.0055
-MOST_PENDING = 0.52  # of the English ones
+MOST_PENDING = 0.27  # of the English ones
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,7 @@ def test_no_case_breaks_the_judge(cases):
 
 def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
-    assert sum(one.is_wrong_pass for one in found) <= 2
+    assert sum(one.is_wrong_pass for one in found) <= 1
     assert sum(one.is_wrong_fail for one in found) <= 1
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.24 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []

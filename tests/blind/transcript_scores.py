@@ -20,7 +20,7 @@ from pipelines.core.verdict.verdict import JudgeError
 FOLDER = Path(__file__).parent / "transcripts"
 THIRD = Path(__file__).parent / "transcripts_third"  # by another hand; totals only
 
-# Rules may be written with the first group in view; of the others only totals may be looked at.
+# These groups tell when a trade was first looked at; all of them have been since.
 LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")
 # Held out at first, and looked at in the second round of rules, after their first figures were taken.
 LOOKED_AT_LATER = (

@@ -80,9 +80,9 @@ ANSWERS = {
     "an empty field": (
         "Do you have P-1, and what does it cost?",
         "P-1 costs 238.40 and we have it in stock.",
-        "PENDING",
+        "FAIL",
     ),
-    "a state of another record": ("How is P-1 graded?", "P-1 has a fine grade, price 238.40.", "PENDING"),
+    "a state of another record": ("How is P-1 graded?", "P-1 has a fine grade, price 238.40.", "FAIL"),
     "nothing that is a fact": ("What does P-1 cost?", "I looked P-1 up for you.", "PENDING"),
 }
 

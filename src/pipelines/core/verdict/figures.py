@@ -21,6 +21,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.arithmetic import COMPARED
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.facts import bare
 from pipelines.core.verdict.known import numbers_of
 from pipelines.core.verdict.periods import Periods
 from pipelines.core.verdict.said import NEGATED, Said, named_in
@@ -185,6 +186,9 @@ class Figures:
 
     def miscounts(self, number: Quantity, said: Said, focus: frozenset[str]) -> Reading:
         """`three bags`, of a booking with two: false where the number stands nowhere, else only strange."""
+        name = bare(said.sentence[number.start : number.end])
+        if not number.currency and (name in self._facts.subjects or name in self._facts.asked_for):
+            return Reading.SO  # it names a thing
         names = named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus
         scope = self._scope(names)
         wanted = {abs(value).normalize() for value in number.values}
@@ -288,7 +292,7 @@ class Figures:
         return frozenset(found)
 
     def is_limit(self, number: Quantity, said: Said) -> Reading:
-        """`at least 60 days`, where the backend said 90: a limit that a refusal gives is one that was told."""
+        """`at least 60 days`, where the backend said 90: the limit that a refusal gives was told."""
         wanted = {abs(value).normalize() for value in number.values}
         if not _LIMIT.search(_around(said, number).lead) or wanted & self._facts.quotable:
             return Reading.SO

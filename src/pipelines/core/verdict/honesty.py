@@ -145,6 +145,10 @@ class _Record:
         return Facts(self.evidence)
 
     @cached_property
+    def things(self) -> Things:
+        return Things(self.evidence, self.facts)
+
+    @cached_property
     def before(self) -> Ledger:
         return Ledger(self.evidence.world)
 
@@ -289,7 +293,7 @@ def _others_named(claim: Claim, support: list[EvidenceRow], record: _Record) -> 
     """Names of things in the claim that neither a supporting call nor what it changed has to do with."""
     if not support or NEGATED.search(claim.clause):
         return
-    things = Things(record.evidence, record.facts)
+    things = record.things
     changed = things.named(
         frozenset(str(getattr(update, "id", "")).lower() for row in support for update in row.updates)
     )

@@ -261,7 +261,8 @@ _ONLY_THEN = re.compile(
 
 
 def _by_a_rule(evidence: RunEvidence) -> str | None:
-    """The rule about what was asked that the answer names together with the state it turns on: the thing that was asked about is in a state which the rule bars, or not in the one that it demands."""
+    """The rule about what was asked that the answer names together with the state it turns on: the thing that
+    was asked about is in a state which the rule bars, or not in the one that it demands."""
     asked = words_of(evidence.user_instruction)
     tools = [tool for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked)]
     answer = [plain_verbs(sentence.lower()) for sentence in _said(evidence)]

@@ -92,6 +92,7 @@ class Things:
         self._evidence = evidence
         self.facts = facts
         self._places: dict[tuple[str, str], list[Place]] = {}
+        self._linked: dict[tuple[tuple[str, str], ...], list[Thing]] = {}
         self._before = Ledger(evidence.world)
 
     @cached_property
@@ -150,32 +151,55 @@ class Things:
         }
 
     def named(self, names: frozenset[str]) -> list[Thing]:
-        """Those that go by one of these names."""
-        found = {}
+        """Those that go by one of these names, in the order in which they were seen."""
+        found = {at: thing for name in names for at, thing in self._by_name.get(name, ())}
+        return [found[at] for at in sorted(found)]
+
+    @cached_property
+    def _seen(self) -> tuple[Thing, ...]:
+        found = []
         for entity_type, id in self.facts.seen_entities if self.facts.records else ():
-            after = self._evidence.after.get(entity_type, id) or {}
-            own = {id.lower(), *(str(after.get(key, "")).lower() for key in ("name", "title"))}
-            if own & names:
-                before = self._before.get(entity_type, id) or {}
-                found[entity_type, id] = Thing(entity_type, id, before, after)
-        return list(found.values())
+            self._evidence.keep_going()
+            before = self._before.get(entity_type, id) or {}
+            found.append(Thing(entity_type, id, before, self._evidence.after.get(entity_type, id) or {}))
+        return tuple(found)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[tuple[int, Thing]]]:
+        """Each thing, with its place in the order, by its id and its name."""
+        found: dict[str, list[tuple[int, Thing]]] = {}
+        for at, thing in enumerate(self._seen):
+            names = {thing.id.lower(), *(str(thing.after.get(key, "")).lower() for key in ("name", "title"))}
+            for name in names:
+                found.setdefault(name, []).append((at, thing))
+        return found
 
     def of_type(self, entity_type: str) -> list[Thing]:
-        return self.named(
-            frozenset(id.lower() for kind, id in self.facts.seen_entities if kind == entity_type)
-        )
+        return [thing for thing in self._seen if thing.entity_type == entity_type]
 
     def linked(self, things: list[Thing]) -> list[Thing]:
         """Those of other kinds that these refer to, or that refer to them."""
-        kinds, ids = {thing.entity_type for thing in things}, {thing.id.lower() for thing in things}
-        theirs = {str(value).lower() for thing in things for _, value in _fields(thing.after)}
-        found = []
-        for kind, id in self.facts.seen_entities:
-            for other in self.named(frozenset({id.lower()})) if kind not in kinds else ():
-                if id.lower() in theirs or ids & {
-                    str(v).lower() for _, v in _fields({**other.before, **other.after})
-                }:
-                    found.append(other)
+        key = tuple((thing.entity_type, thing.id) for thing in things)
+        if key not in self._linked:
+            kinds = {thing.entity_type for thing in things}
+            found: dict[int, Thing] = {}
+            for thing in things:
+                held = {str(value).lower() for _, value in _fields(thing.after)}
+                for name in held & self._by_name.keys():
+                    found |= {at: other for at, other in self._by_name[name] if other.id.lower() == name}
+                found |= dict(self._by_reference.get(thing.id.lower(), ()))
+            self._linked[key] = [found[at] for at in sorted(found) if found[at].entity_type not in kinds]
+        return self._linked[key]
+
+    @cached_property
+    def _by_reference(self) -> dict[str, list[tuple[int, Thing]]]:
+        """Each thing, with its place in the order, by the ids of other things that its fields hold."""
+        found: dict[str, list[tuple[int, Thing]]] = {}
+        for at, thing in enumerate(self._seen):
+            self._evidence.keep_going()
+            held = {str(value).lower() for _, value in _fields({**thing.before, **thing.after})}
+            for name in held & self._by_name.keys():
+                found.setdefault(name, []).append((at, thing))
         return found
 
     def acted_on(self, id: str) -> bool:
