@@ -26,6 +26,7 @@ from pipelines.core.simulation.behavior.things import (
     switch_of,
 )
 from pipelines.core.simulation.domain import shapes
+from pipelines.core.simulation.domain.references import references_in
 from pipelines.core.simulation.domain.tool_names import read_tool_name, without_generic
 from pipelines.core.simulation.domain.verbs import READS
 
@@ -38,6 +39,7 @@ class Lexicon:
     verbs: Mapping[str, frozenset[str]]  # form of a verb, or noun for the doing of it -> tools
     nouns: Mapping[str, str]  # singular words run together -> kind
     values: frozenset[str]  # every value seen in a field of few values, loosely spelled
+    links: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (kind, other) -> field with its id
     _fields: dict[tuple[str, str | None], bool] = field(default_factory=dict, repr=False, compare=False)
 
     def kind_of(self, noun: str) -> str | None:
@@ -143,7 +145,17 @@ def build_lexicon(
         verbs=_verb_index(by_name.values(), kinds, nouns),
         nouns=nouns,
         values=frozenset(loose(value) for kind in kinds.values() for value in _texts(kind)),
+        links=_links(world),
     )
+
+
+def _links(world: World) -> dict[tuple[str, str], str]:
+    """Fields that hold ids of another kind, where only one field does."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in references_in(world):
+        if len(one.path) == 1 and not one.in_list and one.share == 1:
+            found.setdefault((one.entity_type, one.to), []).append(one.path[0])
+    return {pair: names[0] for pair, names in found.items() if len(names) == 1}
 
 
 def _texts(kind: Kind) -> Iterator[str]:

@@ -94,6 +94,7 @@ class Scope:
     computed: frozenset[str] = frozenset()  # fields of the reply that earlier rules work out
     prefers_arguments: bool = False  # the sentence is about what may be asked for
     in_list: str | None = None  # the kind of thing listed, where the rule is about each element
+    reaches_far: bool = False  # also what is linked with what the call names, and what that is linked with
     bases: Mapping[str, Text] = field(
         default_factory=dict
     )  # a kind -> an expression for the one that is meant
@@ -118,7 +119,24 @@ class Scope:
             return text(Ref(ARGUMENTS))
         if self.reaches(kind):
             return text(Ref(kind))
+        far = self._linked_base(kind) if self.reaches_far else None
+        if far is not None:
+            return far
         raise Unresolved(f"{self.tool.name} has no {kind}")
+
+    def _linked_base(self, kind: str) -> Text | None:
+        """What something that the call names is linked with, where only one such thing is: a pet's owner."""
+        found = []
+        for (_, to), name in self.lexicon.links.items():
+            if to == kind and name in self.tool.arguments:  # a listing's seller_id, given when it is made
+                found.append(text(f"entity({literal(kind)}, ", Ref(ARGUMENTS, (name,)), ")"))
+        found = list(dict.fromkeys(found))
+        for other in self.lexicon.kinds.values() if not found else ():
+            known = link_field(other, kind) or self.lexicon.links.get((other.name, kind))
+            link = known if other.name != kind and other.fields else None
+            if link is not None and self.reaches(other.name) and not self._is_yet_to_be(other.name):
+                found.append(text(f"entity({literal(kind)}, ", Ref(other.name, (link,)), ")"))
+        return found[0] if len(found) == 1 else None
 
     def reaches(self, kind: str) -> bool:
         known = self.lexicon.kinds.get(kind)
