@@ -28,6 +28,7 @@ _UNSEEN = (
     "are never returned", "are not included", "are filtered out", "must not appear", "are kept out", "are skipped",
 )  # fmt: skip
 _SORTING = word_set("sorted sorts sort ordered orders order ranked ranks arranged in by listed come comes back returned")
+_ORDERING = word_set("sorted sorts sort ordered orders order ranked ranks arranged by")
 _LATE = word_set("newest latest recent last")
 _EARLY = word_set("oldest earliest soonest first")
 _HIGH = word_set("highest biggest largest greatest dearest priciest most best longest heaviest")
@@ -86,7 +87,7 @@ class Lists:
         cursor = self.phrases.cursor
         tool = self.phrases.words.lexicon.tools.get(cursor.low(at))
         if tool is not None:
-            if tool.reads and tool.kind:
+            if tool.kind and tool in self._listing(tool.kind):
                 yield [tool], tool.kind, at + 1
             return
         start = cursor.past(at, word_set("the a all"))
@@ -155,7 +156,8 @@ class Lists:
         cursor = self.phrases.cursor
         start = cursor.past(at, _SORTING | word_set("is are the with be must always returns shows and"))
         start = cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by") or start
-        for path, end in self._field(kind, start):
+        sorts = any(cursor.low(place) in _ORDERING for place in range(at, start))
+        for path, end in self._field(kind, start) if sorts else ():
             for down, last in self._direction(end):
                 yield c.Order(m.Field(path[0]), down, who), last
         begin = cursor.past(at, _SORTING | _SHOWING | word_set("is are the be must always with"))

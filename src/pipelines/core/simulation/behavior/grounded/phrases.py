@@ -29,6 +29,16 @@ LONGEST_NAME = 4
 _SORTS = word_set("kind type category class role position grade tier status")
 
 
+def done(so: m.Condition) -> m.Condition:
+    """What has been so at any time: an order that was delivered has been shipped."""
+    match so:
+        case m.OneOf(m.Field(owner=str(kind)), (str(word),)) if word.isalpha() and word.endswith(("ed", "en")):
+            return m.Is(word, kind, True)
+        case m.Any_(parts):
+            return m.Any_(tuple(done(part) for part in parts))
+    return so
+
+
 def _is_sort(name: str) -> bool:
     """Whether a field says what sort of thing it is, so that its values stand for such things."""
     return words_of(name)[-1] in _SORTS
@@ -47,6 +57,7 @@ class Thing:
     bounds: tuple[tuple[m.Op, Quantity], ...] = ()  # how many
     field: m.Field | None = None  # where it is a field of a thing
     path: Path = ()
+    is_person: bool = False
     others: tuple[str, ...] = ()  # kinds of things that are said to go with it
 
 
@@ -94,7 +105,8 @@ class Phrases:
         for noun in range(at, min(at + LONGEST_NAME + 1, self.cursor.end)):
             for kind, extra, end in self._noun(noun):
                 for so in self._states_between(kind, at, noun):
-                    whole = replace(base, kind=kind, so=(*base.so, *so, *extra))
+                    is_person = kind in self.words.folk or not kind
+                    whole = replace(base, kind=kind, so=(*base.so, *so, *extra), is_person=is_person)
                     yield from self.described(whole, end)
         yield from self._doing(base, at)
 
@@ -214,6 +226,8 @@ class Phrases:
                 yield (so,), (), end
         for so, end in self._gerund(kind, at):
             yield (so,), (), end
+        for so, end in self.event_ago(kind, at):
+            yield (so,), (), end
         for so, end in self.measured(kind, at) if low not in ("aged", "worth", "of") else ():
             yield (so,), (), end
 
@@ -226,6 +240,15 @@ class Phrases:
         for thing, end in self.thing(second):
             if thing.kind or thing.deeds:
                 yield replace(thing, is_only=thing.is_only or start > at), end
+
+    def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`booked more than 60 days ago`."""
+        said = self.cursor.words(at, at + 1)
+        dates = self.words.dates_of(kind, said) if said and said[0].endswith(("ed", "en", "ade", "ent")) else []
+        for bounds, end in self.cursor.bounds(at + 1) if len(dates) == 1 else ():
+            (op, span), *rest = bounds
+            if not rest and span.duration is not None and self.cursor.low(end) == "ago":
+                yield m.Age(self.words.named(kind, dates[0]), op, span.duration), end + 1
 
     def _gerund(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`scoring under 50`, `owing more than 20`."""
@@ -317,7 +340,8 @@ class Phrases:
                 is_not = is_not or self.cursor.low(start) in ("not", "never", "no")
                 start += 1
             for so, end in self._being(kind, low, start):
-                yield (m.negated(so) if is_not else so), end
+                told = done(so) if low in _HAVE or self.cursor.low(start - 1) == "been" else so
+                yield (m.negated(told) if is_not else told), end
             return
         if low == "have" or low in _HAVE:
             yield from self.having(kind, at + 1)
@@ -336,6 +360,7 @@ class Phrases:
             for so, end in self.states(kind, at + 1):
                 yield m.negated(so), end
             return
+        yield from self.event_ago(kind, at)
         yield from self.states(kind, at)
         yield from self.state_phrase(kind, at)
         if self.cursor.low(at) in ("passed", "past"):
@@ -492,8 +517,8 @@ class Phrases:
         for bounds, end in self.cursor.bounds(start):
             said = self.cursor.low(start)
             so = self._measure(kind, bounds, said)
-            if so is not None:
-                yield so, end + (self.cursor.low(end) == "ago")
+            if so is not None and self.cursor.low(end) != "ago":
+                yield so, end
 
     def _measure(
         self, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...], said: str
@@ -505,8 +530,10 @@ class Phrases:
             if said not in ("older", "more", "over", "less", "younger", "under", "at"):
                 return None
             by_unit = self.words.field_of(kind, [f"{unit}s"])
-            if by_unit is not None:
+            if by_unit is not None and said not in ("older", "younger"):
                 return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
+            if said not in ("older", "younger"):
+                return None
             parts = tuple(m.Age(None, op, span, kind) for op, span in spans if span is not None)
             return parts[0] if len(parts) == 1 else m.All(parts)
         by_unit = self.words.field_of(kind, [unit]) if unit and unit not in ("euro", "dollar", "year") else None

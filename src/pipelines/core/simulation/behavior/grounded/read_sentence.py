@@ -134,7 +134,7 @@ class _SentenceReader:
             found: list[tuple[int, Deed, Clauses]] = []
             of_rank = [deed for deed in deeds if deed.rank == rank]
             for deed in of_rank:
-                clauses = make(self._tool(deed), deed)
+                clauses = () if self._is_done_to(said, deed) else make(self._tool(deed), deed)
                 if clauses and all(self.fits(clause) for clause in clauses):
                     found.append((self._named_things(said, deed), deed, clauses))
             most = max((count for count, _, _ in found), default=0)
@@ -144,6 +144,12 @@ class _SentenceReader:
             if any(self._is_about_some(said, deed) for deed in of_rank):
                 return []  # this tool is meant, and the rule does not fit it
         return []
+
+    def _is_done_to(self, said: Said, deed: Deed) -> bool:
+        """`Only admins can delete users`: whoever calls is not whom it is done to."""
+        tool = self._tool(deed)
+        is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
+        return tool.kind in said.agents and not tool.creates and (is_active or said.is_named)
 
     def _tool(self, deed: Deed) -> ToolWords:
         return self.phrases.words.lexicon.tools[deed.tool.lower()]

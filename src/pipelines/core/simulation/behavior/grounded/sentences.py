@@ -11,8 +11,8 @@ from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded import times
-from pipelines.core.simulation.behavior.grounded.answers import failure
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.grounded.answers import failure, tail
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing, done
 from pipelines.core.simulation.behavior.grounded.vocabulary import ANYBODY, Deed
 from pipelines.core.simulation.behavior.things import find_argument
 
@@ -38,6 +38,16 @@ _PAID = tuple(
 )
 
 
+def turned(so: m.Condition) -> m.Condition:
+    """The contrary; of a switch that is off, the switch that is on."""
+    match so:
+        case m.Compare(left, "==", m.Literal_(False)):
+            return m.Compare(left, "==", m.Literal_(True))
+        case m.Allowed(part):
+            return m.Allowed(turned(part))
+    return m.negated(so)
+
+
 def _is_debt(so: tuple[m.Condition, ...]) -> bool:
     """Whether it is what somebody owes that stands in the way, so that paying takes it away."""
     return any(isinstance(one, (m.Compare, m.HasSome)) for one in so)
@@ -49,6 +59,7 @@ class Said:
 
     verbs: tuple[tuple[Deed, ...], ...] = ()  # each with the tools that may be meant
     things: tuple[Thing, ...] = ()
+    agents: tuple[str, ...] = ()  # kinds of those who do it, where something is asked of them
     so: tuple[m.Condition, ...] = ()  # of the calls spoken of
     needed: tuple[m.Condition, ...] = ()  # what must be so of them
     exceptions: tuple[m.Condition, ...] = ()
@@ -60,7 +71,8 @@ class Said:
 
     def with_thing(self, thing: Thing, is_needed: bool = False) -> "Said":
         so = m.both(*thing.so)
-        moved = (so,) if so is not None else ()
+        # What is asked of a person is a matter of permission.
+        moved = (m.Allowed(so) if thing.is_person else so,) if so is not None else ()
         if thing.is_only or is_needed:
             return replace(self, things=(*self.things, thing), needed=(*self.needed, *moved))
         return replace(self, things=(*self.things, thing), so=(*self.so, *moved))
@@ -74,7 +86,7 @@ class Said:
         """What must hold for the call to be carried out."""
         if self.is_forbidden:
             so = m.both(*self.so, *self.needed)
-            need = None if so is None else m.negated(so)
+            need = None if so is None else turned(so)
         else:
             wanted, so = m.both(*self.needed), m.both(*self.so)
             need = wanted if wanted is None or so is None else m.Any_((m.negated(so), wanted))
@@ -133,7 +145,10 @@ class Sentences:
         start = self.cursor.after(at, "do not", "never")
         if start is not None:
             for verbs, end in self.verbs(start):
-                yield from self.extended(Said(verbs=verbs, is_forbidden=True), end)
+                for said, last in self.extended(Said(verbs=verbs, is_forbidden=True), end):
+                    # Without an answer of the backend's it only tells the agent what to do.
+                    if next(tail(self.phrases, last), None) is not None:
+                        yield said, last
 
     def _subjects(self, at: int) -> Iterator[tuple[Said, int]]:
         low = self.cursor.low(at)
@@ -144,7 +159,8 @@ class Sentences:
         if low in ("you", "we", "it", "they", "nothing", "whoever"):
             yield Said(is_none=low == "nothing"), at + 1
         for thing, end in self.phrases.thing(at):
-            base = Said(verbs=(thing.deeds,) if thing.deeds else (), is_forbidden=thing.is_none)
+            agents = (thing.kind,) if thing.is_person and thing.so else ()
+            base = Said(verbs=(thing.deeds,) if thing.deeds else (), is_forbidden=thing.is_none, agents=agents)
             yield from self._with_objects(base.with_thing(thing), end)
 
     def _with_objects(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
@@ -298,8 +314,9 @@ class Sentences:
         if open_to is not None and barred is None:
             for thing, end in self.phrases.thing(open_to):
                 last = end + (cursor.low(end) in ("only", "alone"))
-                if thing.so and thing.kind:
-                    yield said.with_thing(thing, is_needed=True), last
+                if thing.so:
+                    agents = (thing.kind,) if thing.is_person else ()
+                    yield replace(said.with_thing(thing, is_needed=True), agents=agents), last
 
     # -- what follows a verb
 
@@ -345,6 +362,10 @@ class Sentences:
         excepted = cursor.after(at, *_EXCEPT)
         if excepted is None and said.is_forbidden:
             excepted = cursor.after(at, "until", "before")
+        earlier = cursor.after(only, "before", "until") if not said.is_forbidden else None
+        if earlier is not None:
+            for so, thing, end in self.condition(earlier, said.kinds):
+                yield self._with_condition(said, m.negated(done(so)), thing, True), end
         if excepted is not None:
             for so, _, end in self.condition(excepted, said.kinds):
                 yield replace(said, exceptions=(*said.exceptions, so)), end

@@ -7,6 +7,7 @@ from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases
 
 _STOPS = word_set("the a an its their his her it they that this being be was were is are been has have")
+_VERBS = word_set("is are was were been has have")  # then it is a state that is spoken of, not a date
 _BEFORE = ("before", "prior to", "ahead of", "in advance of")
 _AFTER = ("after", "of", "from", "since", "following")
 
@@ -83,13 +84,12 @@ def _until(phrases: Phrases, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.
             for field, end in event(phrases, after, kinds):
                 yield m.Age(field, ">=", found[0].duration, None, True), end
     plain = cursor.after(at, "until", "before", "prior to")
-    if plain is not None:
-        for field, end in event(phrases, plain, kinds):
-            yield m.Compare(field, ">", m.Now()), end
     later = cursor.after(at, "after", "past")
-    if later is not None:
-        for field, end in event(phrases, later, kinds):
-            yield m.Compare(field, "<", m.Now()), end
+    start = plain if plain is not None else later
+    if start is not None:
+        for field, end in event(phrases, start, kinds):
+            if not any(cursor.low(place) in _VERBS for place in range(start, end)):
+                yield m.Compare(field, ">" if plain is not None else "<", m.Now()), end
 
 
 def _past_any(phrases: Phrases, at: int, words: Sequence[str]) -> Iterator[int]:
