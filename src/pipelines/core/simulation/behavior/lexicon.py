@@ -48,6 +48,8 @@ class Lexicon:
         if exact is not None:
             return exact
         last = singular(words_of(noun)[-1]) if words_of(noun) else ""
+        if any(not self._is_heard(word) for word in words_of(noun)[:-1]):
+            return None  # `negative stock` is not just stock
         for same in words.SAME_NOUNS:
             if last in same:
                 known = dict.fromkeys(self.nouns[word] for word in same if word in self.nouns)
@@ -55,6 +57,10 @@ class Lexicon:
                 if len(seeded or known) == 1:
                     return next(iter(seeded or known))
         return None
+
+    def _is_heard(self, word: str) -> bool:
+        """Whether the tools or the world use the word for things."""
+        return singular(word) in self.nouns or any(singular(word) in tool.words for tool in self.tools.values())
 
     def id_argument(self, tool: ToolWords, kind: str) -> str | None:
         """The argument that says which entity of a kind is meant: `product_id` also where the world says

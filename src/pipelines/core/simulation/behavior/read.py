@@ -123,6 +123,10 @@ class _Reader:
         before = self.spoken_of
         clauses = _with_one_failure(clauses)
         for clause in clauses:
+            if isinstance(clause, c.Aside):
+                if not (made or self.last_guards):
+                    return False
+                continue
             if isinstance(clause, c.Otherwise):
                 if not self._complete(clause, made, sentence):
                     return False
@@ -132,6 +136,8 @@ class _Reader:
                 return False
             made += found
             before = tuple(dict.fromkeys(name for rule in found for name in rule.tools))
+        if not made:
+            return True
         start = len(self.rules)
         self.rules += made
         self.spoken_of = before

@@ -212,6 +212,8 @@ def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     kind = scope.kind_named(clause.who.noun) or scope.kind_named(None)
     if kind is None:
         raise Unresolved(f"nothing says whether it was {done}")
+    if not kind.fields and any(other.fields for other in scope.lexicon.kinds.values()):
+        raise Unresolved(f"no {kind.name} is kept, so nothing says whether it was {done}")
     spellings = sorted({done, *past_forms(scope.tool.verb)})
     already = done_before(kind, scope.base(kind.name), spellings)
     outcome = clause.outcome if clause.outcome not in (None, m.Fail()) else m.Fail(409, f"already_{done}")

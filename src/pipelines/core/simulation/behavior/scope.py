@@ -280,6 +280,8 @@ class Scope:
                 raise Unresolved(f"what a {kind.name} counts for is not said")
             return self._at(kind, ("age",))  # members under 18
         for name in WORTH:
+            if kind is not None and self._is_yet_to_be(kind.name) and name not in self.tool.arguments:
+                continue  # what is to be made has only what the call gives it
             if kind is not None and (name,) in kind.fields and "number" in kind.fields[(name,)].kinds:
                 return self._at(kind, (name,))
         raise Unresolved(f"no amount is known of {noun or self.kind}")

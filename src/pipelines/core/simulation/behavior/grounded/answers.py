@@ -17,7 +17,7 @@ _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system server "
     "service call request requests tool response reply answer it they them this that those these such ones one "
     "another second third fourth further duplicate attempt attempts more later earlier bigger larger higher "
-    "longer rest caller who which what in all cases case again so and on for desk app user users to must we"
+    "longer rest caller younger older shorter asking filing trying smaller lower anything who which what in all cases case again so and on for desk app user users to must we"
 )
 _OTHERWISE = (
     "otherwise", "or else", "else", "if not", "after that", "past that", "beyond that", "before that",
@@ -85,6 +85,39 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Fail, int]]:
         end = found[1]
         later = cursor.after(end, "otherwise", "instead", "for it", "for them")
         yield found[0], later or end
+
+
+_ELSE = word_set("else other others rest exempt anything everything")
+_OPEN = word_set(
+    "everyone everybody anyone anybody anything everything else other others the rest all any may can could is "
+    "are be go to still always anywhere free fine okay ok exempt from this that rule it do so allowed possible "
+    "accepted unaffected enough of kind for at time and with as they like"
+)
+
+
+def allows_the_rest(phrases: Phrases) -> bool:
+    """`Everyone else may go anywhere`, `Contract senders are exempt`, `Meetings may still be logged`: what was
+    not forbidden is allowed. Every word is of that, or names a thing, a state or a deed.
+    """
+    cursor = phrases.cursor
+    spoken = set(cursor.lows)
+    is_still = bool(spoken & {"still", "always"}) and bool(spoken & {"may", "can"})
+    if cursor.end > 12 or not (spoken & _ELSE or is_still) or spoken & {"not", "only", "no", "never", "must"}:
+        return False
+    if not spoken & {"may", "can", "is", "are"} or any(token.number is not None for token in cursor.tokens):
+        return False
+    return all(_is_open(phrases, at) for at in range(cursor.end))
+
+
+def _is_open(phrases: Phrases, at: int) -> bool:
+    said = phrases.cursor.words(at, at + 1)
+    if phrases.cursor.low(at) in _OPEN or phrases.cursor.low(at) in (",",):
+        return True
+    words = phrases.words
+    return bool(said) and (
+        bool(words.kinds_named(said) or words.deeds_of(said[0]))
+        or any(words.state(kind, said) is not None for kind in words.lexicon.kinds)
+    )
 
 
 def _is_generic(phrases: Phrases, at: int) -> bool:

@@ -9,7 +9,7 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
 from pipelines.core.simulation.behavior.grounded.sentences import Said, Sentences
-from pipelines.core.simulation.behavior.grounded.vocabulary import Deed, number_of
+from pipelines.core.simulation.behavior.grounded.vocabulary import TAILS, Deed, number_of
 from pipelines.core.simulation.behavior.things import ToolWords, find_argument
 
 Change = Callable[[ToolWords], c.Clause | None]  # what one tool then does
@@ -190,7 +190,7 @@ class Changes:
         for field, end in self._fields(said, at):
             last = self.phrases.cursor.after(end, "as it is", "unchanged", "untouched", "alone", "as is")
             if last is not None:
-                yield (lambda _: None), (field.owner or "",), last
+                yield (lambda _: c.Normal()), (field.owner or "",), last
 
     # -- targets
 
@@ -267,7 +267,7 @@ class Changes:
 
 
 def _argument(tool: ToolWords, words: Sequence[str]) -> m.Field | None:
-    plain = [word for word in words if not word.endswith("ed")] or list(words)
+    plain = [word for word in words if not word.endswith("ed") and word not in TAILS] or list(words)
     name = find_argument(tool, " ".join(words)) or find_argument(tool, " ".join(plain))
     return m.Field(name, None, True) if name is not None else None
 

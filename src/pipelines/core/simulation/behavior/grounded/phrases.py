@@ -26,6 +26,7 @@ _DEBTS = ("due", "owed", "owe", "balance", "outstanding", "debt", "overdue", "fi
 _LINKING = word_set("of for by from to with on at in into against under as")
 _SAID_TO_BE = word_set("flagged marked rated called classed tagged labelled labeled named classified")
 LONGEST_NAME = 4
+_LONG = word_set("older more over less younger under at longer shorter no exceeding up from between")
 _SORTS = word_set("kind type category class role position grade tier status")
 
 
@@ -58,6 +59,7 @@ class Thing:
     field: m.Field | None = None  # where it is a field of a thing
     path: Path = ()
     is_person: bool = False
+    is_own: bool = False  # of whoever calls
     others: tuple[str, ...] = ()  # kinds of things that are said to go with it
 
 
@@ -85,6 +87,8 @@ class Phrases:
             base = replace(base, is_none=True)
             start += 1 if self.cursor.low(start) in ("no", "none") else 0
         start = self.cursor.past(start, _ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
+        if self.cursor.low(start) == "own" and start > at:
+            base, start = replace(base, is_own=True), start + 1
         for more in ("new", "further", "additional", "other"):
             if self.cursor.low(start) == more:
                 base, start = replace(base, is_new=more != "other"), start + 1
@@ -106,7 +110,8 @@ class Phrases:
             for kind, extra, end in self._noun(noun):
                 for so in self._states_between(kind, at, noun):
                     is_person = kind in self.words.folk or not kind
-                    whole = replace(base, kind=kind, so=(*base.so, *so, *extra), is_person=is_person)
+                    owned: tuple[m.Condition, ...] = (m.Owns(kind),) if base.is_own else ()
+                    whole = replace(base, kind=kind, so=(*owned, *so, *extra), is_person=is_person)
                     yield from self.described(whole, end)
         yield from self._doing(base, at)
 
@@ -238,8 +243,9 @@ class Phrases:
             return
         second = start + 1 + (self.cursor.low(start + 1) in ("of", "to"))
         for thing, end in self.thing(second):
-            if thing.kind or thing.deeds:
-                yield replace(thing, is_only=thing.is_only or start > at), end
+            if thing.kind or thing.deeds or thing.so:
+                last = end + (self.cursor.low(end) in ("only", "alone"))
+                yield replace(thing, is_only=thing.is_only or start > at or last > end), last
 
     def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`booked more than 60 days ago`."""
@@ -392,6 +398,8 @@ class Phrases:
                 yield self._within(name, path, kind, bounds), self._left(end)
         for name, path, end in self._own_field(kind, start):
             about = self.words.lexicon.kinds[kind].fields[path]
+            if path in self.words.lexicon.kinds[kind].dates():
+                continue  # a class that has started is not one that has a start
             for so, last in self.compared(kind, path, end):
                 yield so, last
             has: m.Condition = (
@@ -527,19 +535,30 @@ class Phrases:
         unit = bounds[0][1].unit
         if bounds[0][1].duration is not None and unit != "year" or (unit == "year" and ("age",) not in known.fields):
             spans = [(op, one.duration) for op, one in bounds]
-            if said not in ("older", "more", "over", "less", "younger", "under", "at"):
+            if said not in _LONG:
                 return None
             by_unit = self.words.field_of(kind, [f"{unit}s"])
             if by_unit is not None and said not in ("older", "younger"):
                 return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
             if said not in ("older", "younger"):
-                return None
+                return self._lasting(unit, bounds)
             parts = tuple(m.Age(None, op, span, kind) for op, span in spans if span is not None)
             return parts[0] if len(parts) == 1 else m.All(parts)
         by_unit = self.words.field_of(kind, [unit]) if unit and unit not in ("euro", "dollar", "year") else None
         if by_unit is not None and "number" in known.fields[by_unit].kinds:
             return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
         parts = tuple(m.Measure(kind, op, self.literal(one)) for op, one in bounds)
+        return parts[0] if len(parts) == 1 else m.All(parts)
+
+    def lasting(self, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
+        unit = next((one.unit for _, one in bounds if one.unit), "")
+        return self._lasting(unit, bounds) if unit and bounds[0][1].unit in ("", unit) and unit != "time" else None
+
+    def _lasting(self, unit: str, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
+        """How long it is for is what the call says under the unit's name: `hours`, `weeks`."""
+        if not any(f"{unit}s" in tool.arguments for tool in self.words.lexicon.tools.values() if not tool.reads):
+            return None
+        parts = tuple(m.Compare(m.Field(f"{unit}s", None, True), op, self.literal(one)) for op, one in bounds)
         return parts[0] if len(parts) == 1 else m.All(parts)
 
     # -- amounts

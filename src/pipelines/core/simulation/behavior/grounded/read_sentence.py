@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.answers import tail
+from pipelines.core.simulation.behavior.grounded.answers import allows_the_rest, tail
 from pipelines.core.simulation.behavior.grounded.changes import Change, Changes
 from pipelines.core.simulation.behavior.grounded.cursor import Cursor, TooLong
 from pipelines.core.simulation.behavior.grounded.lists import Lists
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
 from pipelines.core.simulation.behavior.grounded.sentences import Said, Sentences, clauses_of
 from pipelines.core.simulation.behavior.grounded.values import Values
 from pipelines.core.simulation.behavior.grounded.vocabulary import Deed, Vocabulary
@@ -45,6 +45,11 @@ class _SentenceReader:
     fits: Fits
 
     def readings(self) -> Iterator[Clauses]:
+        for outcome, end in tail(self.phrases, 0):
+            if end == self.phrases.cursor.end:
+                yield (c.Otherwise(outcome),)
+        if allows_the_rest(self.phrases):
+            yield (c.Aside(),)
         yield from self._from(0, None)
 
     def _from(self, at: int, before: Said | None) -> Iterator[Clauses]:
@@ -73,6 +78,8 @@ class _SentenceReader:
             made = self._tied(said, lambda tool, deed, changes=changes: _changed(changes, tool, deed))  # type: ignore[misc]
             if made:
                 yield made, said, end
+        for clauses, end in self._quotas(at):
+            yield clauses, None, end
         for reader in (self._values, self._lists):
             for clauses, end in reader.read(at):
                 if all(self.fits(clause) for clause in clauses):
@@ -91,6 +98,30 @@ class _SentenceReader:
     @cached_property
     def _lists(self) -> Lists:
         return Lists(sentences=self.sentences)
+
+    def _quotas(self, at: int) -> Iterator[tuple[Clauses, int]]:
+        """`A worker holds at most one open pick order at a time.`"""
+        cursor = self.phrases.cursor
+        for owner, start in self.phrases.thing(at):
+            modal = next(self.sentences.modals(start), None)
+            begin = modal.end if modal is not None else start
+            is_not = (modal is not None and modal.is_not) != owner.is_none
+            if cursor.low(begin) in HOLDING:
+                begin += 1
+            elif modal is None or cursor.low(begin - 1) not in HOLDING:
+                continue
+            for counted, end in self.phrases.thing(begin):
+                most = _most(counted, is_not)
+                if most is None or not counted.kind or not owner.kind or counted.kind == owner.kind:
+                    continue
+                last = cursor.after(end, "at a time", "at once", "at the same time", "at any one time") or end
+                clause = c.Quota(
+                    m.Thing(owner.kind, m.both(*owner.so)), most, m.Thing(counted.kind, m.both(*counted.so))
+                )
+                names = [tool.name for tool in self.phrases.words.lexicon.tools.values() if not tool.reads]
+                fitting = tuple(name for name in names if self.fits(replace(clause, who=_of((name,)))))
+                if len(fitting) == 1:
+                    yield (replace(clause, who=_of(fitting)),), last
 
     def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
         """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""
@@ -146,8 +177,10 @@ class _SentenceReader:
         return []
 
     def _is_done_to(self, said: Said, deed: Deed) -> bool:
-        """`Only admins can delete users`: whoever calls is not whom it is done to."""
+        """`Only admins can delete users`: whoever calls is not whom it is done to. A list refuses nothing."""
         tool = self._tool(deed)
+        if tool.reads and (tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None):
+            return True
         is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
         return tool.kind in said.agents and not tool.creates and (is_active or said.is_named)
 
@@ -169,6 +202,24 @@ class _SentenceReader:
         return True
 
 
+HOLDING = frozenset(("have", "has", "hold", "holds", "keep", "keeps", "own", "owns", "had"))
+
+
+def _of(names: tuple[str, ...]) -> m.Who:
+    return m.Who(names=names, is_grounded=True)
+
+
+def _most(counted: Thing, is_not: bool) -> int | None:
+    """How many are allowed: at most two, no more than two, not more than two."""
+    if len(counted.bounds) != 1:
+        return None
+    op, amount = counted.bounds[0]
+    number = int(amount.number)
+    if is_not:
+        return number if op == ">" else number - 1 if op == ">=" else None
+    return number if op == "<=" else None
+
+
 def _guard(said: Said, tool: ToolWords, deed: Deed) -> Clauses:
     clause = clauses_of(said, (tool.name,), deed.given)
     return _answering((clause,), said.outcome) if clause is not None else ()
@@ -179,6 +230,8 @@ def _changed(changes: tuple[Change, ...], tool: ToolWords, deed: Deed) -> Clause
     for change in changes:
         clause = change(tool)
         if clause is None:
+            return ()
+        if isinstance(clause, c.Normal):
             continue
         if deed.given is not None and isinstance(clause, (c.Assign, c.Step)):
             clause = replace(clause, when=m.both(clause.when, deed.given))

@@ -181,6 +181,8 @@ class Sentences:
             yield from self._done(turned, modal)
             yield from self._judged(turned, modal)
             yield from self._to_give(turned, modal)
+            yield from self._lasting(turned, modal.end)
+        yield from self._lasting(said, at)
         yield from self._needing(said, at)
         yield from self._for_whom(said, at)
 
@@ -300,6 +302,21 @@ class Sentences:
                 for so, end in self.phrases.having(kind, start):
                     yield replace(said, needed=(*said.needed, so)), end
 
+    def _lasting(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """`may not run longer than 30 days`, `lasts at least 2 and at most 12 weeks`."""
+        start = self.cursor.past(at, word_set("last lasts run runs be take takes cover covers exceed for cost costs"))
+        bounded = [*self.cursor.bounds(start)]
+        if self.cursor.low(start - 1) == "exceed" and (found := self.cursor.quantity(start)) is not None:
+            bounded = [(((">", found[0]),), found[1])]
+        for bounds, end in bounded:
+            is_worth = self.cursor.low(start - 1) in ("cost", "costs", "exceed") and not bounds[0][1].unit
+            so = self.phrases.lasting(bounds)
+            if so is None and is_worth and said.kinds:
+                parts = tuple(m.Measure(said.kinds[0], op, self.phrases.literal(one)) for op, one in bounds)
+                so = m.both(*parts)
+            if so is not None:
+                yield self._with_condition(said, so, None, False), end
+
     def _for_whom(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """`is for sales managers only`, `are reserved for full members`, `are off limits to minors`."""
         cursor = self.cursor
@@ -349,6 +366,16 @@ class Sentences:
                 yield said.with_thing(thing, is_needed and thing.is_only), end
         yield from self._often(said, at)
         yield from self._without(said, at)
+        for word, op in (("past", "<"), ("future", ">")):
+            ways = (f"{to} a {what} in the {word}" for to in ("for", "to", "at", "on") for what in ("time", "date", "day"))
+            end = cursor.after(at, *ways, f"in the {word}")
+            if end is not None:
+                when = m.Compare(m.Field(m.WHEN), op, m.Now())  # type: ignore[arg-type]
+                yield self._with_condition(said, when, None, False), end
+        for bounds, end in cursor.bounds(at + (cursor.low(at) in ("for", "to", "by"))):
+            lasting = self.phrases.lasting(bounds)
+            if lasting is not None:
+                yield self._with_condition(said, lasting, None, False), end
 
     def _joined_condition(self, said: Said, at: int, is_needed: bool) -> Iterator[tuple[Said, int]]:
         cursor = self.cursor

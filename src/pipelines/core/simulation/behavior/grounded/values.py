@@ -103,7 +103,7 @@ class Values:
         cursor = self.phrases.cursor
         start = cursor.past(at, word_set("be come lie fall set kept"))
         for bounds, end in cursor.bounds(start):
-            if bounds[0][1].duration is None:
+            if bounds[0][1].duration is None and bounds[0][1].unit != "character":
                 parts = tuple(m.Compare(field, op, self.phrases.literal(one)) for op, one in bounds)
                 yield (parts[0] if len(parts) == 1 else m.All(parts)), end
         for word, op in (("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">")):

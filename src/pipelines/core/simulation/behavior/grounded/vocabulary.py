@@ -125,7 +125,7 @@ class Vocabulary:
             return None
         plain = [_SPELLED.get(singular(word), word) for word in words]
         found = find_field(known.fields, " ".join(plain))
-        if found is None and len(plain) > 1 and plain[-1] in _TAILS:
+        if found is None and len(plain) > 1 and plain[-1] in TAILS:
             found = find_field(known.fields, " ".join(plain[:-1]))
         return found
 
@@ -265,7 +265,7 @@ class Vocabulary:
 
 
 _NO_NOUNS = word_set("list new detail all one some other another record number request name info data time")
-_TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
+TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
 
 def _add(found: dict, key: str, value: object) -> None:  # type: ignore[type-arg]
