@@ -266,7 +266,8 @@ def _is_addressed(heard: list[Token], lexicon: Lexicon) -> bool:
     """Words to the agent are no rules of the backend, unless agents are things the backend knows."""
     # "You can't refund …" tells what the backend does; "you should check …" what the agent does.
     is_told = len(heard) > 1 and heard[0].low == "you" and heard[1].low in ("can", "may")
-    spoken = {token.low for token in heard[is_told:]}
+    own = {at for at, token in enumerate(heard[:-1]) if token.low == "your" and heard[at + 1].low == "own"}
+    spoken = {token.low for at, token in enumerate(heard) if at >= is_told and at not in own}
     return bool(spoken & _ADDRESSED) or ("agent" in spoken and lexicon.kind_of("agent") is None)
 
 

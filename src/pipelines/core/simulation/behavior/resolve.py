@@ -246,7 +246,8 @@ def _quota(clause: c.Quota, scope: Scope) -> list[Resolved]:
     owner, counted = scope.kind_named(clause.owner.noun), scope.kind_named(clause.counted.noun)
     if owner is None or counted is None or not _makes(scope, clause.counted.noun, counted.name):
         raise Unresolved(f"{scope.tool.name} makes no {clause.counted.noun}")
-    link, given = link_field(counted, owner.name), scope.lexicon.id_argument(scope.tool, owner.name)
+    link = link_field(counted, owner.name) or scope.lexicon.links.get((counted.name, owner.name))
+    given = scope.lexicon.id_argument(scope.tool, owner.name)
     if link is None or given is None:
         raise Unresolved(f"nothing says whose a {counted.name} is")
     said: list[Text] = [text("same_id(other", *_below((link,)), ", ", Ref(ARGUMENTS, (given,)), ")")]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from pipelines.core.english.inflection import action_nouns
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined as joined_words
 from pipelines.core.english.words import singular, word_set
@@ -322,7 +323,7 @@ class Scope:
         counts = [
             path
             for path, one in (kind.fields if kind is not None else {}).items()
-            if "number" in one.kinds and stem(verb) in {stem(word) for word in words_of(path[-1])}
+            if "number" in one.kinds and _counts(verb, path[-1])
         ]
         if kind is None or len(counts) != 1:
             raise Unresolved(f"nothing counts how often it was {verb}")
@@ -425,6 +426,11 @@ class Scope:
             spoken.each
         )
         return text("sum(", _named(each, "part"), " for part in ", over.value, ")")
+
+
+def _counts(verb: str, name: str) -> bool:
+    said = {stem(word) for word in words_of(name)}
+    return stem(verb) in said or bool(action_nouns(verb) & set(words_of(name)))
 
 
 def link_field(kind: Kind, other: str) -> str | None:

@@ -10,7 +10,7 @@ from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases
 from pipelines.core.simulation.behavior.grounded.sentences import Sentences
 from pipelines.core.simulation.behavior.scope import WORTH
-from pipelines.core.simulation.behavior.things import Path, ToolWords, find_argument
+from pipelines.core.simulation.behavior.things import Path, ToolWords
 
 _SHOWING = word_set(
     "returns return shows show lists list contains contain includes include gives give displays display "
@@ -50,6 +50,16 @@ class Lists:
             for clauses, end in self._several(tool, kind, start):
                 yield clauses, end
         yield from self._unseen(at)
+        yield from self._so_many(at)
+
+    def _so_many(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`No more than three lessons are listed`."""
+        for thing, end in self.phrases.thing(at):
+            last = self.phrases.cursor.after(end, "are listed", "are returned", "are shown", "are given back")
+            if last is not None and len(thing.bounds) == 1 and thing.bounds[0][0] == "<=" and not thing.so:
+                tools = self._listing(thing.kind)
+                if tools:
+                    yield (c.Cap(int(thing.bounds[0][1].number), who=_who(tools)),), last
 
     def _unseen(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         """`Cancelled orders are never listed`."""
@@ -154,7 +164,7 @@ class Lists:
 
     def _ordered(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
         cursor = self.phrases.cursor
-        start = cursor.past(at, _SORTING | word_set("is are the with be must always returns shows and"))
+        start = cursor.past(at, _SORTING | word_set("is are the with be must always returns shows and of"))
         start = cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by") or start
         sorts = any(cursor.low(place) in _ORDERING for place in range(at, start))
         for path, end in self._field(kind, start) if sorts else ():
@@ -241,7 +251,7 @@ class Lists:
             begin = cursor.past(start, word_set("a an the"))
             for length in (2, 1):
                 said = cursor.words(begin, begin + length)
-                name = find_argument(tool, " ".join(said)) if len(said) == length else None
+                name = self.phrases.words.argument_of(tool, said) if len(said) == length else None
                 end = cursor.after(
                     begin + length, "is asked for", "is given", "is requested", "is passed", "is specified",
                     "is set", "is provided", "is named",

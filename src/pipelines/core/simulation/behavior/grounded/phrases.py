@@ -109,7 +109,7 @@ class Phrases:
         for noun in range(at, min(at + LONGEST_NAME + 1, self.cursor.end)):
             for kind, extra, end in self._noun(noun):
                 for so in self._states_between(kind, at, noun):
-                    is_person = kind in self.words.folk or not kind
+                    is_person = kind in self.words.folk or (not kind and _is_sort(extra[0].field.name))  # type: ignore[union-attr]
                     owned: tuple[m.Condition, ...] = (m.Owns(kind),) if base.is_own else ()
                     whole = replace(base, kind=kind, so=(*owned, *so, *extra), is_person=is_person)
                     yield from self.described(whole, end)
@@ -117,7 +117,10 @@ class Phrases:
 
     def _noun(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
         low = self.cursor.low(at)
-        if low in ANYBODY or low in ("nobody", "ones"):
+        if low == "ones":
+            yield from ((kind.name, (), at + 1) for kind in self.words.lexicon.kinds.values() if kind.fields)
+            return
+        if low in ANYBODY or low == "nobody":
             end = at + 1 + (self.cursor.low(at + 1) == "else")
             yield from ((kind, (), end) for kind in self.words.folk)
             return
@@ -129,6 +132,18 @@ class Phrases:
                 if kinds:
                     return
         yield from self._value_noun(at)
+        yield from self._value_of_argument(at)
+
+    def _value_of_argument(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
+        """`the off_peak plan`, where a tool is asked for a plan."""
+        for length in (2, 1):
+            said = self.cursor.words(at, at + length + 1)
+            for tool in self.words.lexicon.tools.values() if len(said) == length + 1 else ():
+                enum = tool.arguments.get(said[-1], {}).get("enum")
+                for value in enum if isinstance(enum, list) and not tool.reads else ():
+                    if isinstance(value, str) and key_of([value]) == key_of(said[:-1]):
+                        yield "", (m.OneOf(m.Field(said[-1], None, True), (value,)),), at + length + 1
+                        return
 
     def value_nouns(self, kind: str, at: int) -> Iterator[tuple[m.OneOf, int]]:
         """A value as a noun, of this kind: `as drafts`."""
@@ -186,7 +201,7 @@ class Phrases:
         """A noun or a gerund for what tools do: a cancellation, booking a class."""
         said = self.cursor.words(at, at + 1)
         deeds = tuple(deed for deed in self.words.deeds_of(said[0]) if deed.given is None) if said else ()
-        if deeds and (said[0].endswith(("ing", "ion", "ions", "ment", "ments", "al", "als")) or base.is_new
+        if deeds and (self.cursor.low(at - 1) in ("a", "an", "each", "every", "the") or said[0].endswith(("ing", "ion", "ions", "ment", "ments", "al", "als")) or base.is_new
                       or singular(said[0]) != said[0] or stem(said[0]) == said[0]):
             end, kept = self.particle(deeds, at + 1)
             if kept:
@@ -217,6 +232,9 @@ class Phrases:
         if low in ("who", "that", "which"):
             for so, end in self.predicate(kind, start + 1):
                 yield (so,), (), end
+            mine = self.cursor.after(start + 1, "belong to them", "belongs to them", "are theirs", "they own", "is theirs")
+            if mine is not None:
+                yield (m.Owns(kind),), (), mine
         if low == "whose":
             for so, end in self.of_part(kind, start + 1):
                 yield (so,), (), end
@@ -325,6 +343,10 @@ class Phrases:
         yield from self.state(kind, at)
         start = self.cursor.past(at + 1, _ARTICLES)
         yield from self.state(kind, start)
+        said = self.cursor.words(start, start + 1)
+        underway = self.words.in_the_course_of(kind, said[0]) if said and kind else None
+        if underway is not None:
+            yield underway, start + 1
 
     def _past_its(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         for field_name, path, end in self._own_field(kind, self.cursor.past(at, _ARTICLES)):

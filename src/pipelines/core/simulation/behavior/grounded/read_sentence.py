@@ -51,6 +51,15 @@ class _SentenceReader:
         if allows_the_rest(self.phrases):
             yield (c.Aside(),)
         yield from self._from(0, None)
+        yield from self._permissions()
+
+    def _permissions(self) -> Iterator[Clauses]:
+        """`Meetings may be logged`: nothing is asked for, so that it only goes with the rule before."""
+        for said, end in self.sentences.rules(0):
+            is_plain = said.verbs and said.need is None and not said.is_forbidden and said.times is None
+            if end == self.phrases.cursor.end and is_plain and not any(thing.bounds for thing in said.things):
+                yield (c.Aside(),)
+                return
 
     def _from(self, at: int, before: Said | None) -> Iterator[Clauses]:
         """Statements one after another to the end of the sentence."""
@@ -126,10 +135,13 @@ class _SentenceReader:
     def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
         """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""
         cursor = self.phrases.cursor
-        start = at + (cursor.low(at) == "for")
+        neither = cursor.after(at, "neither may", "neither can", "nor may", "nor can", "neither are", "nor are")
+        start = neither or at + (cursor.low(at) == "for")
         for thing, end in self.phrases.thing(start):
             so = m.both(*thing.so)
-            if so is None or next(tail(self.phrases, end), None) is None:
+            if so is None or (neither is None and next(tail(self.phrases, end), None) is None):
+                continue
+            if cursor.low(end - 1) == "ones" and thing.kind not in before.kinds:
                 continue
             said = replace(before, things=(thing,), so=(so,), needed=(), exceptions=(), is_forbidden=True, times=None)
             made = self._tied(said, lambda tool, deed, said=said: _guard(said, tool, deed))  # type: ignore[misc]
@@ -149,9 +161,15 @@ class _SentenceReader:
 
     def _implied(self, said: Said) -> tuple[Deed, ...]:
         """`Orders over 200 are rejected`: no verb says so, but making one is meant."""
-        tools = [tool for tool in self.phrases.words.lexicon.tools.values() if not tool.reads]
+        lexicon = self.phrases.words.lexicon
+        tools = [tool for tool in lexicon.tools.values() if not tool.reads]
+        asked = {field.name for one in (*said.so, *said.needed) for field in _given_fields(one)}
+        if asked:  # `The off_peak plan is for members over 60`: whatever is given a plan
+            found = [tool for tool in tools if asked <= set(tool.arguments)]
+            return tuple(Deed(tool=tool.name, rank=0) for tool in found)
         if len(said.kinds) == 1:
-            made = [tool for tool in tools if tool.creates and tool.kind == said.kinds[0]]
+            new = [tool for tool in tools if tool.kind == said.kinds[0]]
+            made = [tool for tool in new if tool.creates or lexicon.id_argument(tool, said.kinds[0]) is None]
         else:  # `members under 18 are not allowed into such sessions`: what takes both
             about = self.phrases.words.is_about
             made = [tool for tool in tools if all(about(tool, kind) for kind in said.kinds)]
@@ -220,8 +238,21 @@ def _most(counted: Thing, is_not: bool) -> int | None:
     return number if op == "<=" else None
 
 
+def _given_fields(so: m.Condition) -> Iterator[m.Field]:
+    match so:
+        case m.Present(m.Field(is_argument=True) as field) | m.OneOf(m.Field(is_argument=True) as field, _):
+            yield field
+        case m.Compare(m.Field(is_argument=True) as field, _, _):
+            yield field
+        case m.Not(part) | m.Allowed(part):
+            yield from _given_fields(part)
+        case m.All(parts) | m.Any_(parts):
+            for part in parts:
+                yield from _given_fields(part)
+
+
 def _guard(said: Said, tool: ToolWords, deed: Deed) -> Clauses:
-    clause = clauses_of(said, (tool.name,), deed.given)
+    clause = clauses_of(said, tool, deed.given)
     return _answering((clause,), said.outcome) if clause is not None else ()
 
 

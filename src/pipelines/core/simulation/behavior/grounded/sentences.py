@@ -12,9 +12,9 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded import times
 from pipelines.core.simulation.behavior.grounded.answers import failure, tail
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing, done
-from pipelines.core.simulation.behavior.grounded.vocabulary import ANYBODY, Deed
-from pipelines.core.simulation.behavior.things import find_argument
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.grounded.vocabulary import ANYBODY, Deed, number_of
+from pipelines.core.simulation.behavior.things import ToolWords
 
 _MODALS = word_set("can may must shall could will would should might do does did cannot has have need needs")
 _BE = word_set("is are was were be being been get gets")
@@ -29,7 +29,7 @@ _WHEN = (
     "for as long as", "as soon as", "in case", "given that", "after",
 )  # fmt: skip
 _EXCEPT = ("unless", "except if", "except when", "except that", "except for", "except", "other than")
-_FILLERS = ("again", "anymore", "at any time", "at all", "any more", "for any reason", "any longer", "directly")
+_FILLERS = ("again", "at a time", "at once", "per call", "anymore", "at any time", "at all", "any more", "for any reason", "any longer", "directly")
 MOST_PHRASES = 6  # after a verb
 _PAID = tuple(
     f"until {who} {paid}"
@@ -50,7 +50,8 @@ def turned(so: m.Condition) -> m.Condition:
 
 def _is_debt(so: tuple[m.Condition, ...]) -> bool:
     """Whether it is what somebody owes that stands in the way, so that paying takes it away."""
-    return any(isinstance(one, (m.Compare, m.HasSome)) for one in so)
+    plain = [one.part if isinstance(one, m.Allowed) else one for one in so]
+    return any(isinstance(one, (m.Compare, m.HasSome)) for one in plain)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,7 @@ class Said:
     times: int | None = None  # how often it may be done to one thing
     outcome: m.Fail | None = None
     is_none: bool = False  # nothing, nobody
+    is_complete: bool = False  # no verb follows
     is_named: bool = False  # the tools are named
 
     def with_thing(self, thing: Thing, is_needed: bool = False) -> "Said":
@@ -156,7 +158,7 @@ class Sentences:
         if tool is not None:
             yield Said(verbs=((Deed(tool=tool.name, rank=0),),), is_named=True), at + 1
             return
-        if low in ("you", "we", "it", "they", "nothing", "whoever"):
+        if low in ("you", "we", "nothing", "whoever"):
             yield Said(is_none=low == "nothing"), at + 1
         for thing, end in self.phrases.thing(at):
             agents = (thing.kind,) if thing.is_person and thing.so else ()
@@ -168,12 +170,18 @@ class Sentences:
         yield from self.extended(replace(said, is_forbidden=True), at, is_subject=True) if said.verbs else ()
         if not said.verbs:
             for thing, end in self.phrases.linked(at):
-                yield said.with_thing(thing), end
+                whole = said.with_thing(thing)
+                if said.things[0].is_none and next(tail(self.phrases, end), None) is not None:
+                    yield replace(whole, is_complete=True), end  # `No new deals for such accounts: 403`
+                yield whole, end
             yield said, at
 
     # -- what is said of the subject
 
     def _predicates(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        if said.is_complete:
+            yield replace(said, is_forbidden=True), at
+            return
         none = said.is_none or (bool(said.things) and said.things[0].is_none)
         said = replace(said, is_forbidden=none)
         for modal in self.modals(at):
@@ -361,9 +369,14 @@ class Sentences:
             return
         for thing, end in self.phrases.linked(at):
             yield said.with_thing(thing, is_needed and not said.is_forbidden), end
+        out = at + (cursor.low(at) == "only")
+        start = cursor.after(out, "out of", "from")
+        for kind in said.kinds if start is not None else ():  # `can be won only out of negotiation`
+            for so, end in self.phrases.state(kind, start):
+                yield self._with_condition(said, so, None, out > at), end
         for thing, end in self.phrases.thing(at):
             if thing.kind and not thing.is_none:
-                yield said.with_thing(thing, is_needed and thing.is_only), end
+                yield said.with_thing(thing, is_needed and not said.is_forbidden), end
         yield from self._often(said, at)
         yield from self._without(said, at)
         for word, op in (("past", "<"), ("future", ">")):
@@ -392,7 +405,7 @@ class Sentences:
         earlier = cursor.after(only, "before", "until") if not said.is_forbidden else None
         if earlier is not None:
             for so, thing, end in self.condition(earlier, said.kinds):
-                yield self._with_condition(said, m.negated(done(so)), thing, True), end
+                yield self._with_condition(said, m.negated(so), thing, True), end
         if excepted is not None:
             for so, _, end in self.condition(excepted, said.kinds):
                 yield replace(said, exceptions=(*said.exceptions, so)), end
@@ -502,14 +515,36 @@ class Sentences:
             if len(said) != length:
                 continue
             for tool in self.phrases.words.lexicon.tools.values():
-                name = find_argument(tool, " ".join(said)) if not tool.reads else None
+                name = self.phrases.words.argument_of(tool, said) if not tool.reads else None
                 if name is not None:
                     yield m.Present(m.Field(name, None, True)), start + length
                     return
 
 
-def clauses_of(said: Said, tools: tuple[str, ...], given: m.Condition | None) -> c.Clause | None:
-    """The rule that was gathered, about these tools."""
+def _numbered(said: Said, tool: ToolWords) -> Said | None:
+    """`At most 20 lessons can be bought`: how many is what the one number says that the tool is given."""
+    counted = [thing for thing in said.things if thing.bounds]
+    if not counted:
+        return said
+    numbers = [name for name, schema in tool.arguments.items() if schema.get("type") in ("integer", "number")]
+    bounds = counted[0].bounds
+    if len(counted) > 1 or len(numbers) != 1 or any(op == "==" for op, _ in bounds):
+        return None
+    amounts = (m.Compare(m.Field(numbers[0], None, True), op, m.Literal_(number_of(one.number))) for op, one in bounds)
+    so = m.both(*amounts)
+    assert so is not None
+    things = tuple(replace(thing, bounds=()) for thing in said.things)
+    if said.is_forbidden:
+        return replace(said, so=(*said.so, so), things=things)
+    return replace(said, needed=(*said.needed, so), things=things)
+
+
+def clauses_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Clause | None:
+    """The rule that was gathered, about this tool."""
+    said = _numbered(told, tool)
+    if said is None:
+        return None
+    tools = (tool.name,)
     kind = next((thing.kind for thing in said.things if thing.kind), None)
     who = m.Who(names=tools, noun=kind if said.times is not None else None)
     if said.times is not None:

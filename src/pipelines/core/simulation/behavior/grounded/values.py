@@ -12,7 +12,7 @@ from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases
 from pipelines.core.simulation.behavior.grounded.sentences import Sentences
 from pipelines.core.simulation.behavior.grounded.vocabulary import key_of, number_of
-from pipelines.core.simulation.behavior.things import ToolWords, find_argument
+from pipelines.core.simulation.behavior.things import ToolWords
 
 _DET = word_set("a an the its their any every each")
 _UNLESS = tuple(
@@ -49,6 +49,50 @@ class Values:
         yield from self._defaults(at)
         yield from self._new_things(at)
         yield from self._computed(at)
+        yield from self._unique(at)
+        yield from self._given_to(at)
+        yield from self._of_new(at)
+
+    def _unique(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`E-mail addresses of leads are unique`."""
+        cursor = self.phrases.cursor
+        for tools, name, start in self._arguments(at):
+            end = cursor.after(start, "are unique", "is unique", "must be unique", "has to be unique", "have to be unique")
+            makers = [tool for tool in tools if tool.creates]
+            if end is not None and makers:
+                yield (c.Guard(m.Unique(m.Field(name)), None, _who(makers)),), end
+
+    def _given_to(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`Nobody gets a discount above 15 percent`."""
+        cursor = self.phrases.cursor
+        start = cursor.after(at, "nobody gets", "nobody may get", "no one gets", "nobody receives", "no one may get")
+        for tools, name, begin in self._arguments(start) if start is not None else ():
+            for bounds, end in cursor.bounds(begin):
+                (op, amount), *rest = bounds
+                if not rest and op in (">", ">="):
+                    so = m.Compare(m.Field(name, None, True), op, self.phrases.literal(amount))
+                    yield (c.Guard(m.negated(so), None, _who(tools)),), end
+
+    def _of_new(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`The price of a new lesson is 50`."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _DET)
+        for length in (2, 1):
+            said = cursor.words(start, start + length)
+            if len(said) != length or cursor.low(start + length) != "of":
+                continue
+            for thing, end in self.phrases.thing(start + length + 1):
+                path = self.phrases.words.field_of(thing.kind, said) if thing.kind else None
+                number = cursor.number(end + 1) if cursor.low(end) == "is" else None
+                tools = self._makers(thing.kind)
+                if thing.is_new and path is not None and number is not None and len(tools) == 1 and not thing.so:
+                    value = m.Literal_(number_of(number[0]))
+                    yield (c.Assign(self.phrases.words.named(thing.kind, path), value, None, _who(tools)),), number[1]
+
+    def _makers(self, kind: str) -> list[ToolWords]:
+        lexicon = self.phrases.words.lexicon
+        tools = [tool for tool in lexicon.tools.values() if tool.kind == kind and not tool.reads]
+        return [tool for tool in tools if tool.creates or lexicon.id_argument(tool, kind) is None]
 
     # -- what an argument may be
 
@@ -95,7 +139,7 @@ class Values:
 
     def _taking(self, said: Sequence[str]) -> Iterator[tuple[ToolWords, str]]:
         for tool in self.phrases.words.lexicon.tools.values():
-            name = find_argument(tool, " ".join(said)) if not tool.reads else None
+            name = self.phrases.words.argument_of(tool, said) if not tool.reads else None
             if name is not None and set(words_of(name)) & set(words_of(" ".join(said))):
                 yield tool, name
 
@@ -219,11 +263,7 @@ class Values:
         """`New members start on the basic plan … and with status active.`"""
         cursor = self.phrases.cursor
         for thing, start in self.phrases.thing(at):
-            makers = [
-                tool
-                for tool in self.phrases.words.lexicon.tools.values()
-                if tool.creates and tool.kind == thing.kind and not tool.reads
-            ]
+            makers = self._makers(thing.kind)
             if not thing.is_new or thing.so or len(makers) != 1 or cursor.low(start) not in _STARTING:
                 continue
             begin = cursor.past(start, _STARTING | _JOINS)
@@ -339,7 +379,7 @@ class Values:
         start = cursor.past(at, _DET)
         for length in (3, 2, 1):
             said = cursor.words(start, start + length)
-            name = find_argument(tool, " ".join(said)) if len(said) == length else None
+            name = self.phrases.words.argument_of(tool, said) if len(said) == length else None
             if name is not None:
                 yield m.Field(name, None, True), start + length
                 break

@@ -15,7 +15,14 @@ from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.lexicon import Lexicon
-from pipelines.core.simulation.behavior.things import Kind, Path, ToolLike, ToolWords, find_field
+from pipelines.core.simulation.behavior.things import (
+    Kind,
+    Path,
+    ToolLike,
+    ToolWords,
+    find_argument,
+    find_field,
+)
 from pipelines.core.simulation.behavior.words import PERSONS, SAME_VERBS
 
 PARTICLES = word_set("up over off out back in down away on")
@@ -121,7 +128,7 @@ class Vocabulary:
 
     def field_of(self, kind: str, words: Sequence[str]) -> Path | None:
         known = self.lexicon.kinds.get(kind)
-        if known is None:
+        if known is None or not NO_NAMES.isdisjoint(words):
             return None
         plain = [_SPELLED.get(singular(word), word) for word in words]
         found = find_field(known.fields, " ".join(plain))
@@ -215,6 +222,13 @@ class Vocabulary:
         fitting = [value for value in spelled if words[0] in words_of(str(value))]
         return self._is(kind, kind.status, fitting) if fitting and len(words[0]) > 2 else None
 
+    def in_the_course_of(self, kind: str, word: str) -> m.Condition | None:
+        """`in preparation` for preparing."""
+        known = self.lexicon.kinds[kind]
+        values = dict(self._values_of(known)).get(known.status or (), {}).values()
+        fitting = [value for value in values if stem(str(value)) == stem(word) and str(value).endswith("ing")]
+        return self._is(known, known.status, fitting) if fitting and known.status else None
+
     def _by_date(self, kind: Kind, words: Sequence[str]) -> m.Condition | None:
         said = " ".join(words)
         if said in _WORKED_OUT:
@@ -242,6 +256,9 @@ class Vocabulary:
             for at, (verb, particle) in enumerate(_verbs_of(known, tool.description)):
                 own = Deed(tool=tool.name, rank=min(at, 1), particle=particle)
                 _add(found, stem(verb), own)
+                whole = words_of(tool.name)
+                if len(whole) == 2 and whole[1] in PARTICLES:  # pickup
+                    _add(found, stem("".join(whole)), Deed(tool=tool.name, rank=0))
                 for other in _verbs_like(verb):
                     _add(found, stem(other), Deed(tool=tool.name, rank=2, particle=""))
         for tool in self.tools:
@@ -260,11 +277,21 @@ class Vocabulary:
     def deeds_of(self, word: str) -> tuple[Deed, ...]:
         return self.deeds.get(stem(_NOUN_OF.get(singular(word), word)), ())
 
+    def argument_of(self, tool: ToolWords, words: Sequence[str]) -> str | None:
+        if not words or (len(words) > 1 and not NO_NAMES.isdisjoint(words)):
+            return None
+        return find_argument(tool, " ".join(words))
+
     def is_about(self, tool: ToolWords, kind: str) -> bool:
         return tool.kind == kind or self._names_id(tool, kind)
 
 
 _NO_NOUNS = word_set("list new detail all one some other another record number request name info data time")
+#: Words that are never part of what a field or an argument is called.
+NO_NAMES = word_set(
+    "is are was were be been must may can not no given passed to by and or if when only has have in on at the a an "
+    "with without for unless than it they left named set stated"
+)
 TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
 
