@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.core.english.inflection import verb_forms
-from pipelines.core.english.words import word_set
+from pipelines.core.english.inflection import past_forms, verb_forms
+from pipelines.core.english.words import singular, word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
@@ -99,11 +99,30 @@ class Changes:
             yield from self._moved(said, start + 1, "+" if low in _ADDING else "-")
         if low in _USING | _TAKING:
             yield from self._used(said, start + 1 + (cursor.low(start + 1) == "up"))
+        yield from self._brought_about(said, start)
         if low in _KEEPING:
             yield from self._kept(said, start + 1)
         if low in ("leaves", "leave", "keeps", "keep"):
             yield from self._left(said, start + 1)
         yield from self._subject_changes(said, start)
+
+    def _brought_about(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`closes the rental`, `completes the registration`; `switches roaming off`."""
+        cursor = self.phrases.cursor
+        spoken = cursor.words(at, at + 1)
+        forms = sorted(past_forms(singular(spoken[0])) | past_forms(spoken[0].removesuffix("es"))) if spoken else []
+        for kind, end in self._target_things(said, at + 1) if spoken and spoken[0].endswith("s") else ():
+            for form in forms:
+                so = self.phrases.words.state(kind, [form])
+                change = _from_state(so) if so is not None else None
+                if change is not None:
+                    yield change, (kind,), end
+                    break
+        if cursor.low(at) in ("switches", "turns", "switch", "turn"):
+            for field, end in self._fields(said, at + 1):
+                if cursor.low(end) in ("on", "off"):
+                    switch = m.Literal_(cursor.low(end) == "on")
+                    yield _assign(field, lambda _: switch, said), (field.owner or "",), end + 1
 
     def _subject_changes(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`the car becomes rented`, `its status changes to closed`, `lessons_left goes up by 1`."""
@@ -231,10 +250,18 @@ class Changes:
                 continue
             tools = [self.phrases.words.lexicon.tools[d.tool.lower()] for deeds in said.verbs for d in deeds]
             if any(_argument(tool, spoken) for tool in tools):
-                yield (lambda tool, spoken=spoken: _argument(tool, spoken)), start + length  # type: ignore[misc]
+                end = start + length  # `the amount paid`
+                end += self._is_done(said, end)
+                yield (lambda tool, spoken=spoken: _argument(tool, spoken)), end  # type: ignore[misc]
         for kind in self._near(said):
             for field, end in self.phrases.amount_field(at, kind):
                 yield (lambda _, field=field: field), end  # type: ignore[misc]
+
+    def _is_done(self, said: Said, at: int) -> bool:
+        """`paid`, `bought`: what was given, of the deed itself."""
+        spoken = self.phrases.cursor.words(at, at + 1)
+        deeds = self.phrases.words.deeds_of(spoken[0]) if spoken and not spoken[0].endswith("s") else ()
+        return bool({deed.tool for deed in deeds} & {deed.tool for group in said.verbs for deed in group})
 
     def _values(
         self, said: Said, field: m.Field, at: int

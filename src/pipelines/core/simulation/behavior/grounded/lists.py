@@ -151,6 +151,12 @@ class Lists:
 
     def _capped(self, who: m.Who, at: int, start: int) -> Iterator[tuple[c.Clause, int]]:
         cursor = self.phrases.cursor
+        number = cursor.number(start)
+        if number is not None:  # `shows four claims at most`
+            for thing, after in [*self.phrases.thing(number[1]), (None, number[1])]:
+                last = cursor.after(after, "at most", "at the most")
+                if last is not None and (thing is None or not thing.so):
+                    yield c.Cap(int(number[0]), who=who), last
         for begin in dict.fromkeys((start, at)):
             for bounds, end in cursor.bounds(begin):
                 (op, amount), *rest = bounds
@@ -164,7 +170,7 @@ class Lists:
 
     def _ordered(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
         cursor = self.phrases.cursor
-        start = cursor.past(at, _SORTING | word_set("is are the with be must always returns shows and of"))
+        start = cursor.past(at, _SORTING | word_set("is are the with be must always returns shows and of rest"))
         start = cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by") or start
         sorts = any(cursor.low(place) in _ORDERING for place in range(at, start))
         for path, end in self._field(kind, start) if sorts else ():

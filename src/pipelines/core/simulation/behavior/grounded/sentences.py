@@ -38,6 +38,14 @@ _PAID = tuple(
 )
 
 
+_ROLES = word_set("role roles type position user_role account_type")
+
+
+def _is_role(thing: Thing) -> bool:
+    """Whether it says what somebody is, rather than how whatever the call is about stands."""
+    return thing.is_person and any(isinstance(one, m.OneOf) and one.field.name in _ROLES for one in thing.so)
+
+
 def turned(so: m.Condition) -> m.Condition:
     """The contrary; of a switch that is off, the switch that is on."""
     match so:
@@ -161,7 +169,7 @@ class Sentences:
         if low in ("you", "we", "nothing", "whoever"):
             yield Said(is_none=low == "nothing"), at + 1
         for thing, end in self.phrases.thing(at):
-            agents = (thing.kind,) if thing.is_person and thing.so else ()
+            agents = (thing.kind,) if _is_role(thing) else ()
             base = Said(verbs=(thing.deeds,) if thing.deeds else (), is_forbidden=thing.is_none, agents=agents)
             yield from self._with_objects(base.with_thing(thing), end)
 
@@ -190,6 +198,8 @@ class Sentences:
             yield from self._judged(turned, modal)
             yield from self._to_give(turned, modal)
             yield from self._lasting(turned, modal.end)
+            if modal.must:
+                yield from self._must_be(turned, modal)
         yield from self._lasting(said, at)
         yield from self._needing(said, at)
         yield from self._for_whom(said, at)
@@ -310,6 +320,22 @@ class Sentences:
                 for so, end in self.phrases.having(kind, start):
                     yield replace(said, needed=(*said.needed, so)), end
 
+    def _must_be(self, said: Said, modal: _Modal) -> Iterator[tuple[Said, int]]:
+        """`Renters must be at least 21 years old`, `Customers must have a verified phone to place an order`."""
+        start = modal.end - (self.cursor.low(modal.end - 1) in ("be", "have", "been"))
+        for kind in said.kinds[:1]:
+            for so, end in self.phrases.predicate(kind, start):
+                wanted = m.negated(so) if modal.is_not else so
+                told = replace(said, needed=(*said.needed, wanted), is_forbidden=False)
+                after = self.cursor.after(end, "in order to", "to")
+                for verbs, then in self.verbs(after) if after is not None else ():
+                    yield from self.extended(replace(told, verbs=verbs), then)
+                when = self.cursor.after(end, "when", "for", "before")
+                for thing, then in self.phrases.thing(when) if when is not None else ():
+                    if thing.deeds:
+                        yield from self.extended(replace(told, verbs=(thing.deeds,)), then)
+                yield told, end
+
     def _lasting(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """`may not run longer than 30 days`, `lasts at least 2 and at most 12 weeks`."""
         start = self.cursor.past(at, word_set("last lasts run runs be take takes cover covers exceed for cost costs"))
@@ -340,7 +366,7 @@ class Sentences:
             for thing, end in self.phrases.thing(open_to):
                 last = end + (cursor.low(end) in ("only", "alone"))
                 if thing.so:
-                    agents = (thing.kind,) if thing.is_person else ()
+                    agents = (thing.kind,) if _is_role(thing) else ()
                     yield replace(said.with_thing(thing, is_needed=True), agents=agents), last
 
     # -- what follows a verb
