@@ -60,7 +60,9 @@ class Lexicon:
 
     def _is_heard(self, word: str) -> bool:
         """Whether the tools or the world use the word for things."""
-        return singular(word) in self.nouns or any(singular(word) in tool.words for tool in self.tools.values())
+        return singular(word) in self.nouns or any(
+            singular(word) in tool.words for tool in self.tools.values()
+        )
 
     def id_argument(self, tool: ToolWords, kind: str) -> str | None:
         """The argument that says which entity of a kind is meant: `product_id` also where the world says

@@ -127,9 +127,11 @@ def _one_of(field: Field, values: tuple[Json | Decimal, ...], scope: Scope) -> T
         other = _as_field(values[0], place, scope)
         if other is not None and _are_alike(place, other, scope):
             return _same(place, other)
-    if place.about is not None and place.about.kinds and place.about.kinds <= {"number", "null"}:
-        if any(isinstance(value, str) for value in values):
-            raise Unresolved(f"{place.name} is a number")
+    holds_number = (
+        place.about is not None and bool(place.about.kinds) and place.about.kinds <= {"number", "null"}
+    )
+    if holds_number and any(isinstance(value, str) for value in values):
+        raise Unresolved(f"{place.name} is a number")
     said = [written_value(said_value(place, value)) for value in values]
     if len(said) == 1:
         return text(place.value, f" == {said[0]}")

@@ -9,15 +9,17 @@ from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
 _AROUND = word_set("a an the http status error code with and , / - : of response named message instead by")
 ANSWERING = word_set(
-    "returns return returned gives give gets get receives receive yields yield answers answer answered responds "
-    "respond replies reply says say fails fail is are be will rejected refused declined denied turned down away "
-    "met result results in comes come back told raises raise throws throw means mean blocked then"
+    "returns return returned gives give gets get receives receive yields yield answers answer answered "
+    "responds respond replies reply says say fails fail is are be will rejected refused declined denied "
+    "turned down away met result results in comes come back told raises raise throws throw means mean "
+    "blocked then"
 )
 _GENERIC = word_set(
-    "the a an any every other others else anyone everyone anybody everybody anything api backend system server "
-    "service call request requests tool response reply answer it they them this that those these such ones one "
-    "another second third fourth further duplicate attempt attempts more later earlier bigger larger higher "
-    "longer rest caller younger older shorter asking filing trying smaller lower anything who which what in all cases case again so and on for desk app user users to must we"
+    "the a an any every other others else anyone everyone anybody everybody anything api backend system "
+    "server service call request requests tool response reply answer it they them this that those these "
+    "such ones one another second third fourth further duplicate attempt attempts more later earlier "
+    "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
+    "anything who which what in all cases case again so and on for desk app user users to must we"
 )
 _OTHERWISE = (
     "otherwise", "or else", "else", "if not", "after that", "past that", "beyond that", "before that",
@@ -89,15 +91,15 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Fail, int]]:
 
 _ELSE = word_set("else other others rest exempt anything everything")
 _OPEN = word_set(
-    "everyone everybody anyone anybody anything everything else other others the rest all any may can could is "
-    "are be go to still always anywhere free fine okay ok exempt from this that rule it do so allowed possible "
-    "accepted unaffected enough of kind for at time and with as they like"
+    "everyone everybody anyone anybody anything everything else other others the rest all any may can "
+    "could is are be go to still always anywhere free fine okay ok exempt from this that rule it do so "
+    "allowed possible accepted unaffected enough of kind for at time and with as they like"
 )
 
 
 def allows_the_rest(phrases: Phrases) -> bool:
-    """`Everyone else may go anywhere`, `Contract senders are exempt`, `Meetings may still be logged`: what was
-    not forbidden is allowed. Every word is of that, or names a thing, a state or a deed.
+    """`Everyone else may go anywhere`, `Contract senders are exempt`: what was not forbidden is allowed. Each
+    word is of that, or names a thing, a state or a deed.
     """
     cursor = phrases.cursor
     spoken = set(cursor.lows)
@@ -123,7 +125,7 @@ def _is_open(phrases: Phrases, at: int) -> bool:
 def _is_generic(phrases: Phrases, at: int) -> bool:
     """A word for the call, for whoever calls, or for what the tools do; none that adds a condition."""
     token = phrases.cursor.tokens[at]
-    if token.low in ANSWERING or failure(phrases, at) is not None and token.low not in _AROUND:
+    if token.low in ANSWERING or (failure(phrases, at) is not None and token.low not in _AROUND):
         return False
     if token.low in _GENERIC or token.low in phrases.words.lexicon.tools:
         return True

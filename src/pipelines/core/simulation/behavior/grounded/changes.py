@@ -1,10 +1,11 @@
-"""What a call changes: `Paying an invoice marks it as paid`, `each refill uses up one of the remaining refills`."""
+"""What a call changes: `Paying an invoice marks it as paid`, `each refill uses up one refill`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core.english.inflection import past_forms, verb_forms
 from pipelines.core.english.words import singular, word_set
+from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
@@ -22,8 +23,12 @@ def _forms(*verbs: str) -> frozenset[str]:
     return frozenset(form for verb in verbs for form in verb_forms(verb))
 
 
-_BECOMING = _forms("become", "go", "turn", "move", "change", "switch", "return", "come") | word_set("is are gets")
-_SETTING = _forms("set", "put", "change", "move", "mark", "flip", "make", "turn", "bring", "reset", "switch", "flag")
+_BECOMING = _forms("become", "go", "turn", "move", "change", "switch", "return", "come") | word_set(
+    "is are gets"
+)
+_SETTING = _forms(
+    "set", "put", "change", "move", "mark", "flip", "make", "turn", "bring", "reset", "switch", "flag"
+)
 _MORE = _forms("raise", "increase", "increment", "bump", "grow", "lift")
 _LESS = _forms("lower", "reduce", "decrease", "decrement", "drop", "cut", "shrink")
 _ADDING = _forms("add", "credit")
@@ -110,7 +115,11 @@ class Changes:
         """`closes the rental`, `completes the registration`; `switches roaming off`."""
         cursor = self.phrases.cursor
         spoken = cursor.words(at, at + 1)
-        forms = sorted(past_forms(singular(spoken[0])) | past_forms(spoken[0].removesuffix("es"))) if spoken else []
+        forms = (
+            sorted(past_forms(singular(spoken[0])) | past_forms(spoken[0].removesuffix("es")))
+            if spoken
+            else []
+        )
         for kind, end in self._target_things(said, at + 1) if spoken and spoken[0].endswith("s") else ():
             for form in forms:
                 so = self.phrases.words.state(kind, [form])
@@ -121,8 +130,7 @@ class Changes:
         if cursor.low(at) in ("switches", "turns", "switch", "turn"):
             for field, end in self._fields(said, at + 1):
                 if cursor.low(end) in ("on", "off"):
-                    switch = m.Literal_(cursor.low(end) == "on")
-                    yield _assign(field, lambda _: switch, said), (field.owner or "",), end + 1
+                    yield _assign(field, _fixed(cursor.low(end) == "on"), said), (field.owner or "",), end + 1
 
     def _subject_changes(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`the car becomes rented`, `its status changes to closed`, `lessons_left goes up by 1`."""
@@ -134,8 +142,12 @@ class Changes:
                     yield change, (kind,), last
         for field, end in self._fields(said, at):
             low = cursor.low(end)
-            up = cursor.after(end, "goes up", "go up", "increases", "rises", "is increased", "is raised", "grows")
-            down = cursor.after(end, "goes down", "go down", "decreases", "falls", "drops", "is reduced", "is lowered")
+            up = cursor.after(
+                end, "goes up", "go up", "increases", "rises", "is increased", "is raised", "grows"
+            )
+            down = cursor.after(
+                end, "goes down", "go down", "decreases", "falls", "drops", "is reduced", "is lowered"
+            )
             step = up or down
             if step is not None and cursor.low(step) == "by":
                 for amount, last in self._amounts(said, step + 1):
@@ -146,7 +158,9 @@ class Changes:
                     yield _assign(field, value, said), (field.owner or "",), last
 
     def _past_be(self, at: int) -> int:
-        return self.phrases.cursor.past(at, _BECOMING | word_set("set moved changed marked switched put made again"))
+        return self.phrases.cursor.past(
+            at, _BECOMING | word_set("set moved changed marked switched put made again")
+        )
 
     def _become(self, kind: str, at: int) -> Iterator[tuple[Change, int]]:
         cursor = self.phrases.cursor
@@ -214,7 +228,9 @@ class Changes:
     # -- targets
 
     def _near(self, said: Said) -> list[str]:
-        tools = [self.phrases.words.lexicon.tools[deed.tool.lower()] for deeds in said.verbs for deed in deeds]
+        tools = [
+            self.phrases.words.lexicon.tools[deed.tool.lower()] for deeds in said.verbs for deed in deeds
+        ]
         return list(dict.fromkeys([*reversed(said.kinds), *(tool.kind for tool in tools if tool.kind)]))
 
     def _target_things(self, said: Said, at: int) -> Iterator[tuple[str, int]]:
@@ -232,8 +248,7 @@ class Changes:
             return
         near = self._near(said)
         for kind in near or [""]:
-            for field, end in self.phrases.amount_field(at, kind or None):
-                yield field, end
+            yield from self.phrases.amount_field(at, kind or None)
 
     def _amounts(self, said: Said, at: int) -> Iterator[tuple[Callable[[ToolWords], m.Amount | None], int]]:
         """A number, an argument of the tool, or a field."""
@@ -277,8 +292,7 @@ class Changes:
                 else None
             )
             if value is not None:
-                literal = m.Literal_(value)
-                yield (lambda _: literal), at + length
+                yield _fixed(value), at + length
                 return
         if cursor.low(at) in ("true", "false"):
             switch = m.Literal_(cursor.low(at) == "true")
@@ -297,6 +311,10 @@ def _argument(tool: ToolWords, words: Sequence[str]) -> m.Field | None:
     plain = [word for word in words if not word.endswith("ed") and word not in TAILS] or list(words)
     name = find_argument(tool, " ".join(words)) or find_argument(tool, " ".join(plain))
     return m.Field(name, None, True) if name is not None else None
+
+
+def _fixed(value: Json) -> Callable[[ToolWords], m.Amount | None]:
+    return lambda _: m.Literal_(value)
 
 
 def _when(said: Said) -> m.Condition | None:
@@ -327,6 +345,6 @@ def _from_state(so: m.Condition) -> Change | None:
     match so:
         case m.OneOf(field, (value,)):
             return lambda _: c.Assign(field, m.Literal_(value))
-        case m.Compare(m.Field() as field, "==", m.Literal_() as value):
-            return lambda _: c.Assign(field, value)
+        case m.Compare(m.Field() as field, "==", m.Literal_() as switch):
+            return lambda _: c.Assign(field, switch)
     return None

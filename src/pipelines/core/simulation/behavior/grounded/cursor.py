@@ -1,4 +1,4 @@
-"""The tokens of one sentence, and looking for set phrases in them; the work that reading may take is bounded."""
+"""The tokens of one sentence, and looking for set phrases in them; the work of reading it is bounded."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,8 +29,8 @@ class Quantity(NamedTuple):
 
 _SPANS = word_set("second minute hour day week month year")
 _UNITS = _SPANS | word_set(
-    "euro dollar pound eur usd gbp kg km kilometre kilometer kilogram unit character percent point gb copy "
-    "piece mile gram litre liter cent"
+    "euro dollar pound eur usd gbp kg km kilometre kilometer kilogram unit character percent point gb "
+    "copy piece mile gram litre liter cent"
 )
 
 #: How a sentence says that something is more or less, longest first.
@@ -38,7 +38,7 @@ _COMPARED = (
     (">=", "at least", "no less than", "not less than", "no fewer than", "a minimum of", "no lower than",
      "no earlier than", "minimum", "no shorter than", "no younger than"),
     ("<=", "at most", "no more than", "not more than", "up to", "a maximum of", "no longer than",
-     "no greater than", "no higher than", "maximum", "no later than", "no larger than", "up to and including"),
+     "no greater than", "no higher than", "maximum", "no later than", "no larger than"),
     (">", "more than", "over", "above", "exceeding", "greater than", "longer than", "higher than",
      "larger than", "heavier than", "beyond", "in excess of", "older than", "bigger than"),
     ("<", "less than", "under", "below", "fewer than", "shorter than", "smaller than", "lower than",

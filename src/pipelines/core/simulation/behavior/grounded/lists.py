@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.english.words import word_set
 from pipelines.core.english.words import tokens as words_of
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases
@@ -19,22 +19,34 @@ _SHOWING = word_set(
 _HIDING = (
     "leaves out", "leave out", "hides", "hide", "omits", "omit", "excludes", "exclude", "skips", "skip",
     "never shows", "never show", "never lists", "never returns", "never return", "does not show",
-    "does not include", "do not contain", "does not contain", "does not return", "does not list", "filters out",
-    "drops", "do not include", "never includes", "never include", "must not return", "must never return",
+    "does not include", "do not contain", "does not contain", "does not return", "does not list",
+    "filters out", "drops", "do not include", "never includes", "never include", "must not return",
+    "must never return",
 )  # fmt: skip
 _UNSEEN = (
     "are never listed", "are not listed", "are hidden", "are left out", "are omitted", "are excluded",
     "do not appear", "never appear", "are not shown", "are never shown", "are not returned", "stay out",
-    "are never returned", "are not included", "are filtered out", "must not appear", "are kept out", "are skipped",
+    "are never returned", "are not included", "are filtered out", "must not appear", "are kept out",
+    "are skipped",
 )  # fmt: skip
-_SORTING = word_set("sorted sorts sort ordered orders order ranked ranks arranged in by listed come comes back returned")
+_SORTING = word_set(
+    "sorted sorts sort ordered orders order ranked ranks arranged in by listed come comes back returned"
+)
 _ORDERING = word_set("sorted sorts sort ordered orders order ranked ranks arranged by")
 _LATE = word_set("newest latest recent last")
 _EARLY = word_set("oldest earliest soonest first")
 _HIGH = word_set("highest biggest largest greatest dearest priciest most best longest heaviest")
 _LOW = word_set("lowest smallest cheapest least shortest lightest fewest")
 _DOWN = ("descending", "in descending order", "high to low", "highest first", "from high to low", "desc")
-_UP = ("ascending", "in ascending order", "low to high", "lowest first", "from low to high", "asc", "alphabetically")
+_UP = (
+    "ascending",
+    "in ascending order",
+    "low to high",
+    "lowest first",
+    "from low to high",
+    "asc",
+    "alphabetically",
+)
 
 
 @dataclass(kw_only=True)
@@ -47,8 +59,7 @@ class Lists:
 
     def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         for tool, kind, start in self._listings(at):
-            for clauses, end in self._several(tool, kind, start):
-                yield clauses, end
+            yield from self._several(tool, kind, start)
         yield from self._unseen(at)
         yield from self._so_many(at)
 
@@ -81,7 +92,15 @@ class Lists:
             tool = self.phrases.words.lexicon.tools.get(cursor.low(start))
             if tool is not None and tool.kind == kind:
                 yield [tool], start + 1
-            end = cursor.after(start, "search results", "the search results", "the list", "listings", "results", "the results")
+            end = cursor.after(
+                start,
+                "search results",
+                "the search results",
+                "the list",
+                "listings",
+                "results",
+                "the results",
+            )
             if end is not None and self._listing(kind):
                 yield self._listing(kind), end
         elif self._listing(kind):
@@ -104,7 +123,9 @@ class Lists:
         for length in (3, 2, 1):
             said = cursor.words(start, start + length)
             for kind in self.phrases.words.kinds_named(said) if len(said) == length else ():
-                end = cursor.past(start + length, word_set("search list queue report results result listing listings"))
+                end = cursor.past(
+                    start + length, word_set("search list queue report results result listing listings")
+                )
                 if self._listing(kind):
                     yield self._listing(kind), kind, end
         start = cursor.after(at, "search results", "the search results", "results")
@@ -161,17 +182,27 @@ class Lists:
             for bounds, end in cursor.bounds(begin):
                 (op, amount), *rest = bounds
                 if op == "<=" and not rest and not amount.unit:
-                    last = cursor.past(end, word_set("results result entries entry items rows records titles hits"))
+                    last = cursor.past(
+                        end, word_set("results result entries entry items rows records titles hits")
+                    )
                     for thing, after in self.phrases.thing(end):
                         if not thing.so:
                             last = after
                             break
-                    yield c.Cap(int(amount.number), who=who), cursor.after(last, "at a time", "per call") or last
+                    yield (
+                        c.Cap(int(amount.number), who=who),
+                        cursor.after(last, "at a time", "per call") or last,
+                    )
 
     def _ordered(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
         cursor = self.phrases.cursor
-        start = cursor.past(at, _SORTING | word_set("is are the with be must always returns shows and of rest"))
-        start = cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by") or start
+        start = cursor.past(
+            at, _SORTING | word_set("is are the with be must always returns shows and of rest")
+        )
+        start = (
+            cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by")
+            or start
+        )
         sorts = any(cursor.low(place) in _ORDERING for place in range(at, start))
         for path, end in self._field(kind, start) if sorts else ():
             for down, last in self._direction(end):
@@ -196,11 +227,11 @@ class Lists:
             yield "descending" in said, at
             return
         start = at + (cursor.low(at) in (",", "("))
-        close = (lambda end: end + (cursor.low(end) == ")" and cursor.low(at) == "("))  # noqa: E731
+        opened = cursor.low(at) == "("
         for phrases, down in ((_DOWN, True), (_UP, False)):
             end = cursor.after(start, *phrases)
             if end is not None:
-                yield down, close(end)
+                yield down, end + (opened and cursor.low(end) == ")")
                 return
         low, following = cursor.low(start), cursor.low(start + 1)
         begin = start + (low in ("the", "most", "least") and following not in ("first",))
@@ -208,7 +239,7 @@ class Lists:
         if cursor.low(begin + 1) in ("first", "on", "at") and word in _LATE | _EARLY | _HIGH | _LOW:
             end = cursor.after(begin + 1, "first", "on top", "at the top")
             if end is not None:
-                yield word in _LATE | _HIGH, close(end)
+                yield word in _LATE | _HIGH, end + (opened and cursor.low(end) == ")")
                 return
         if start == at:
             yield False, at
@@ -240,7 +271,8 @@ class Lists:
             prices = [
                 path
                 for path, one in known.fields.items()
-                if "number" in one.kinds and set(words_of(path[-1])) & {"price", "rate", "cost", "fare", "fee", "rent"}
+                if "number" in one.kinds
+                and set(words_of(path[-1])) & {"price", "rate", "cost", "fare", "fee", "rent"}
             ]
             worth = [(name,) for name in WORTH if (name,) in known.fields]
             return prices[0] if len(prices) == 1 else worth[0] if worth and not prices else None

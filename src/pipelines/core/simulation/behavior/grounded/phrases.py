@@ -11,12 +11,20 @@ from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.cursor import Cursor, Quantity
-from pipelines.core.simulation.behavior.grounded.vocabulary import ANYBODY, Deed, Vocabulary, key_of, number_of
+from pipelines.core.simulation.behavior.grounded.vocabulary import (
+    ANYBODY,
+    Deed,
+    Vocabulary,
+    key_of,
+    number_of,
+)
 from pipelines.core.simulation.behavior.things import Path
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 from pipelines.core.simulation.behavior.tokens import Token
 
-_ARTICLES = word_set("a an the any all every each such this that these those some another its their his her your")
+_ARTICLES = word_set(
+    "a an the any all every each such this that these those some another its their his her your"
+)
 _OWNED = word_set("its their his her")
 _BE = word_set("is are was were be being been")
 _HAVE = word_set("has have had having")
@@ -27,13 +35,16 @@ _LINKING = word_set("of for by from to with on at in into against under as")
 _SAID_TO_BE = word_set("flagged marked rated called classed tagged labelled labeled named classified")
 LONGEST_NAME = 4
 _LONG = word_set("older more over less younger under at longer shorter no exceeding up from between")
+_SIGNS: dict[str, m.Op] = {"zero": "==", "negative": "<", "positive": ">"}
 _SORTS = word_set("kind type category class role position grade tier status")
 
 
 def done(so: m.Condition) -> m.Condition:
     """What has been so at any time: an order that was delivered has been shipped."""
     match so:
-        case m.OneOf(m.Field(owner=str(kind)), (str(word),)) if word.isalpha() and word.endswith(("ed", "en")):
+        case m.OneOf(m.Field(owner=str(kind)), (str(word),)) if word.isalpha() and word.endswith(
+            ("ed", "en")
+        ):
             return m.Is(word, kind, True)
         case m.Any_(parts):
             return m.Any_(tuple(done(part) for part in parts))
@@ -201,8 +212,13 @@ class Phrases:
         """A noun or a gerund for what tools do: a cancellation, booking a class."""
         said = self.cursor.words(at, at + 1)
         deeds = tuple(deed for deed in self.words.deeds_of(said[0]) if deed.given is None) if said else ()
-        if deeds and (self.cursor.low(at - 1) in ("a", "an", "each", "every", "the") or said[0].endswith(("ing", "ion", "ions", "ment", "ments", "al", "als")) or base.is_new
-                      or singular(said[0]) != said[0] or stem(said[0]) == said[0]):
+        if deeds and (
+            self.cursor.low(at - 1) in ("a", "an", "each", "every", "the")
+            or said[0].endswith(("ing", "ion", "ions", "ment", "ments", "al", "als"))
+            or base.is_new
+            or singular(said[0]) != said[0]
+            or stem(said[0]) == said[0]
+        ):
             end, kept = self.particle(deeds, at + 1)
             if kept:
                 yield replace(base, deeds=kept), end
@@ -232,7 +248,9 @@ class Phrases:
         if low in ("who", "that", "which"):
             for so, end in self.predicate(kind, start + 1):
                 yield (so,), (), end
-            mine = self.cursor.after(start + 1, "belong to them", "belongs to them", "are theirs", "they own", "is theirs")
+            mine = self.cursor.after(
+                start + 1, "belong to them", "belongs to them", "are theirs", "they own", "is theirs"
+            )
             if mine is not None:
                 yield (m.Owns(kind),), (), mine
         if low == "whose":
@@ -244,7 +262,17 @@ class Phrases:
         if low in ("in", "on", "under", "at", "out", "off", "past", "still") or low in _SAID_TO_BE:
             for so, end in self.state_phrase(kind, at):
                 yield (so,), (), end
-        if low == "not" or low in ("aged", "worth", "of", "older", "younger", "past", "under", "over", "above"):
+        if low == "not" or low in (
+            "aged",
+            "worth",
+            "of",
+            "older",
+            "younger",
+            "past",
+            "under",
+            "over",
+            "above",
+        ):
             for so, end in self.measured(kind, at):
                 yield (so,), (), end
         for so, end in self._gerund(kind, at):
@@ -268,7 +296,9 @@ class Phrases:
     def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`booked more than 60 days ago`."""
         said = self.cursor.words(at, at + 1)
-        dates = self.words.dates_of(kind, said) if said and said[0].endswith(("ed", "en", "ade", "ent")) else []
+        dates = (
+            self.words.dates_of(kind, said) if said and said[0].endswith(("ed", "en", "ade", "ent")) else []
+        )
         for bounds, end in self.cursor.bounds(at + 1) if len(dates) == 1 else ():
             (op, span), *rest = bounds
             if not rest and span.duration is not None and self.cursor.low(end) == "ago":
@@ -278,7 +308,9 @@ class Phrases:
         """`scoring under 50`, `owing more than 20`."""
         said = self.cursor.words(at, at + 1)
         if said and said[0].endswith("ing"):
-            path = self.words.field_of(kind, [stem(said[0])]) or self.words.field_of(kind, [said[0][:-3] + "e"])
+            path = self.words.field_of(kind, [stem(said[0])]) or self.words.field_of(
+                kind, [said[0][:-3] + "e"]
+            )
             if said[0] == "owing":
                 yield from self._owed(kind, at + 1)
             elif path is not None:
@@ -362,7 +394,16 @@ class Phrases:
             return
         if low in _BE or low in _HAVE:
             start, is_not = at + 1, False
-            while self.cursor.low(start) in ("not", "never", "been", "no", "longer", "already", "still", "yet"):
+            while self.cursor.low(start) in (
+                "not",
+                "never",
+                "been",
+                "no",
+                "longer",
+                "already",
+                "still",
+                "yet",
+            ):
                 if self.cursor.low(start) == "no" and self.cursor.low(start + 1) != "longer":
                     break
                 is_not = is_not or self.cursor.low(start) in ("not", "never", "no")
@@ -465,7 +506,7 @@ class Phrases:
 
     def of_part(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """After `whose`: a field with its value, or a thing that is linked with it."""
-        for name, path, end in self._own_field(kind, at):
+        for _, path, end in self._own_field(kind, at):
             yield from self.valued(kind, path, end)
         for other, end in self.thing(at):
             if other.kind and other.kind != kind:
@@ -510,10 +551,9 @@ class Phrases:
             found = self.cursor.quantity(at + 1)
             if found is not None:
                 yield self._within(name, path, kind, ((">", found[0]),)), found[1]
-        end = self.cursor.after(at, "zero", "negative", "positive")
-        if end is not None:
-            op: m.Op = {"zero": "==", "negative": "<", "positive": ">"}[self.cursor.low(at)]  # type: ignore[assignment]
-            yield m.Compare(name, op, m.Literal_(0)), end
+        op = _SIGNS.get(self.cursor.low(at))
+        if op is not None:
+            yield m.Compare(name, op, m.Literal_(0)), at + 1
 
     def _against_field(self, name: m.Field, at: int) -> Iterator[tuple[m.Condition, int]]:
         for op, start in self.cursor.comparison(at):
@@ -532,14 +572,17 @@ class Phrases:
         return m.Literal_(number_of(one.number))
 
     def measured(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`over 200 euros`, `aged 60 and over`, `under the age of 18`, `older than 30 days`, `worth over 50`."""
+        """`over 200 euros`, `aged 60 and over`, `under the age of 18`, `older than 30 days`."""
         start = at + (self.cursor.low(at) in ("aged", "worth", "of", "exceed", "exceeds", "valued"))
         if self.cursor.low(at) in ("exceed", "exceeds"):
             found = self.cursor.quantity(start)
-            if found is not None:
-                yield self._measure(kind, ((">", found[0]),), ""), found[1]
+            so = self._measure(kind, ((">", found[0]),), "") if found is not None else None
+            if found is not None and so is not None:
+                yield so, found[1]
             return
-        if (after := self.cursor.after(start, "under the age of", "below the age of", "over the age of")) is not None:
+        if (
+            after := self.cursor.after(start, "under the age of", "below the age of", "over the age of")
+        ) is not None:
             number = self.cursor.number(after)
             op: m.Op = ">" if self.cursor.low(start) == "over" else "<"
             if number is not None and ("age",) in self.words.lexicon.kinds[kind].fields:
@@ -550,12 +593,12 @@ class Phrases:
             if so is not None and self.cursor.low(end) != "ago":
                 yield so, end
 
-    def _measure(
-        self, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...], said: str
-    ) -> m.Condition | None:
+    def _measure(self, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...], said: str) -> m.Condition | None:
         known = self.words.lexicon.kinds[kind]
         unit = bounds[0][1].unit
-        if bounds[0][1].duration is not None and unit != "year" or (unit == "year" and ("age",) not in known.fields):
+        if (bounds[0][1].duration is not None and unit != "year") or (
+            unit == "year" and ("age",) not in known.fields
+        ):
             spans = [(op, one.duration) for op, one in bounds]
             if said not in _LONG:
                 return None
@@ -566,19 +609,26 @@ class Phrases:
                 return self._lasting(unit, bounds)
             parts = tuple(m.Age(None, op, span, kind) for op, span in spans if span is not None)
             return parts[0] if len(parts) == 1 else m.All(parts)
-        by_unit = self.words.field_of(kind, [unit]) if unit and unit not in ("euro", "dollar", "year") else None
+        by_unit = (
+            self.words.field_of(kind, [unit]) if unit and unit not in ("euro", "dollar", "year") else None
+        )
         if by_unit is not None and "number" in known.fields[by_unit].kinds:
             return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
-        parts = tuple(m.Measure(kind, op, self.literal(one)) for op, one in bounds)
-        return parts[0] if len(parts) == 1 else m.All(parts)
+        return m.both(*(m.Measure(kind, op, self.literal(one)) for op, one in bounds))
 
     def lasting(self, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
         unit = next((one.unit for _, one in bounds if one.unit), "")
-        return self._lasting(unit, bounds) if unit and bounds[0][1].unit in ("", unit) and unit != "time" else None
+        return (
+            self._lasting(unit, bounds)
+            if unit and bounds[0][1].unit in ("", unit) and unit != "time"
+            else None
+        )
 
     def _lasting(self, unit: str, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
         """How long it is for is what the call says under the unit's name: `hours`, `weeks`."""
-        if not any(f"{unit}s" in tool.arguments for tool in self.words.lexicon.tools.values() if not tool.reads):
+        if not any(
+            f"{unit}s" in tool.arguments for tool in self.words.lexicon.tools.values() if not tool.reads
+        ):
             return None
         parts = tuple(m.Compare(m.Field(f"{unit}s", None, True), op, self.literal(one)) for op, one in bounds)
         return parts[0] if len(parts) == 1 else m.All(parts)
@@ -593,7 +643,9 @@ class Phrases:
         start = self.cursor.past(at, _ARTICLES | word_set("total current recorded"))
         for owner, end in self._bare_thing(start):
             after = end + (self.cursor.low(end) == "'s")
-            for name, _, last in self._own_field(owner, self.cursor.past(after, word_set("current recorded"))):
+            for name, _, last in self._own_field(
+                owner, self.cursor.past(after, word_set("current recorded"))
+            ):
                 yield name, last
         for length in range(LONGEST_NAME, 0, -1):
             said = self.cursor.words(start, start + length)

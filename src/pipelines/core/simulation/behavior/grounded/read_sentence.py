@@ -135,7 +135,9 @@ class _SentenceReader:
     def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
         """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""
         cursor = self.phrases.cursor
-        neither = cursor.after(at, "neither may", "neither can", "nor may", "nor can", "neither are", "nor are")
+        neither = cursor.after(
+            at, "neither may", "neither can", "nor may", "nor can", "neither are", "nor are"
+        )
         start = neither or at + (cursor.low(at) == "for")
         for thing, end in self.phrases.thing(start):
             so = m.both(*thing.so)
@@ -143,7 +145,9 @@ class _SentenceReader:
                 continue
             if cursor.low(end - 1) == "ones" and thing.kind not in before.kinds:
                 continue
-            said = replace(before, things=(thing,), so=(so,), needed=(), exceptions=(), is_forbidden=True, times=None)
+            said = replace(
+                before, things=(thing,), so=(so,), needed=(), exceptions=(), is_forbidden=True, times=None
+            )
             made = self._tied(said, lambda tool, deed, said=said: _guard(said, tool, deed))  # type: ignore[misc]
             if made:
                 yield made, said, end
@@ -170,6 +174,8 @@ class _SentenceReader:
         if len(said.kinds) == 1:
             new = [tool for tool in tools if tool.kind == said.kinds[0]]
             made = [tool for tool in new if tool.creates or lexicon.id_argument(tool, said.kinds[0]) is None]
+            about = self.phrases.words.is_about
+            made = made or [tool for tool in tools if tool.creates and about(tool, said.kinds[0])]
         else:  # `members under 18 are not allowed into such sessions`: what takes both
             about = self.phrases.words.is_about
             made = [tool for tool in tools if all(about(tool, kind) for kind in said.kinds)]
@@ -197,7 +203,9 @@ class _SentenceReader:
     def _is_done_to(self, said: Said, deed: Deed) -> bool:
         """`Only admins can delete users`: whoever calls is not whom it is done to. A list refuses nothing."""
         tool = self._tool(deed)
-        if tool.reads and (tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None):
+        if tool.reads and (
+            tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None
+        ):
             return True
         is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
         return tool.kind in said.agents and not tool.creates and (is_active or said.is_named)

@@ -21,15 +21,29 @@ _BE = word_set("is are was were be being been get gets")
 _REFUSED = word_set(
     "rejected refused declined denied blocked forbidden prohibited disallowed impossible barred excluded"
 )
-_ALLOWED = word_set("accepted allowed permitted possible available offered granted admitted processed honoured")
+_ALLOWED = word_set(
+    "accepted allowed permitted possible available offered granted admitted processed honoured"
+)
 _GIVING = word_set("give state include supply provide specify carry name have contain quote enter")
 _NEEDING = word_set("require requires need needs demand demands")
 _WHEN = (
-    "if", "when", "whenever", "where", "while", "once", "as long as", "so long as", "provided that", "provided",
-    "for as long as", "as soon as", "in case", "given that", "after",
+    "if", "when", "whenever", "where", "while", "once", "as long as", "so long as", "provided that",
+    "provided", "for as long as", "as soon as", "in case", "given that", "after",
 )  # fmt: skip
 _EXCEPT = ("unless", "except if", "except when", "except that", "except for", "except", "other than")
-_FILLERS = ("again", "at a time", "at once", "per call", "anymore", "at any time", "at all", "any more", "for any reason", "any longer", "directly")
+_FILLERS = (
+    "again",
+    "at a time",
+    "at once",
+    "per call",
+    "anymore",
+    "at any time",
+    "at all",
+    "any more",
+    "for any reason",
+    "any longer",
+    "directly",
+)
 MOST_PHRASES = 6  # after a verb
 _PAID = tuple(
     f"until {who} {paid}"
@@ -170,7 +184,9 @@ class Sentences:
             yield Said(is_none=low == "nothing"), at + 1
         for thing, end in self.phrases.thing(at):
             agents = (thing.kind,) if _is_role(thing) else ()
-            base = Said(verbs=(thing.deeds,) if thing.deeds else (), is_forbidden=thing.is_none, agents=agents)
+            base = Said(
+                verbs=(thing.deeds,) if thing.deeds else (), is_forbidden=thing.is_none, agents=agents
+            )
             yield from self._with_objects(base.with_thing(thing), end)
 
     def _with_objects(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
@@ -214,10 +230,15 @@ class Sentences:
             if low in ("not", "never") or (low == "no" and following == "longer"):
                 found = replace(found, is_not=True)
                 start += 1 + (low == "no")
-            elif low in ("must", "shall", "should") or (low in ("has", "have", "need", "needs") and following == "to"):
+            elif low in ("must", "shall", "should") or (
+                low in ("has", "have", "need", "needs") and following == "to"
+            ):
                 found = replace(found, must=True)
                 start += 1 + (low not in ("must", "shall", "should"))
-            elif low in ("allowed", "permitted", "able", "eligible", "authorised", "authorized") and following == "to":
+            elif (
+                low in ("allowed", "permitted", "able", "eligible", "authorised", "authorized")
+                and following == "to"
+            ):
                 start += 2
             elif low == "only":
                 found = replace(found, only=True)
@@ -310,7 +331,9 @@ class Sentences:
         low = self.cursor.low(modal.end)
         if not modal.must or modal.is_not:
             return
-        start = self.cursor.after(modal.end, "come with", "be accompanied by", "be given with", "be called with")
+        start = self.cursor.after(
+            modal.end, "come with", "be accompanied by", "be given with", "be called with"
+        )
         if start is None and low in _GIVING:
             start = modal.end + 1
         if start is not None:
@@ -321,7 +344,7 @@ class Sentences:
                     yield replace(said, needed=(*said.needed, so)), end
 
     def _must_be(self, said: Said, modal: _Modal) -> Iterator[tuple[Said, int]]:
-        """`Renters must be at least 21 years old`, `Customers must have a verified phone to place an order`."""
+        """`Renters must be at least 21 years old`, `Customers must be verified to place an order`."""
         start = modal.end - (self.cursor.low(modal.end - 1) in ("be", "have", "been"))
         for kind in said.kinds[:1]:
             for so, end in self.phrases.predicate(kind, start):
@@ -338,7 +361,9 @@ class Sentences:
 
     def _lasting(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """`may not run longer than 30 days`, `lasts at least 2 and at most 12 weeks`."""
-        start = self.cursor.past(at, word_set("last lasts run runs be take takes cover covers exceed for cost costs"))
+        start = self.cursor.past(
+            at, word_set("last lasts run runs be take takes cover covers exceed for cost costs")
+        )
         bounded = [*self.cursor.bounds(start)]
         if self.cursor.low(start - 1) == "exceed" and (found := self.cursor.quantity(start)) is not None:
             bounded = [(((">", found[0]),), found[1])]
@@ -361,7 +386,9 @@ class Sentences:
         if barred is not None:
             for thing, end in self.phrases.thing(barred):
                 yield replace(said.with_thing(thing), is_forbidden=True), end
-        open_to = cursor.after(start, "reserved for", "restricted to", "limited to", "for", "open to", "open only to")
+        open_to = cursor.after(
+            start, "reserved for", "restricted to", "limited to", "for", "open to", "open only to"
+        )
         if open_to is not None and barred is None:
             for thing, end in self.phrases.thing(open_to):
                 last = end + (cursor.low(end) in ("only", "alone"))
@@ -406,7 +433,11 @@ class Sentences:
         yield from self._often(said, at)
         yield from self._without(said, at)
         for word, op in (("past", "<"), ("future", ">")):
-            ways = (f"{to} a {what} in the {word}" for to in ("for", "to", "at", "on") for what in ("time", "date", "day"))
+            ways = (
+                f"{to} a {what} in the {word}"
+                for to in ("for", "to", "at", "on")
+                for what in ("time", "date", "day")
+            )
             end = cursor.after(at, *ways, f"in the {word}")
             if end is not None:
                 when = m.Compare(m.Field(m.WHEN), op, m.Now())  # type: ignore[arg-type]
@@ -480,9 +511,7 @@ class Sentences:
 
     # -- conditions
 
-    def condition(
-        self, at: int, kinds: list[str]
-    ) -> Iterator[tuple[m.Condition, Thing | None, int]]:
+    def condition(self, at: int, kinds: list[str]) -> Iterator[tuple[m.Condition, Thing | None, int]]:
         for so, thing, end in self._one_condition(at, kinds):
             for word, joined in (("and", m.All), ("or", m.Any_)):
                 start = self.cursor.after(end, f", {word}", word)
@@ -493,9 +522,7 @@ class Sentences:
                     yield joined((so, other)), thing, last
             yield so, thing, end
 
-    def _one_condition(
-        self, at: int, kinds: list[str]
-    ) -> Iterator[tuple[m.Condition, Thing | None, int]]:
+    def _one_condition(self, at: int, kinds: list[str]) -> Iterator[tuple[m.Condition, Thing | None, int]]:
         cursor = self.cursor
         if cursor.low(at) in ("it", "they", "he", "she", "them", "this") or cursor.low(at) in ANYBODY:
             for kind in kinds:
@@ -521,8 +548,8 @@ class Sentences:
         is_none = self.cursor.low(at) in ("no", "nobody")
         for given, end in self.argument_given(at + (self.cursor.low(at) == "no")):
             after = self.cursor.after(
-                end, "is given", "is passed", "is set", "is specified", "is provided", "is supplied", "is stated",
-                "was given", "is named", "is present", "is chosen", "is requested",
+                end, "is given", "is passed", "is set", "is specified", "is provided", "is supplied",
+                "is stated", "was given", "is named", "is present", "is chosen", "is requested",
             )  # fmt: skip
             negative = self.cursor.after(
                 end, "is not given", "is not passed", "is not set", "is missing", "is left out", "is omitted",
@@ -556,7 +583,10 @@ def _numbered(said: Said, tool: ToolWords) -> Said | None:
     bounds = counted[0].bounds
     if len(counted) > 1 or len(numbers) != 1 or any(op == "==" for op, _ in bounds):
         return None
-    amounts = (m.Compare(m.Field(numbers[0], None, True), op, m.Literal_(number_of(one.number))) for op, one in bounds)
+    amounts = (
+        m.Compare(m.Field(numbers[0], None, True), op, m.Literal_(number_of(one.number)))
+        for op, one in bounds
+    )
     so = m.both(*amounts)
     assert so is not None
     things = tuple(replace(thing, bounds=()) for thing in said.things)
@@ -581,4 +611,3 @@ def clauses_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Clau
     if need is None:
         return None
     return c.Guard(need if given is None else m.Any_((m.negated(given), need)), None, who)
-

@@ -19,8 +19,7 @@ def event(phrases: Phrases, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.F
     every = [*kinds, *(kind for kind in phrases.words.lexicon.kinds if kind not in kinds)]
     for owner, after in _owners(phrases, start):
         begin = cursor.past(after + (cursor.low(after) == "'s"), _STOPS)
-        for field, end in _dated(phrases, begin, [owner] if owner else every):
-            yield field, end
+        yield from _dated(phrases, begin, [owner] if owner else every)
 
 
 def _owners(phrases: Phrases, at: int) -> Iterator[tuple[str, int]]:

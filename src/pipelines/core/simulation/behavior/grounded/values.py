@@ -1,4 +1,4 @@
-"""Rules about values: what an argument may be, what it is when it is not given, and how a field is worked out."""
+"""Rules about values: what an argument may be, what it is when not given, and how a field is worked out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,21 +18,24 @@ _DET = word_set("a an the its their any every each")
 _UNLESS = tuple(
     f"unless {said}"
     for said in (
-        "told otherwise", "stated otherwise", "otherwise specified", "otherwise stated", "specified otherwise",
+        "told otherwise", "stated otherwise", "otherwise specified", "otherwise stated",
         "another one is chosen", "another is chosen", "another one is given", "another one is named",
         "another is given", "a different one is given", "something else is given", "another one is requested",
         "another one is specified", "otherwise given", "otherwise requested", "one is given",
     )
 )  # fmt: skip
 _ABSENT = (
-    "is given", "is passed", "is specified", "is provided", "is supplied", "is named", "is chosen", "is stated",
-    "was given", "is set", "is mentioned", "is requested", "is sent", "is indicated",
+    "is given", "is passed", "is specified", "is provided", "is supplied", "is named", "is chosen",
+    "is stated", "was given", "is set", "is mentioned", "is requested", "is sent", "is indicated",
 )  # fmt: skip
 _MISSING = (
     "is left out", "is omitted", "is missing", "is not given", "is not passed", "is not specified",
-    "is not provided", "is not set", "is absent", "is not supplied", "is left blank", "is left empty", "is empty",
+    "is not provided", "is not set", "is absent", "is not supplied", "is left blank", "is left empty",
+    "is empty",
 )  # fmt: skip
-_STARTING = word_set("start starts begin begins get gets receive receives are is come comes created opened made")
+_STARTING = word_set(
+    "start starts begin begins get gets receive receives are is come comes created opened made"
+)
 _JOINS = word_set("in as with on at out a an the to of into and")
 
 
@@ -57,7 +60,9 @@ class Values:
         """`E-mail addresses of leads are unique`."""
         cursor = self.phrases.cursor
         for tools, name, start in self._arguments(at):
-            end = cursor.after(start, "are unique", "is unique", "must be unique", "has to be unique", "have to be unique")
+            end = cursor.after(
+                start, "are unique", "is unique", "must be unique", "has to be unique", "have to be unique"
+            )
             makers = [tool for tool in tools if tool.creates]
             if end is not None and makers:
                 yield (c.Guard(m.Unique(m.Field(name)), None, _who(makers)),), end
@@ -65,7 +70,9 @@ class Values:
     def _given_to(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         """`Nobody gets a discount above 15 percent`."""
         cursor = self.phrases.cursor
-        start = cursor.after(at, "nobody gets", "nobody may get", "no one gets", "nobody receives", "no one may get")
+        start = cursor.after(
+            at, "nobody gets", "nobody may get", "no one gets", "nobody receives", "no one may get"
+        )
         for tools, name, begin in self._arguments(start) if start is not None else ():
             for bounds, end in cursor.bounds(begin):
                 (op, amount), *rest = bounds
@@ -85,9 +92,18 @@ class Values:
                 path = self.phrases.words.field_of(thing.kind, said) if thing.kind else None
                 number = cursor.number(end + 1) if cursor.low(end) == "is" else None
                 tools = self._makers(thing.kind)
-                if thing.is_new and path is not None and number is not None and len(tools) == 1 and not thing.so:
+                if (
+                    thing.is_new
+                    and path is not None
+                    and number is not None
+                    and len(tools) == 1
+                    and not thing.so
+                ):
                     value = m.Literal_(number_of(number[0]))
-                    yield (c.Assign(self.phrases.words.named(thing.kind, path), value, None, _who(tools)),), number[1]
+                    yield (
+                        (c.Assign(self.phrases.words.named(thing.kind, path), value, None, _who(tools)),),
+                        number[1],
+                    )
 
     def _makers(self, kind: str) -> list[ToolWords]:
         lexicon = self.phrases.words.lexicon
@@ -104,7 +120,9 @@ class Values:
                 for need, end in self._asked(field, modal.end, tools):
                     so = m.negated(need) if modal.is_not else need
                     yield (c.Guard(so, None, _who(tools)),), end
-            limited = self.phrases.cursor.after(start, "is limited to", "are limited to", "is capped at", "are capped at")
+            limited = self.phrases.cursor.after(
+                start, "is limited to", "are limited to", "is capped at", "are capped at"
+            )
             found = self.phrases.cursor.quantity(limited) if limited is not None else None
             if found is not None:
                 so = m.Compare(field, "<=", self.phrases.literal(found[0]))
@@ -129,7 +147,9 @@ class Values:
                 continue
             end = start + length
             for thing, last in self.phrases.linked(end) if cursor.low(end) in ("of", "for", "on") else ():
-                about = [one for one in found if thing.kind and self.phrases.words.is_about(one[0], thing.kind)]
+                about = [
+                    one for one in found if thing.kind and self.phrases.words.is_about(one[0], thing.kind)
+                ]
                 if about and not thing.so:
                     yield [tool for tool, _ in about], about[0][1], last
             about = [one for one in found if not owner or self.phrases.words.is_about(one[0], owner)]
@@ -154,7 +174,9 @@ class Values:
             end = cursor.after(start, word)
             if end is not None:
                 yield m.Compare(field, op, m.Literal_(0)), end  # type: ignore[arg-type]
-        when = cursor.after(start, "in the future", "in the past", "a date in the future", "a date in the past")
+        when = cursor.after(
+            start, "in the future", "in the past", "a date in the future", "a date in the past"
+        )
         if when is not None:
             yield m.Compare(field, ">" if cursor.low(when - 1) == "future" else "<", m.Now()), when
         yield from self._against(field, start, tools)
@@ -218,7 +240,11 @@ class Values:
         while start < cursor.end:
             low = cursor.low(start)
             said = cursor.words(start, start + 1)
-            is_done = bool(said) and bool(self.phrases.words.deeds_of(said[0])) and low.endswith(("ed", "en", "ade"))
+            is_done = (
+                bool(said)
+                and bool(self.phrases.words.deeds_of(said[0]))
+                and low.endswith(("ed", "en", "ade"))
+            )
             if low in _STARTING | word_set("will be has have set used assumed taken") or is_done:
                 start += 1
             else:
@@ -267,8 +293,7 @@ class Values:
             if not thing.is_new or thing.so or len(makers) != 1 or cursor.low(start) not in _STARTING:
                 continue
             begin = cursor.past(start, _STARTING | _JOINS)
-            for clauses, end in self._items(makers[0], thing.kind, begin):
-                yield clauses, end
+            yield from self._items(makers[0], thing.kind, begin)
 
     def _items(self, tool: ToolWords, kind: str, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         cursor = self.phrases.cursor
@@ -311,7 +336,9 @@ class Values:
         """`A quote's total equals the deal amount minus the discount.`"""
         cursor = self.phrases.cursor
         for tools, name, start in self._worked_out(at):
-            begin = cursor.after(start, "is", "equals", "=", "is calculated as", "is computed as", "is equal to")
+            begin = cursor.after(
+                start, "is", "equals", "=", "is calculated as", "is computed as", "is equal to"
+            )
             if begin is None:
                 continue
             for value, end in self._sum(tools[0], begin):
@@ -321,7 +348,9 @@ class Values:
     def _worked_out(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
         cursor = self.phrases.cursor
         start = cursor.past(at, _DET)
-        makers = [tool for tool in self.phrases.words.lexicon.tools.values() if not tool.reads and tool.creates]
+        makers = [
+            tool for tool in self.phrases.words.lexicon.tools.values() if not tool.reads and tool.creates
+        ]
         for length in (3, 2, 1):
             said = cursor.words(start, start + length)
             kinds = self.phrases.words.kinds_named(said) if len(said) == length else ()
@@ -351,7 +380,14 @@ class Values:
     def _further(self, tool: ToolWords, before: m.Amount, at: int) -> Iterator[tuple[m.Amount, int]]:
         cursor = self.phrases.cursor
         start = at + (cursor.low(at) == ",")
-        for word, op in (("plus", "+"), ("minus", "-"), ("less", "-"), ("times", "*"), ("multiplied by", "*"), ("*", "*")):
+        for word, op in (
+            ("plus", "+"),
+            ("minus", "-"),
+            ("less", "-"),
+            ("times", "*"),
+            ("multiplied by", "*"),
+            ("*", "*"),
+        ):
             begin = cursor.after(start, word)
             if begin is None:
                 continue

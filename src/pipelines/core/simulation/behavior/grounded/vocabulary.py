@@ -178,7 +178,9 @@ class Vocabulary:
     def _values_of(self, kind: Kind) -> Iterator[tuple[Path, dict[str, Json]]]:
         for path, one in kind.fields.items():
             seen: list[Json] = [*one.values, *self._enums.get(path[-1], ())]
-            texts = {key_of([value]): value for value in reversed(seen) if isinstance(value, str) and value}
+            texts: dict[str, Json] = {
+                key_of([value]): value for value in reversed(seen) if isinstance(value, str) and value
+            }
             if texts and not _is_reference(path) and all(len(key) < 40 for key in texts):
                 yield path, texts
 
@@ -289,8 +291,8 @@ class Vocabulary:
 _NO_NOUNS = word_set("list new detail all one some other another record number request name info data time")
 #: Words that are never part of what a field or an argument is called.
 NO_NAMES = word_set(
-    "is are was were be been must may can not no given passed to by and or if when only has have in on at the a an "
-    "with without for unless than it they left named set stated"
+    "is are was were be been must may can not no given passed to by and or if when only has have in on at "
+    "the a an with without for unless than it they left named set stated"
 )
 TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
