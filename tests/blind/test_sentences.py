@@ -30,12 +30,12 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
 @pytest.mark.slow
 def test_the_second_set_does_not_fall_either() -> None:
     outcomes = [one.outcome for one in scored(SECOND)]
-    assert outcomes.count("right") >= 61
-    assert outcomes.count("wrong") <= 3
+    assert outcomes.count("right") >= 96
+    assert outcomes.count("wrong") == 0
 
 
 @pytest.mark.slow
 def test_nor_does_the_third() -> None:
     outcomes = [one.outcome for one in scored(THIRD)]
-    assert outcomes.count("right") >= 23
-    assert outcomes.count("wrong") <= 3
+    assert outcomes.count("right") >= 64
+    assert outcomes.count("wrong") <= 1

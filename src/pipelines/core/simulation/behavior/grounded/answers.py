@@ -89,7 +89,7 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Fail, int]]:
         yield found[0], later or end
 
 
-_ELSE = word_set("else other others rest exempt anything everything")
+_ELSE = word_set("else other others rest anything everything")
 _OPEN = word_set(
     "everyone everybody anyone anybody anything everything else other others the rest all any may can "
     "could is are be go to still always anywhere free fine okay ok exempt from this that rule it do so "
@@ -98,13 +98,12 @@ _OPEN = word_set(
 
 
 def allows_the_rest(phrases: Phrases) -> bool:
-    """`Everyone else may go anywhere`, `Contract senders are exempt`: what was not forbidden is allowed. Each
-    word is of that, or names a thing, a state or a deed.
+    """`Everyone else may go anywhere`: what was not forbidden is allowed. Each word is of that, or names a
+    thing or a deed; a state would make it an exception to the rule before.
     """
     cursor = phrases.cursor
     spoken = set(cursor.lows)
-    is_still = bool(spoken & {"still", "always"}) and bool(spoken & {"may", "can"})
-    if cursor.end > 12 or not (spoken & _ELSE or is_still) or spoken & {"not", "only", "no", "never", "must"}:
+    if cursor.end > 12 or not spoken & _ELSE or spoken & {"not", "only", "no", "never", "must"}:
         return False
     if not spoken & {"may", "can", "is", "are"} or any(token.number is not None for token in cursor.tokens):
         return False
@@ -113,13 +112,9 @@ def allows_the_rest(phrases: Phrases) -> bool:
 
 def _is_open(phrases: Phrases, at: int) -> bool:
     said = phrases.cursor.words(at, at + 1)
-    if phrases.cursor.low(at) in _OPEN or phrases.cursor.low(at) in (",",):
+    if phrases.cursor.low(at) in _OPEN:
         return True
-    words = phrases.words
-    return bool(said) and (
-        bool(words.kinds_named(said) or words.deeds_of(said[0]))
-        or any(words.state(kind, said) is not None for kind in words.lexicon.kinds)
-    )
+    return bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
 
 
 def _is_generic(phrases: Phrases, at: int) -> bool:

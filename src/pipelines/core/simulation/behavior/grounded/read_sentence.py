@@ -56,7 +56,8 @@ class _SentenceReader:
     def _permissions(self) -> Iterator[Clauses]:
         """`Meetings may be logged`: nothing is asked for, so that it only goes with the rule before."""
         for said, end in self.sentences.rules(0):
-            is_plain = said.verbs and said.need is None and not said.is_forbidden and said.times is None
+            # With a condition it would be an exception to the rule before, which is not read.
+            is_plain = said.verbs and not (said.so or said.needed or said.is_forbidden or said.times)
             if end == self.phrases.cursor.end and is_plain and not any(thing.bounds for thing in said.things):
                 yield (c.Aside(),)
                 return
