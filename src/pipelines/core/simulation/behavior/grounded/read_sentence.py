@@ -85,7 +85,7 @@ class _SentenceReader:
             if made:
                 yield made, said, end
         for said, changes, end in self._changes.read(at):
-            made = self._tied(said, lambda tool, deed, changes=changes: _changed(changes, tool, deed))  # type: ignore[misc]
+            made = self._tied(said, lambda tool, deed, changes=changes: self._changed(changes, tool, deed))  # type: ignore[misc]
             if made:
                 yield made, said, end
         for clauses, end in self._quotas(at):
@@ -96,6 +96,22 @@ class _SentenceReader:
                     yield clauses, None, end
         if before is not None:
             yield from self._refused_things(at, before)
+
+    def _changed(self, changes: tuple[Change, ...], tool: ToolWords, deed: Deed) -> Clauses:
+        own = self.phrases.words.lexicon.kinds.get(tool.kind or "")
+        if (own is None or not own.fields) and not tool.creates:
+            return ()  # what the tool itself does is not known, so that this would be half of it
+        made: list[c.Clause] = []
+        for change in changes:
+            clause = change(tool)
+            if clause is None:
+                return ()
+            if isinstance(clause, c.Normal):
+                continue
+            if deed.given is not None and isinstance(clause, (c.Assign, c.Step)):
+                clause = replace(clause, when=m.both(clause.when, deed.given))
+            made.append(replace(clause, who=_of((tool.name,))))
+        return tuple(made)
 
     @cached_property
     def _changes(self) -> Changes:
@@ -263,20 +279,6 @@ def _given_fields(so: m.Condition) -> Iterator[m.Field]:
 def _guard(said: Said, tool: ToolWords, deed: Deed) -> Clauses:
     clause = clauses_of(said, tool, deed.given)
     return _answering((clause,), said.outcome) if clause is not None else ()
-
-
-def _changed(changes: tuple[Change, ...], tool: ToolWords, deed: Deed) -> Clauses:
-    made: list[c.Clause] = []
-    for change in changes:
-        clause = change(tool)
-        if clause is None:
-            return ()
-        if isinstance(clause, c.Normal):
-            continue
-        if deed.given is not None and isinstance(clause, (c.Assign, c.Step)):
-            clause = replace(clause, when=m.both(clause.when, deed.given))
-        made.append(replace(clause, who=m.Who(names=(tool.name,), is_grounded=True)))
-    return tuple(made)
 
 
 def _answering(clauses: Clauses, outcome: m.Fail | None) -> Clauses:
